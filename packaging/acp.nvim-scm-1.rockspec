@@ -77,6 +77,7 @@ build = {
       ["acp.symbols"] = "lua/acp/symbols.lua",
       ["acp.targets"] = "lua/acp/targets.lua",
       ["acp.types"] = "lua/acp/types.lua",
+      ["acp.undecided"] = "lua/acp/undecided.lua",
     },
     lib = {
       acp_nvim = "target/dist/acp_nvim.so",

@@ -1,4 +1,5 @@
--- Defines :AcpChat and :Acp, and sees to the help's tags. Nothing else happens before one of them is used.
+-- Defines :AcpChat and :Acp, and sees to the help's tags. Nothing else happens before one of them is used, unless
+-- there are changes of agents' in this project that were left undecided.
 
 if vim.g.loaded_acp then
   return
@@ -22,7 +23,7 @@ end, {
   end,
 })
 
-for name, command in pairs({ keep = "keep", undo = "undo" }) do
+for name, command in pairs({ keep = "keep", undo = "undo", comment = "comment" }) do
   vim.keymap.set(
     { "n", "x" },
     ("<Plug>(acp-%s)"):format(name),
@@ -56,6 +57,18 @@ if vim.fn.getftime(root .. "/doc/tags") < vim.fn.getftime(root .. "/doc/acp.txt"
     -- Help that can't be had is no reason to disturb a start.
     pcall(require("acp.helptags").make, root)
   end)
+end
+
+-- Changes that an earlier Neovim left undecided stand again.
+local function look()
+  vim.schedule(function()
+    pcall(require("acp.undecided").look)
+  end)
+end
+if vim.v.vim_did_enter == 1 then
+  look()
+else
+  vim.api.nvim_create_autocmd("VimEnter", { once = true, callback = look })
 end
 
 -- What a saved session brings back of chats.

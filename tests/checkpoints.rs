@@ -67,19 +67,19 @@ fn choose(chat: &mut Scripted, index: usize) {
 
 /// Waits for the preview of the chosen turn, and puts all of it back, or what a text in it is about.
 fn restore(chat: &mut Scripted, only: Option<&str>) {
-    chat.nvim.wait_for_screen("x put back this hunk or file");
+    chat.nvim.wait_for_screen("gx put back this hunk or file");
     match only {
         Some(text) => {
             chat.nvim.exec_lua("vim.fn.cursor(4, 1) vim.fn.search(..., 'c')", [text.into()]);
-            chat.nvim.input("x");
+            chat.nvim.input("gx");
         }
-        None => chat.nvim.input("X"),
+        None => chat.nvim.input("gX"),
     }
 }
 
 /// The preview's lines.
 fn preview(chat: &mut Scripted) -> String {
-    chat.nvim.wait_for_screen("x put back this hunk or file");
+    chat.nvim.wait_for_screen("gx put back this hunk or file");
     chat.nvim.buffer_text(0)
 }
 
@@ -111,7 +111,7 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
     choose(&mut chat, 2);
     insta::assert_snapshot!(preview(&mut chat), @r#"
     Back to before "Change two": 3 files · 4 hunks
-    x put back this hunk or file · X put back all · <CR> go · q close · g? keys
+    gx put back this hunk or file · gX put back all · <CR> go · q close · g? keys
 
     a.txt  1 hunk · +2 -2
       @@ 2
@@ -151,7 +151,7 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
     choose(&mut chat, 1);
     insta::assert_snapshot!(preview(&mut chat), @r#"
     Undo "Restored to before: Change two": 3 files · 4 hunks
-    x put back this hunk or file · X put back all · <CR> go · q close · g? keys
+    gx put back this hunk or file · gX put back all · <CR> go · q close · g? keys
 
     a.txt  1 hunk · +2 -2
       @@ 2
@@ -373,7 +373,7 @@ fn bytes_and_permissions_are_put_back_and_shown_in_words() {
     choose(&mut chat, 1);
     insta::assert_snapshot!(preview(&mut chat), @r#"
     Back to before "Change it": 4 files · 2 hunks
-    x put back this hunk or file · X put back all · <CR> go · q close · g? keys
+    gx put back this hunk or file · gX put back all · <CR> go · q close · g? keys
 
     gone.sh  1 hunk · +1 -0 · comes back
       @@ 1
@@ -455,16 +455,16 @@ fn one_hunk_of_a_turn_is_put_back_after_a_look_at_it() {
     picker(&mut chat);
     choose(&mut chat, 2);
     preview(&mut chat);
-    chat.nvim.input("/+ a<CR>x");
+    chat.nvim.input("/+ a<CR>gx");
     wait_told(&mut chat, "restored ignored.log to before \"Change two\"");
     assert_eq!(chat.project.read("ignored.log"), "a\r\nb\r\nnoise", "the other hunk is as it was");
     let left = "ignored.log  1 hunk · +0 -1";
     chat.nvim.wait_until(|nvim| nvim.buffer_text(0).contains(left), "the hunk to go from the preview");
-    chat.nvim.input("gg]cx");
+    chat.nvim.input("gg]cgx");
     wait_told(&mut chat, "restored a.txt to before \"Change two\"");
     let file = chat.nvim.exec_lua("return vim.fn.bufnr('a.txt')", []).as_u64().expect("a buffer");
     assert_eq!(chat.nvim.buffer_text(file), "one\ntwo\nthree");
-    chat.nvim.input("a");
+    chat.nvim.input("ga");
     wait_told(&mut chat, "this shows what would be put back");
     chat.nvim.input("q");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("acp://restore"), "the preview to close");

@@ -263,7 +263,7 @@ fn play(runner: Runner, case: &Case) {
         .wait_until(|nvim| nvim.exec_lua("return _G.picker ~= nil", []) == true.into(), "a picker");
     stage.chat.nvim.exec_lua("local p = _G.picker; _G.picker = nil; p.answer(p.items[1], 1)", []);
     stage.chat.nvim.wait_for_screen("put back all");
-    stage.chat.nvim.input("X");
+    stage.chat.nvim.input("gX");
     stage.is_again("the files after going back to the checkpoint", &second);
     let told = stage.chat.nvim.exec_lua("return table.concat(_G.told, '\\n')", []);
     let told = told.as_str().unwrap_or_default().to_owned();

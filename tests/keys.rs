@@ -57,7 +57,7 @@ fn the_review_names_its_keys_as_they_are_mapped() {
     chat.send("go");
     chat.wait_for("Done");
     chat.nvim.command("stopinsert | Acp review");
-    let all = "<F2> keep · x undo · A keep all · c comment · s send comments · <CR> go · g? keys";
+    let all = "<F2> keep · gx undo · u take back · gc comment · gs send · <CR> go · g? keys";
     chat.nvim.wait_for_screen(all);
     chat.nvim.input("<F2>");
     chat.nvim.wait_for_screen("Nothing is left to decide · <Esc> closes this");

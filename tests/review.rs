@@ -151,13 +151,13 @@ fn all_changes_are_reviewed_in_one_buffer_and_comments_go_to_the_agent() {
     let from = screen.find("Review:").expect("on the screen");
     insta::assert_snapshot!(screen[from..].trim_end(), @r"
     Review: 1 file · 2 hunks
-    a keep · x undo · A keep all · X undo all · c comment · s send comments · <CR> go · g? keys
+    ga keep · gx undo · u take back · gc comment · gs send · <CR> go · g? keys
 
     a.txt  2 hunks · +2 -1
       @@ 2  Fake: write
       - two
       + TWO
-      @@ 6  Fake: write
+      @@ 6
       + six
     ~
     ~
@@ -168,15 +168,17 @@ fn all_changes_are_reviewed_in_one_buffer_and_comments_go_to_the_agent() {
     acp://review
     ");
     assert!(chat.nvim.groups_of("- two").contains(&"AcpDiffDelete".to_owned()));
-    chat.nvim.input("]ccnot six, seven<CR>");
+    chat.nvim.input("]cgc");
+    chat.nvim.wait_for_screen("Comment on a.txt:6");
+    chat.nvim.input("not six, seven<C-s>");
     chat.nvim.wait_for_screen("✎ not six, seven");
-    chat.nvim.input("[ca");
+    chat.nvim.input("[cga");
     chat.nvim.wait_for_screen("Review: 1 file · 1 hunk · 1 kept · 1 commented");
-    chat.nvim.input("s");
+    chat.nvim.input("gs");
     chat.wait_for("Heard.");
     let prompt = chat.got("session/prompt")["params"]["prompt"][0]["text"].to_string();
     assert_eq!(prompt, r#""My comments on your changes:\n\na.txt:6\n```diff\n+six\n```\nnot six, seven""#);
-    chat.nvim.input("X");
+    chat.nvim.input("gX");
     chat.nvim.wait_for_screen("Nothing is left to decide");
     assert_eq!(chat.project.read("a.txt"), "one\nTWO\nthree\nfour\nfive\n");
     chat.nvim.input("q");
@@ -193,7 +195,7 @@ fn what_is_made_of_added_lines_in_the_review_is_written_into_the_file_in_one_ste
     chat.nvim.input("IMY <Esc>omore<Esc>");
     chat.nvim.wait_for_screen("  + more");
     // Whoever edits decides nothing by accident.
-    chat.nvim.input("x");
+    chat.nvim.input("gx");
     chat.nvim.wait_for_screen("the review has edits that are not written");
     chat.nvim.command("call search('six') | normal! dd");
     chat.nvim.command("write");
@@ -352,7 +354,7 @@ fn many_files_that_nobody_opened_are_reviewed_without_being_opened() {
     chat.nvim.wait_for_screen("Review: 150 files · 150 hunks");
     chat.nvim.wait_for_screen("- two");
     assert_eq!(chat.nvim.exec_lua(buffers, []).as_u64(), Some(before + 1), "the review alone");
-    chat.nvim.input("x");
+    chat.nvim.input("gx");
     chat.nvim.wait_for_screen("Review: 149 files");
     let project = &chat.project;
     chat.nvim.wait_until(|_| project.read("f000.txt") == text("two"), "the first file to be put back");
@@ -390,7 +392,8 @@ fn what_agents_did_to_files_that_nobody_opened_is_reviewed_and_undone_too() {
     for part in ["- due", "+ DUE", "gone.txt  1 hunk · +0 -1 · deleted", "- old"] {
         assert!(screen.contains(part), "{part:?} is missing in\n{screen}");
     }
-    chat.nvim.input("X");
+    chat.nvim.exec_lua("vim.ui.select = function(items, _, answer) answer(items[1], 1) end", []);
+    chat.nvim.input("gX");
     chat.nvim.wait_for_screen("Nothing is left to decide");
     let project = &chat.project;
     chat.nvim.wait_until(|_| project.read("b.txt") == "uno\ndue\ntre\n", "the file to be put back");
@@ -490,4 +493,127 @@ fn a_large_file_that_is_written_again_and_again_has_the_agents_hunks_alone() {
     let mine = "mine after First.\nmine after Second.\nmine after Third.";
     let text = text("old") + mine;
     chat.nvim.wait_until(|nvim| nvim.buffer_text(0) == text, "all to be undone but what the user typed");
+}
+
+#[test]
+fn some_lines_of_a_hunk_are_kept_and_others_undone_by_a_range() {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", "one\nTWO\nTHREE\nFOUR\nfive\n"));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\nthree\nfour\nfive\n")], steps(all));
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h");
+    chat.nvim.wait_for_screen("- three");
+    chat.nvim.input("2GV:Acp keep<CR>");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("- two"), "the part to go");
+    assert!(chat.nvim.screen().contains("- three"), "the rest stays");
+    chat.nvim.command("4,4Acp undo");
+    assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE\nfour\nfive");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("- four"), "the part to go");
+    chat.nvim.command("Acp undo file");
+    assert_eq!(chat.project.read("a.txt"), "one\nTWO\nthree\nfour\nfive\n");
+}
+
+#[test]
+fn letters_that_edit_do_that_in_the_review_and_u_takes_decisions_back() {
+    let mut chat = written();
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("+ TWO");
+    chat.nvim.command("call search('TWO')");
+    chat.nvim.input("$x");
+    chat.nvim.wait_for_screen("  + TW");
+    assert_eq!(chat.nvim.exec_lua("return vim.bo.modified", []), true.into());
+    chat.nvim.input("u");
+    chat.nvim.wait_for_screen("  + TWO");
+    assert_eq!(chat.nvim.exec_lua("return vim.bo.modified", []), false.into());
+    chat.nvim.input("ga");
+    chat.nvim.wait_for_screen("1 hunk · 1 kept");
+    chat.nvim.input("u");
+    chat.nvim.wait_for_screen("  + TWO");
+    chat.nvim.input("gx");
+    chat.nvim.wait_for_screen("1 hunk");
+    let project = &chat.project;
+    chat.nvim.wait_until(|_| project.read("a.txt").starts_with("one\ntwo"), "the file to be as it was");
+    chat.nvim.input("u");
+    chat.nvim.wait_for_screen("  + TWO");
+    assert_eq!(chat.project.read("a.txt"), "one\nTWO\nthree\nfour\nfive\nsix\n");
+    chat.nvim.command("call search('TWO') | normal! A!");
+    chat.nvim.command("write");
+    chat.nvim.wait_for_screen("(with your edits)");
+    chat.nvim.input("u");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("TWO!"), "what was written to be taken back");
+    assert_eq!(chat.project.read("a.txt"), "one\nTWO\nthree\nfour\nfive\nsix\n");
+    assert!(!chat.nvim.messages().contains("Already at oldest change"));
+}
+
+#[test]
+fn to_decide_about_all_is_asked_first_and_can_be_taken_back() {
+    let mut chat = written();
+    chat.nvim.exec_lua(
+        "vim.ui.select = function(items, options, answer) _G.asked = items; answer(items[_G.choice], _G.choice) end",
+        [],
+    );
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("+ TWO");
+    chat.nvim.exec_lua("_G.choice = 2", []);
+    chat.nvim.input("gA");
+    let asked = "return _G.asked and _G.asked[1]";
+    let is_asked =
+        |nvim: &mut support::Nvim| nvim.exec_lua(asked, []).as_str() == Some("Keep all 2 changes in 1 file");
+    chat.nvim.wait_until(is_asked, "the question");
+    chat.nvim.wait_for_screen("1 file · 2 hunks");
+    chat.nvim.exec_lua("_G.choice = 1", []);
+    chat.nvim.input("gA");
+    chat.nvim.wait_for_screen("Nothing is left to decide");
+    chat.nvim.command("Acp undo last");
+    chat.nvim.wait_for_screen("1 file · 2 hunks");
+    chat.nvim.input("gA");
+    chat.nvim.wait_for_screen("Nothing is left to decide");
+    chat.nvim.input("q");
+    chat.nvim.command("2 | Acp undo");
+    assert_eq!(chat.nvim.buffer_text(0), "one\ntwo\nthree\nfour\nfive\nsix", "what was kept is undone");
+}
+
+#[test]
+fn selected_lines_of_a_hunk_are_decided_in_the_review() {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", "one\nTWO\nTHREE\nfour\n"));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\nthree\nfour\n")], steps(all));
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("+ THREE");
+    chat.nvim.command("call search('+ THREE')");
+    chat.nvim.input("Vga");
+    chat.nvim.wait_for_screen("1 kept");
+    assert!(!chat.nvim.screen().contains("+ THREE"));
+    assert_eq!(chat.nvim.mode().name, "n");
+    chat.nvim.command("Acp undo all");
+    let project = &chat.project;
+    chat.nvim.wait_until(|_| project.read("a.txt").contains("two"), "the rest to be undone");
+    assert!(project.read("a.txt").contains("THREE"));
+}
+
+#[test]
+fn folders_that_were_made_for_a_file_go_with_it() {
+    let mut all = vec![prompt()];
+    all.extend(writes("mine/deep/new.txt", "fresh\n"));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], steps(all));
+    std::fs::create_dir(chat.project.file("mine")).expect("a folder");
+    chat.chat();
+    chat.send("Make it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp undo all");
+    let deep = chat.project.file("mine/deep");
+    chat.nvim.wait_until(|_| !deep.exists(), "the folder that was made to go");
+    assert!(chat.project.file("mine").exists(), "the user's own stays");
 }

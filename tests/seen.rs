@@ -253,7 +253,7 @@ fn of_many_files_that_were_taken_back_nothing_is_left_to_decide() {
     ran.chat.nvim.exec_lua("vim.ui.select = function(items, _, choose) choose(items[1], 1) end", []);
     ran.chat.nvim.command("Acp checkpoints");
     ran.chat.nvim.wait_for_screen("g11.txt");
-    ran.chat.nvim.input("X");
+    ran.chat.nvim.input("gX");
     let last = ran.chat.project.file("g88.txt");
     ran.chat.nvim.wait_until(|_| !last.exists(), "the files to be taken back");
     ran.chat.nvim.command("Acp review");
@@ -273,9 +273,8 @@ fn made_removed_and_renamed_files_are_listed_and_brought_back() {
     insta::assert_snapshot!(heads.join("\n"), @r"
     empty.txt  empty · new file  Fake: run touch empty.txt
     gone.txt  1 hunk · +0 -1 · deleted
-    moved.txt  1 hunk · +2 -0 · new file
+    old.txt → moved.txt  renamed  Fake: run mv old.txt moved.txt
     new.txt  1 hunk · +2 -0 · new file
-    old.txt  1 hunk · +0 -2 · deleted
     ");
     assert!(!review.lines().any(|line| line == "  - "), "no line of a file that was not there: {review}");
     ran.chat.nvim.command("Acp undo all");

@@ -92,7 +92,7 @@ return {
   {
     name = "undo",
     about = "Undo what the agent changed: the hunk at the cursor or in the range, or more",
-    words = { "hunk", "file", "turn", "session", "all" },
+    words = { "hunk", "file", "turn", "session", "all", "last" },
   },
   {
     name = "checkpoints",
@@ -111,6 +111,16 @@ return {
     about = "Review what agents changed in one buffer; with ! in the quickfix list",
     words = { "turn", "session", "file", "all", "quickfix" },
     bang = true,
+  },
+  {
+    name = "comment",
+    about = "Write a comment on lines for the agent, or go on with it; with ! delete it",
+    bang = true,
+  },
+  {
+    name = "comments",
+    about = "List your comments on lines, send them to the agent, or share them",
+    words = { "list", "send", "share", "clear" },
   },
   {
     name = "diff",

@@ -81,6 +81,7 @@
 ---@class acp.DiffOptions
 ---@field style? "inline"|"split"|"off"
 ---@field stay? "decided"|"prompt"|"turn"
+---@field persist? boolean
 ---@field tell_undone? boolean
 
 ---@class acp.FilesOptions
@@ -162,6 +163,7 @@
 ---@field review_undo? acp.Key
 ---@field review_keep_all? acp.Key
 ---@field review_undo_all? acp.Key
+---@field review_take_back? acp.Key
 ---@field review_comment? acp.Key
 ---@field review_send? acp.Key
 ---@field review_go? acp.Key
@@ -169,6 +171,9 @@
 ---@field review_previous? acp.Key
 ---@field review_close? acp.Key
 ---@field review_help? acp.Key
+---@field comment_save? acp.Key
+---@field comment_save_insert? acp.Key
+---@field comment_close? acp.Key
 
 -- Made from src/config up to here.
 

@@ -16,13 +16,14 @@ use super::files::disks::PATIENCE;
 use super::files::watch::Watch;
 use super::files::{buffer_state, probe};
 use super::shared::Shared;
-use crate::core::changes::file_review::without;
+use crate::core::changes::file_review::{FileReview, without};
 use crate::core::changes::{diff, text_edits};
 use crate::core::ids::JobId;
 use crate::core::locations::Look;
 use crate::core::message::{Event, HalfWritten, OnDisk, Outcome, Stamp, Work};
 use crate::core::session::references::references;
 use crate::core::session::unsaved_note;
+use crate::core::store::undecided::StoredFile;
 use crate::core::terminal::error_locations;
 use crate::core::terminal::output::Output;
 use crate::fingerprint;
@@ -66,6 +67,7 @@ fn on_disk(work: &Work) -> Option<PathBuf> {
     match work {
         Work::Look { path, .. }
         | Work::Recall { path, .. }
+        | Work::Stand { path, .. }
         | Work::Examine { path, .. }
         | Work::Reconcile { path, .. }
         | Work::Stamp { path, .. } => Some(path.clone()),
@@ -165,6 +167,15 @@ fn run(work: Work, watch: &Watch) -> Outcome {
                     Some((without(&text, &diff::place(&text, &diffs)).into(), text))
                 }
                 OnDisk::Same | OnDisk::Gone | OnDisk::HalfWritten | OnDisk::Unreadable(_) => None,
+            })
+        }
+        Work::Stand { path, left } => {
+            let StoredFile { sides, last, hunks, .. } = left.with_hunks();
+            let stand = |text: Option<&str>| Box::new(FileReview::standing(text, sides, last, hunks));
+            Outcome::Stood(match buffer_state::examine(&path, "utf-8", None, |_| true) {
+                OnDisk::Text { text, .. } => Some(stand(Some(&text.plain_lines()))),
+                OnDisk::Gone => Some(stand(None)),
+                OnDisk::Same | OnDisk::HalfWritten | OnDisk::Unreadable(_) => None,
             })
         }
         Work::Examine { path, encoding, known, half } => {

@@ -23,6 +23,8 @@ use super::store::drafts::DraftStore;
 use super::store::images::Images;
 use super::store::registry::AgentRegistry;
 use super::store::session_index::SessionIndex;
+use super::store::undecided::UndecidedStore;
+use super::store::undoing::Undoing;
 use super::store::usage_log::UsageLog;
 use super::{compute, connection};
 use crate::core::ids::{AgentId, JobId, SessionKey};
@@ -59,6 +61,7 @@ pub struct Dispatcher {
     names: HashMap<task::Id, AgentId>,
     finder: Finder,
     drafts: DraftStore,
+    undecided: UndecidedStore,
     registry: AgentRegistry,
     /// Says to all that Neovim is leaving, and until when it waits.
     leaving: watch::Sender<Option<Instant>>,
@@ -77,6 +80,7 @@ impl Dispatcher {
             drafts: DraftStore::new(mailbox.clone()),
             usage: UsageLog::new(mailbox.clone()),
             choices: Choices::new(mailbox.clone()),
+            undecided: UndecidedStore::new(mailbox.clone()),
             registry: AgentRegistry::new(mailbox, shared.log.clone()),
             shared: Arc::new(shared),
             agents: HashMap::new(),
@@ -127,15 +131,17 @@ impl Dispatcher {
     }
 
     /// Has all that was sent to the stores written, each by itself: one disk may be slower than another.
-    fn finish_stores(&self) -> [JoinHandle<()>; 5] {
+    fn finish_stores(&self) -> [JoinHandle<()>; 6] {
         let (sessions, checkpoints) = (self.session_index.clone(), self.checkpoints.clone());
         let (drafts, usage, choices) = (self.drafts.clone(), self.usage.clone(), self.choices.clone());
+        let undecided = self.undecided.clone();
         [
             spawn_blocking(move || sessions.finish()),
             spawn_blocking(move || checkpoints.finish()),
             spawn_blocking(move || drafts.finish()),
             spawn_blocking(move || usage.finish()),
             spawn_blocking(move || choices.finish()),
+            spawn_blocking(move || undecided.finish()),
         ]
     }
 
@@ -189,7 +195,7 @@ impl Dispatcher {
             Command::Handle { requests, notifications } => {
                 self.shared.extension_methods.set(requests, notifications)
             }
-            Command::PutBack { job, path, what } => self.put_back(job, path, what),
+            Command::PutBack { job, path, what, folders } => self.put_back(job, path, what, folders),
             Command::Compute { job, work } => compute::start(&self.shared, job, work),
             Command::Record { folder, wish } => self.session_index.request(folder, wish),
             Command::Choices { file, request } => self.choices.request(file, request),
@@ -197,6 +203,7 @@ impl Dispatcher {
             Command::Checkpoint { folder, limits, wish } => {
                 self.checkpoints.request(folder, limits, *wish);
             }
+            Command::Undecided { folder, wish } => self.undecided.request(folder, wish),
             Command::ReadAgents { job, files, change } => self.registry.request(job, *files, *change),
             Command::Find { search, root, query } => {
                 let search = self.finder.begin(search, root, query);
@@ -215,7 +222,7 @@ impl Dispatcher {
         }
     }
 
-    fn put_back(&self, job: JobId, path: PathBuf, what: PutBack) {
+    fn put_back(&self, job: JobId, path: PathBuf, what: PutBack, folders: Option<(PathBuf, u64)>) {
         let shared = self.shared.clone();
         tokio::spawn(async move {
             let (file, theirs) = (path.clone(), shared.clone());
@@ -228,6 +235,9 @@ impl Dispatcher {
                 // The user's doing is no news.
                 theirs.folder_indexes.writing(&resolved);
                 let done = restore::put_back(&file, &what);
+                if let (Ok(()), Some((project, since)), true) = (&done, &folders, what.removes()) {
+                    Undoing::at_hand(project, *since).remove_folders(&file);
+                }
                 theirs.folder_indexes.wrote(&resolved, done.is_ok());
                 done
             };

@@ -260,18 +260,20 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "Keep what the agent changed; see |acp-review|. Without [which] it is the change at the cursor \
-               or those in [range], and in the chat all that the tool call at the cursor did. [which] is \
+               or the lines in [range], which may be a part of a change, and in the chat all that the tool call at the cursor did. [which] is \
                `hunk`, `file`, `turn` (what the last turn changed), `session` or `all`.",
     },
     CommandSpec {
         name: "undo",
         about: "Undo what the agent changed: the hunk at the cursor or in the range, or more",
         takes: "[which]",
-        completion: Completion::OneOf(&["hunk", "file", "turn", "session", "all"]),
+        completion: Completion::OneOf(&["hunk", "file", "turn", "session", "all", "last"]),
         range: true,
         bang: Bang::No,
         without_library: false,
-        help: "Undo what the agent changed, likewise.",
+        help: "Undo what the agent changed, likewise; what you have kept at the cursor, too. `last` takes back your last \
+               decision, whatever it was: changes that you kept are to be decided on again, and those that you undid are \
+               back.",
     },
     CommandSpec {
         name: "checkpoints",
@@ -317,8 +319,31 @@ pub const COMMANDS: &[CommandSpec] = &[
         without_library: false,
         help: "Open one buffer with all that is left to decide, file by file; its keys are in |acp-keys|. \
                [what] is `turn`, `session`, `file` or `all`, which is what it shows without one. With \
-               `quickfix` or ! the list goes to the quickfix list instead. Comments that you write on changes \
-               stay until you send them; they go to the agent in one prompt, with paths and lines.",
+               `quickfix` or ! the list goes to the quickfix list instead. Your |acp-comments| stand \
+               below the changes.",
+    },
+    CommandSpec {
+        name: "comment",
+        about: "Write a comment on lines for the agent, or go on with it; with ! delete it",
+        takes: "",
+        completion: Completion::Nothing,
+        range: true,
+        bang: Bang::Yes,
+        without_library: false,
+        help: "Write a comment on the line at the cursor or on [range], in a small window; see |acp-comments|. On \
+               a line with a comment, go on with that one. With ! delete it.",
+    },
+    CommandSpec {
+        name: "comments",
+        about: "List your comments on lines, send them to the agent, or share them",
+        takes: "[verb]",
+        completion: Completion::OneOf(&["list", "send", "share", "clear"]),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Without [verb] or with `list`, put your comments into the |quickfix| list. `send` sends them to the \
+               agent in one prompt, with paths and lines; drafts stay. `share` shows them as Markdown in a new \
+               buffer. `clear` deletes all, after a question.",
     },
     CommandSpec {
         name: "diff",

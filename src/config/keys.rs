@@ -31,6 +31,8 @@ pub enum Pane {
     Agents,
     /// The lines of what is proposed.
     Proposal,
+    /// A comment that is being written.
+    Comment,
 }
 
 /// What keys are for, in the order of the page that shows them.
@@ -46,6 +48,7 @@ pub enum Section {
     Agents,
     File,
     Review,
+    Comment,
 }
 
 /// The chat's keys: for each of [`KEYS`], in that order, what the user types.
@@ -489,48 +492,57 @@ pub const KEYS: &[KeySpec] = &[
         name: "review_keep",
         section: Section::Review,
         panes: &[Pane::Review],
-        modes: &["n"],
-        default: &["a"],
-        about: "Keep the change at the cursor, or all changes of the file at the cursor.",
+        modes: &["n", "x"],
+        default: &["ga"],
+        about: "Keep the change at the cursor, or all changes of the file at the cursor; of a change the selected lines alone.",
     },
     KeySpec {
         name: "review_undo",
         section: Section::Review,
         panes: &[Pane::Review],
-        modes: &["n"],
-        default: &["x"],
-        about: "Undo the change at the cursor, or all changes of the file at the cursor.",
+        modes: &["n", "x"],
+        default: &["gx"],
+        about: "Undo the change at the cursor, or all changes of the file at the cursor; of a change the selected lines alone.",
     },
     KeySpec {
         name: "review_keep_all",
         section: Section::Review,
         panes: &[Pane::Review],
         modes: &["n"],
-        default: &["A"],
-        about: "Keep everything that the review shows.",
+        default: &["gA"],
+        about: "Keep everything that the review shows, after a question.",
     },
     KeySpec {
         name: "review_undo_all",
         section: Section::Review,
         panes: &[Pane::Review],
         modes: &["n"],
-        default: &["X"],
-        about: "Undo everything that the review shows.",
+        default: &["gX"],
+        about: "Undo everything that the review shows, after a question.",
+    },
+    KeySpec {
+        name: "review_take_back",
+        section: Section::Review,
+        panes: &[Pane::Review],
+        modes: &["n"],
+        default: &["u"],
+        about: "Take back the last decision, or what was last written from the review; while there are edits that are \
+                not written, undo these.",
     },
     KeySpec {
         name: "review_comment",
         section: Section::Review,
         panes: &[Pane::Review],
         modes: &["n"],
-        default: &["c"],
-        about: "Write a comment on the change at the cursor.",
+        default: &["gc"],
+        about: "Write a comment on the change at the cursor, or go on with the one there.",
     },
     KeySpec {
         name: "review_send",
         section: Section::Review,
         panes: &[Pane::Review],
         modes: &["n"],
-        default: &["s"],
+        default: &["gs"],
         about: "Send the comments to the agent as a prompt.",
     },
     KeySpec {
@@ -572,5 +584,29 @@ pub const KEYS: &[KeySpec] = &[
         modes: &["n"],
         default: &["g?"],
         about: "Show the review's keys.",
+    },
+    KeySpec {
+        name: "comment_save",
+        section: Section::Comment,
+        panes: &[Pane::Comment],
+        modes: &["n"],
+        default: &["<CR>"],
+        about: "Finish the comment; one without a text is deleted. |:write| does the same.",
+    },
+    KeySpec {
+        name: "comment_save_insert",
+        section: Section::Comment,
+        panes: &[Pane::Comment],
+        modes: &["i"],
+        default: &["<C-s>"],
+        about: "Finish the comment while typing.",
+    },
+    KeySpec {
+        name: "comment_close",
+        section: Section::Comment,
+        panes: &[Pane::Comment],
+        modes: &["n"],
+        default: &["<Esc>", "q"],
+        about: "Close the window. What is new in it stays as a draft, which is not sent.",
     },
 ];

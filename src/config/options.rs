@@ -297,6 +297,8 @@ options! {
         stay: Stay = Stay::Decided, Stay::KIND,
             "How long changes that you have neither kept nor undone stay marked: until you do, until your next \
              prompt in the session, or until the turn is over. They count as kept then.";
+        persist: bool = true, BOOLEAN,
+            "Keep undecided changes and comments on the disk, so that they outlive Neovim; see |acp-undecided|.";
         tell_undone: bool = true, BOOLEAN,
             "Tell the agent with your next prompt which of its changes you undid; the chat shows it with the \
              prompt.";

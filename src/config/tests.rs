@@ -115,7 +115,7 @@ mod reading {
             "chat": { "images": "link" },
             "terminal": { "auto_open": "never", "position": "right", "size": "30%",
                 "auto_close": "success", "input": false, "limit": 3, "timeout": 60, "output_limit": 1000 },
-            "diff": { "style": "off", "stay": "turn", "tell_undone": false },
+            "diff": { "style": "off", "stay": "turn", "persist": false, "tell_undone": false },
             "files": { "conflict": "markers", "save": "always", "format_on_save": true, "unsaved": "nothing",
                 "outside": "refuse", "allowed": { "read": ["/docs"], "write": ["~/scratch"] } },
             "mcp_servers": [{ "type": "http", "name": "h", "url": "http://localhost/mcp" }],
@@ -158,7 +158,10 @@ mod reading {
                 output_limit: 1000,
             }
         );
-        assert_eq!(config.diff, DiffOptions { style: DiffStyle::Off, stay: Stay::Turn, tell_undone: false });
+        assert_eq!(
+            config.diff,
+            DiffOptions { style: DiffStyle::Off, stay: Stay::Turn, persist: false, tell_undone: false }
+        );
         assert_eq!(config.prompt.complete, Complete::Never);
         assert_eq!(config.files.conflict, OnConflict::Markers);
         assert_eq!((config.files.save, config.files.unsaved), (Save::Always, Unsaved::Nothing));

@@ -2,6 +2,7 @@
 //! are merged, and what the user decided about each hunk. Buffers and the disk are left to others.
 
 pub mod agent_views;
+pub mod anchor;
 pub mod attribution;
 pub mod author_note;
 pub mod authors;
@@ -30,6 +31,7 @@ pub mod scope;
 pub mod stepping;
 pub mod text_edits;
 pub mod told;
+pub mod undecided;
 pub mod undone;
 pub mod unknown_change;
 pub mod words;

@@ -12,6 +12,11 @@ pub struct AgentId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SessionKey(pub u32);
 
+impl SessionKey {
+    /// Stands for all sessions of Neovims that are gone.
+    pub const EARLIER: Self = Self(u32::MAX);
+}
+
 /// An entry's number in its session: 0-based, in order of appearance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryId(pub usize);

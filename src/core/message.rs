@@ -33,7 +33,7 @@ use crate::core::ids::{AgentId, AskId, JobId, SessionKey, TerminalId};
 use crate::core::store::allowlist::{Allowed, Rules};
 use crate::core::store::checkpoint::{self, Limits};
 use crate::core::store::record::{Kept, Wish};
-use crate::core::store::{registry, remembered, usage};
+use crate::core::store::{registry, remembered, undecided, usage};
 use crate::core::text::Text;
 
 pub use again::Again;
@@ -128,8 +128,9 @@ pub enum Command {
     /// The user serves these methods beyond the protocol, whose names begin with an underscore; those of
     /// an earlier one no longer count. The editor is asked for no others.
     Handle { requests: Vec<String>, notifications: Vec<String> },
-    /// Put a file back to what it was. Answered by `Computed`.
-    PutBack { job: JobId, path: PathBuf, what: PutBack },
+    /// Put a file back to what it was. With a file that goes go the folders that are empty then and were made for it: in
+    /// this project, and not before this time (milliseconds since 1970). Answered by `Computed`.
+    PutBack { job: JobId, path: PathBuf, what: PutBack, folders: Option<(PathBuf, u64)> },
     /// Compute something off the editor's thread. Answered by `Computed`.
     Compute { job: JobId, work: Work },
     /// Keep or recall what the plugin itself remembers of sessions, in this folder.
@@ -140,6 +141,8 @@ pub enum Command {
     Usage { folder: PathBuf, request: usage::Request },
     /// Keep or give back what files held before and after turns, in this folder.
     Checkpoint { folder: PathBuf, limits: Limits, wish: Box<checkpoint::Wish> },
+    /// Keep or give back what is left to decide in the project of this folder.
+    Undecided { folder: PathBuf, wish: undecided::Wish },
     /// Read what is on the disk about agents, and change it first. Answered by `AgentsRead`.
     ReadAgents { job: JobId, files: Box<registry::Files>, change: Box<registry::Change> },
     /// Look for files by a part of their names. Answered by `Found`; a newer search ends an older one.
@@ -364,6 +367,11 @@ pub enum Event {
         /// All files are looked at when a call or a turn ends. Otherwise changes are not noticed at all.
         is_looked_at: bool,
     },
+    /// What Neovims that are gone have left undecided, or why it can't be had (fit for a message).
+    LeftUndecided {
+        job: JobId,
+        left: Result<Box<undecided::Adopted>, String>,
+    },
     /// Nothing can be remembered of sessions; told once.
     RecordFailed {
         text: String,
@@ -432,6 +440,7 @@ impl Command {
             | Self::Choices { .. }
             | Self::Usage { .. }
             | Self::Checkpoint { .. }
+            | Self::Undecided { .. }
             | Self::ReadAgents { .. }
             | Self::Find { .. }
             | Self::KeepImages { .. }
@@ -481,6 +490,7 @@ impl Event {
             | Self::UsageRead { .. }
             | Self::AgentsRead { .. }
             | Self::Checkpointed { .. }
+            | Self::LeftUndecided { .. }
             | Self::RecordFailed { .. }
             | Self::FolderUnwatched { .. }
             | Self::Found { .. }

@@ -291,6 +291,14 @@ impl Session {
         self.is_working() || matches!(self.phase, Phase::Opening { .. })
     }
 
+    /// When the turn began that runs.
+    pub fn working_since(&self) -> Option<Moment> {
+        match self.phase {
+            Phase::Working { since } | Phase::Cancelling { since, .. } => Some(since),
+            _ => None,
+        }
+    }
+
     pub fn is_working(&self) -> bool {
         matches!(self.phase, Phase::Working { .. } | Phase::Cancelling { .. })
     }

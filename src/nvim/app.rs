@@ -99,7 +99,7 @@ impl App {
             mailbox,
             files: Files::default(),
             checkpoints: Checkpoints::new(Path::new(&records).join("acp/checkpoints")),
-            reviews: Reviews::default(),
+            reviews: Reviews::new(Path::new(&records).join("acp/reviews")),
             usage: Usage::new(Path::new(&records).join("acp/usage")),
         })
     }
@@ -304,6 +304,10 @@ impl App {
 
     /// Ends every process, or leaves that to the guard; waits for a short while at the most.
     pub fn shut_down(&mut self) {
+        self.reviews.keep_all_now(&mut self.cx);
+        // What can't be sent is lost with whoever would take it.
+        let sent = self.serve_commands();
+        self.cx.editor.complain(sent);
         self.cx.has_background = false;
         if let Some(background) = self.background.take() {
             background.leave(Duration::from_millis(400));

@@ -731,6 +731,21 @@ return {
     listen("acp.page." .. buf, buf, { BufWriteCmd = written, BufReadCmd = read })
   end,
 
+  -- A comment is finished by `:write`, and left with its window.
+  edit_comment = function(buf, written, left)
+    vim.bo[buf].textwidth = 0
+    -- Whatever stands in it is kept, so `:quit` need not ask (E37).
+    local function unmodified()
+      vim.bo[buf].modified = false
+    end
+    listen("acp.comment." .. buf, buf, {
+      BufWriteCmd = written,
+      BufWinLeave = left,
+      TextChanged = unmodified,
+      TextChangedI = unmodified,
+    })
+  end,
+
   -- Has what is yanked from a buffer hold the characters that are meant, where the buffer shows `<202e>` or `^[` for
   -- what cannot be seen. Marks of this group say where that is so.
   yank_meant = function(buf, ns, group)

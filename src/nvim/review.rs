@@ -7,8 +7,14 @@ pub mod attribution;
 pub mod blame;
 pub mod change_stats;
 pub mod changes_list;
+pub mod comment_marks;
+pub mod comment_window;
+pub mod comments;
+pub mod decisions;
 pub mod hunks;
 pub mod inline_proposals;
+pub mod keeping;
+pub mod kept;
 pub mod originals;
 pub mod panel;
 pub mod panel_actions;
@@ -19,6 +25,7 @@ pub mod split;
 pub mod splits;
 pub mod stage;
 pub mod staging;
+pub mod taking_back;
 pub mod tracking;
 pub mod verdicts;
 
@@ -33,7 +40,7 @@ use crate::core::changes::input_queue::InputQueue;
 use crate::core::changes::reported::Reported;
 use crate::core::changes::review::Splice;
 use crate::core::changes::review_page::Listed;
-use crate::core::changes::scope::Origins;
+use crate::core::changes::scope::{Origins, Scope};
 use crate::core::changes::undone::Undone;
 use crate::core::changes::unknown_change::UnknownChange;
 use crate::core::ids::{OriginId, SessionKey};
@@ -42,7 +49,10 @@ use crate::core::text::Text;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Buf;
 use crate::nvim::review::change_stats::ChangeStats;
+use crate::nvim::review::comment_marks::{CommentMarks, Writing};
+use crate::nvim::review::decisions::Decisions;
 use crate::nvim::review::hunks::Drawn;
+use crate::nvim::review::keeping::Keeping;
 use crate::nvim::review::panel::Panel;
 use crate::nvim::review::proposals::Proposals;
 use crate::nvim::review::split::Split;
@@ -69,13 +79,22 @@ pub struct Reviews {
     pub panel: Option<Panel>,
     /// What waits until it is known what agents did to files that were opened for it.
     pub when_known: Vec<Then>,
+    /// What waits until it is known what other Neovims have left.
+    when_left: Vec<Then>,
     /// What stands side by side.
     pub split: Option<Split>,
     pub comments: Vec<Comment>,
+    comment_marks: CommentMarks,
+    /// The comment that is being written.
+    writing: Option<Writing>,
     /// What was undone since each session's agent was last told.
     pub undone: Undone,
     /// How many hunks were kept and undone since the review was opened.
     pub decided: (usize, usize),
+    /// Files that were renamed: the old names by the new ones.
+    pub renamed: BTreeMap<PathBuf, PathBuf>,
+    /// What was decided lately, to be taken back.
+    decisions: Decisions,
     /// What each session has changed.
     pub stats: ChangeStats,
     /// The diffs of open calls, as they are drawn.
@@ -85,6 +104,8 @@ pub struct Reviews {
     stages: u64,
     /// How many files are being looked into for what agents did to them.
     recalling: usize,
+    /// What is kept on the disk of what is left to decide.
+    keeping: Keeping,
 }
 
 pub struct Reviewed {
@@ -141,10 +162,36 @@ impl Reviewed {
 }
 
 impl Reviews {
+    /// Nothing to review yet; what is left to decide is kept below this folder.
+    pub fn new(state: PathBuf) -> Self {
+        Self { keeping: Keeping::new(state), ..Self::default() }
+    }
+
     /// A session is over.
     pub fn forget(&mut self, session: SessionKey) {
         self.undone.forget(session);
         self.stats.forget(session);
+    }
+
+    /// A file that is gone by one name and new by another is decided about by both.
+    pub fn with_both_names(&self, scope: Scope) -> Scope {
+        let Scope::File(path) = &scope else { return scope };
+        let is = |path: &Path, sides: (bool, bool)| {
+            let file = self.files.get(path).and_then(|reviewed| reviewed.file.as_deref());
+            file.is_some_and(|file| (file.was_there, file.is_there) == sides)
+        };
+        let pair = self.renamed.iter().find(|(to, from)| *to == path || *from == path);
+        match pair.filter(|(to, from)| is(to, (false, true)) && is(from, (true, false))) {
+            Some((to, from)) => Scope::Renamed([from.clone(), to.clone()]),
+            None => scope,
+        }
+    }
+
+    /// It is known what a new file was called before.
+    pub fn note_renamed(&mut self, to: &Path, from: &Path) {
+        // By several steps it has had several names.
+        let first = self.renamed.remove(from).unwrap_or_else(|| from.to_owned());
+        self.renamed.insert(to.to_owned(), first);
     }
 
     pub fn path_of(&self, buf: Buf) -> Option<&Path> {
@@ -169,6 +216,7 @@ impl Reviews {
             unread: Vec::new(),
         };
         self.files.insert(path.to_owned(), reviewed);
+        self.outdate(path);
     }
 
     pub fn hold(&mut self, path: &Path, buf: Buf) {
@@ -185,13 +233,16 @@ impl Reviews {
             reviewed.touched = true;
         }
         self.listening.remove(&buf);
+        self.unmark_comments(buf);
     }
 
     /// All files with something to decide, in the order of their paths.
     pub fn listed(&self) -> Vec<(&Path, Listed<'_>)> {
         let read = self.files.iter().filter_map(|(path, reviewed)| match &reviewed.file {
             _ if !reviewed.unread.is_empty() => Some((path.as_path(), Listed::Unread(&reviewed.unread))),
-            Some(file) if !file.is_settled() => Some((path.as_path(), Listed::Read(file))),
+            Some(file) if !file.is_settled() || file.missing().next().is_some() => {
+                Some((path.as_path(), Listed::Read(file)))
+            }
             _ => None,
         });
         let unknown = self.unknown.iter().map(|(path, change)| (path.as_path(), Listed::Unknown(change)));

@@ -159,7 +159,7 @@ impl Play {
         self.shot(2200);
         self.presses("]c", &["Demo  8:1"]);
         self.shot(800);
-        self.presses("a", &["3 hunks · 1 kept"]);
+        self.presses("ga", &["3 hunks · 1 kept"]);
         self.stage.sees_colored("  +   ", "return math.min");
         self.stage.sees_colored("  + check.that(\"raises the last error\", ", "function");
         self.shot(3000);

@@ -80,9 +80,9 @@ fn review(theme: Theme) -> Screen {
     stage.nvim.command("Acp review");
     stage.nvim.wait_for_screen("2 files");
     stage.nvim.command("wincmd o");
-    stage.nvim.input("cgive the limit a name<CR>");
+    stage.nvim.input("gcgive the limit a name<C-s>");
     stage.nvim.wait_for_screen("give the limit");
-    stage.nvim.input("]c]ca");
+    stage.nvim.input("]c]cga");
     stage.nvim.wait_for_screen("1 kept");
     stage.nvim.input("[c");
     stage.nvim.wait_for_screen("Demo  9:1");

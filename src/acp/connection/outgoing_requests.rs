@@ -147,6 +147,7 @@ impl Connection {
             | Command::Handle { .. }
             | Command::Compute { .. }
             | Command::Checkpoint { .. }
+            | Command::Undecided { .. }
             | Command::Record { .. }
             | Command::Usage { .. }
             | Command::Choices { .. }

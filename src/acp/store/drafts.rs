@@ -7,20 +7,21 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
 use crate::acp::files::disk;
+use crate::acp::store::owned::{Names, Owned, others};
 use crate::acp::worker::Worker;
 use crate::core::message::{Draft, Event, Keep};
 use crate::core::session::prompt_history::History;
 use crate::core::text::Text;
 use crate::mailbox::Mailbox;
-use crate::platform::files::{create_private_folder, private, try_lock, wait_lock};
+use crate::platform::files::{create_private_folder, private, wait_lock};
 
 const PROMPTS: &str = "prompts.jsonl";
 const PROMPTS_LOCK: &str = "prompts.lock";
+const DRAFTS: Names = Names { prefix: "draft", extension: "json" };
 /// A file of prompts that grows over this is written anew with the last ones.
 const MOST: u64 = 4 << 20;
 
@@ -67,16 +68,10 @@ struct Drafts {
     drafts: Vec<Draft>,
 }
 
-/// This Neovim's drafts of one project.
-struct Own {
-    _lock: File,
-    lock: PathBuf,
-    file: PathBuf,
-}
-
 struct DraftWriter {
     mailbox: Arc<Mailbox>,
-    own: HashMap<PathBuf, Own>,
+    /// This Neovim's drafts of each project.
+    own: HashMap<PathBuf, Owned>,
     /// It was said already that nothing can be kept.
     failed: bool,
 }
@@ -102,10 +97,7 @@ impl DraftWriter {
                 Err(_) => {}
             }
         }
-        for own in self.own.into_values().filter(|own| !own.file.exists()) {
-            // One that stays is an empty file, which the next Neovim removes.
-            let _ = fs::remove_file(&own.lock);
-        }
+        self.own.into_values().for_each(Owned::end);
     }
 
     fn keep(&mut self, keep: Keep) -> io::Result<()> {
@@ -139,51 +131,19 @@ impl DraftWriter {
         disk::replace_private(&own.file, &serde_json::to_vec(&Drafts { drafts })?)
     }
 
-    fn own(&mut self, folder: &Path) -> io::Result<&Own> {
+    fn own(&mut self, folder: &Path) -> io::Result<&Owned> {
         if !self.own.contains_key(folder) {
-            create_private_folder(folder)?;
-            let own = loop {
-                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                let name = format!("draft-{}-{}", std::process::id(), now.as_nanos());
-                let lock = folder.join(format!("{name}.lock"));
-                let held = open(&lock)?;
-                wait_lock(&held)?;
-                // Another Neovim may have taken it for one of a Neovim that is gone, and removed it.
-                if lock.exists() {
-                    break Own { _lock: held, lock, file: folder.join(format!("{name}.json")) };
-                }
-            };
-            self.own.insert(folder.to_owned(), own);
+            self.own.insert(folder.to_owned(), Owned::new(folder, DRAFTS)?);
         }
         Ok(&self.own[folder])
     }
 
     /// The drafts of Neovims that are gone. They are written as this one's before theirs go.
     fn adopt(&mut self, folder: &Path) -> io::Result<Vec<Draft>> {
-        let entries = match fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        let mut left = Vec::new();
-        for entry in entries.flatten() {
-            let path = entry.path();
-            let name = entry.file_name();
-            let is_lock =
-                name.to_str().is_some_and(|name| name.starts_with("draft-") && name.ends_with(".lock"));
-            if !is_lock || self.own.get(folder).is_some_and(|own| own.lock == path) {
-                continue;
-            }
-            // Whoever lives holds it.
-            if let Ok(held) = open(&path)
-                && try_lock(&held).is_ok()
-            {
-                left.push((held, path));
-            }
-        }
+        let (left, _) = others(folder, DRAFTS, self.own.get(folder))?;
         let mut drafts: Vec<Draft> = Vec::new();
-        for (_, lock) in &left {
-            if let Ok(bytes) = fs::read(lock.with_extension("json"))
+        for owned in &left {
+            if let Ok(bytes) = fs::read(&owned.file)
                 && let Ok(read) = serde_json::from_slice::<Drafts>(&bytes)
             {
                 drafts.extend(read.drafts);
@@ -198,12 +158,7 @@ impl DraftWriter {
             all.extend(drafts.clone());
             self.drafts(folder, all)?;
         }
-        for (_, lock) in left {
-            for path in [lock.with_extension("json"), lock] {
-                // What stays is found again, and then known already.
-                let _ = fs::remove_file(path);
-            }
-        }
+        left.into_iter().for_each(Owned::remove);
         Ok(drafts)
     }
 }

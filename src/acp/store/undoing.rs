@@ -34,6 +34,11 @@ impl Undoing {
         Self { roots: resolved.into_iter().chain([cwd.to_owned()]).collect(), since }
     }
 
+    /// The same where the disk may be waited for.
+    pub fn at_hand(cwd: &Path, since: u64) -> Self {
+        Self { roots: canonicalize(cwd).ok().into_iter().chain([cwd.to_owned()]).collect(), since }
+    }
+
     /// The folders between the project's and a path, the innermost first.
     fn above<'a>(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> {
         let root = self.roots.iter().find(|root| path.starts_with(root)).cloned();

@@ -56,6 +56,14 @@ impl Authors {
         }
     }
 
+    /// Rows that replaced others are known to be somebody's.
+    pub fn claimed(&mut self, rows: Range<usize>, removed: usize, origin: OriginId) {
+        if rows.len() < removed {
+            self.gaps[rows.end] = Some(origin);
+        }
+        self.lines[rows].fill(Line { origin: Some(origin), edited: false });
+    }
+
     /// What was changed was put back: these lines are nobody's.
     pub fn undone(&mut self, rows: Range<usize>, lines: usize) {
         self.splice(rows.clone(), lines, |_| Line::default());

@@ -64,6 +64,15 @@ impl Conflict {
         }
     }
 
+    /// Which lines both have changed.
+    pub fn which(&self) -> &'static str {
+        match self.clashes.iter().filter(|clash| clash.is_apart).count() {
+            0 => "the same lines",
+            some if some == self.clashes.len() => "adjacent lines",
+            _ => "the same and adjacent lines",
+        }
+    }
+
     /// How many places there are.
     pub fn places(&self) -> String {
         places(self.clashes.len())
@@ -80,7 +89,7 @@ impl Conflict {
         match &self.asked {
             Asked::All => {
                 let prompt =
-                    format!("{name}: you and {} changed the same lines ({})", self.them(), self.places());
+                    format!("{name}: you and {} changed {} ({})", self.them(), self.which(), self.places());
                 let mut items = vec![
                     format!("Take {theirs}"),
                     "Keep mine".to_owned(),
@@ -148,7 +157,7 @@ mod tests {
 
     fn clash(row: usize, ours: &[&str], theirs: &[&str]) -> Clash {
         let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
-        Clash { row, ours: lines(ours), theirs: lines(theirs) }
+        Clash { row, ours: lines(ours), theirs: lines(theirs), is_apart: false }
     }
 
     fn two(them: Option<&str>, is_write: bool) -> Conflict {
@@ -168,6 +177,15 @@ mod tests {
         let all = ["Take what is on the disk", "Keep mine", "Both, with conflict markers", "Decide later"];
         assert_eq!(question.items, all);
         assert_eq!(conflict.answer(Some(3)), Decision::Leave);
+    }
+
+    #[test]
+    fn lines_that_only_touch_are_not_called_the_same() {
+        let mut clashes = vec![clash(2, &["mine"], &["a"])];
+        clashes[0].is_apart = true;
+        assert_eq!(Conflict::new(clashes.clone(), None, false).which(), "adjacent lines");
+        clashes.push(clash(9, &["x"], &["y"]));
+        assert_eq!(Conflict::new(clashes, None, false).which(), "the same and adjacent lines");
     }
 
     #[test]

@@ -9,10 +9,12 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::changes::anchor::Anchor;
 use crate::core::changes::authors::Authors;
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::changes::hunk_history::HunkHistory;
-use crate::core::changes::review::{Review, Splice};
+use crate::core::changes::review::{Part, Review, Splice};
+use crate::core::changes::undecided::{Missing, Undecided, shares};
 use crate::core::ids::OriginId;
 use crate::core::message::FileDiff;
 use crate::core::text::Text;
@@ -33,6 +35,8 @@ pub struct FileReview {
     pub has_hunks_back: bool,
     /// The row that the user has changed last, if it was that row alone.
     typed_in: Option<usize>,
+    /// Hunks that went without a decision: with another text, or since the user has put back what was there.
+    missing: Missing,
 }
 
 /// Whole texts that a file got, one after the other.
@@ -84,13 +88,107 @@ impl FileReview {
             history,
             has_hunks_back: false,
             typed_in: None,
+            missing: Missing::default(),
         }
+    }
+
+    /// A file in which something was left to decide, as it is now. `sides` says whether it was there before the agent,
+    /// and after.
+    pub fn standing(
+        text: Option<&str>,
+        sides: (bool, bool),
+        last: Option<OriginId>,
+        left: Vec<Undecided>,
+    ) -> Self {
+        let (was_there, is_there) = sides;
+        let hunks = || left.iter().map(|each| &each.anchor.hunk);
+        if !is_there {
+            let mut file = Self::new(text);
+            if text.is_none() && was_there {
+                let before = hunks().map(|hunk| hunk.removed.join("\n")).next().unwrap_or_default();
+                file = Self::new(Some(&before));
+                let origin = left.iter().find_map(|each| each.origin).or(last);
+                file.agent_wrote(None, None, origin.unwrap_or(OriginId(0)));
+            }
+            return file;
+        }
+        let mut file = Self::new(text);
+        let is_empty = left.is_empty();
+        file.stand(left, true);
+        // Of a file that is new, all that the user did not decide about yet.
+        if text.is_some() && (!file.review.is_settled() || is_empty) {
+            (file.was_there, file.last) = (was_there, last);
+        }
+        file
+    }
+
+    /// Has hunks stand again where the text has them; the others are remembered.
+    pub fn stand(&mut self, left: Vec<Undecided>, is_told: bool) {
+        for each in left {
+            if !self.stands(&each) {
+                self.missing.add(each, is_told);
+            }
+        }
+    }
+
+    fn stands(&mut self, each: &Undecided) -> bool {
+        let Anchor { hunk, .. } = &each.anchor;
+        let Some(row) = self.is_there.then(|| each.anchor.find(self.lines())).flatten() else {
+            return false;
+        };
+        let rows = row..row + hunk.added.len();
+        let known = self.hunks_at(rows.start..rows.end.max(rows.start + 1));
+        if known.iter().any(|at| self.is_same(*at, hunk)) {
+            return true;
+        }
+        if !self.review.claim(rows.clone(), &hunk.removed, each.mixed) {
+            return false;
+        }
+        self.was_there &= !each.is_new;
+        if let Some(origin) = each.origin {
+            self.authors.claimed(rows, hunk.removed.len(), origin);
+        }
+        true
+    }
+
+    fn is_same(&self, at: usize, hunk: &Hunk) -> bool {
+        self.hunks().get(at).is_some_and(|known| known.added == hunk.added && known.removed == hunk.removed)
+    }
+
+    /// All that is left to decide, with what is around it.
+    pub fn undecided(&self) -> Vec<Undecided> {
+        let hunks = self.hunks().into_iter().enumerate();
+        let here = hunks.map(|(at, hunk)| self.undecided_at(at, hunk));
+        here.chain(self.missing.told().cloned()).collect()
+    }
+
+    fn undecided_at(&self, at: usize, hunk: Hunk) -> Undecided {
+        Undecided {
+            anchor: Anchor::new(hunk, self.lines()),
+            origin: self.origins(at).last().copied(),
+            mixed: self.is_mixed(at),
+            is_new: self.is_there && !self.was_there,
+        }
+    }
+
+    /// Hunks that the text does not hold any more, and that the user is told of.
+    pub fn missing(&self) -> impl Iterator<Item = &Undecided> {
+        self.missing.told()
+    }
+
+    pub fn forget_missing(&mut self) {
+        self.missing.forget_told();
+    }
+
+    /// What was behind the last change.
+    pub fn last(&self) -> Option<OriginId> {
+        self.last
     }
 
     /// An agent wrote the file, or removed it; what it found there was `before`, where that is known.
     pub fn agent_wrote(&mut self, before: Option<&str>, after: Option<&str>, origin: OriginId) {
         if let Some(before) = before {
-            self.user_wrote(before);
+            self.user_has(before, false);
         }
         self.is_there = after.is_some();
         self.last = Some(origin);
@@ -112,8 +210,7 @@ impl FileReview {
                     None => 0..self.line_count(),
                 };
                 self.authors.attribute(rows, from, to);
-                let undone = self.undone.iter_mut().map(|undone| &mut undone.origin);
-                undone.filter(|origin| **origin == Some(from)).for_each(|origin| *origin = Some(to));
+                self.history.attribute(from, to);
                 self.last = Some(to);
             }
             None if is_last => {
@@ -144,7 +241,12 @@ impl FileReview {
         }
     }
 
+    /// The file has another text, and no agent wrote it.
     pub fn user_wrote(&mut self, text: &str) {
+        self.user_has(text, true);
+    }
+
+    fn user_has(&mut self, text: &str, is_told: bool) {
         if self.was_there && !self.is_there && !text.is_empty() {
             // The file that the agent has removed is there again: nothing of that is left to decide.
             self.review = Review::new(text, text);
@@ -153,16 +255,40 @@ impl FileReview {
             (self.is_there, self.last) = (true, None);
             return;
         }
+        if !self.missing.is_empty() && !self.was_there && !self.is_there && !text.is_empty() {
+            // It comes again after somebody had removed it.
+            self.was_there = true;
+        }
         // A text is in a file, or on its way into one.
         self.is_there |= !text.is_empty();
         if let Some(splice) = self.review.difference(text) {
-            self.user_spliced(splice);
+            self.spliced_by_user(splice, is_told);
         }
+    }
+
+    /// Somebody has removed the file: what was left to decide in it waits until it is there again.
+    pub fn user_removed(&mut self) {
+        let left = self.hunks().into_iter().enumerate().map(|(at, hunk)| self.undecided_at(at, hunk));
+        let left: Vec<Undecided> = left.collect();
+        let missing = std::mem::take(&mut self.missing);
+        *self = Self { missing, ..Self::new(None) };
+        left.into_iter().for_each(|each| self.missing.add(each, true));
     }
 
     /// The user changed lines. An earlier text that this brings back has its hunks again: `u` and its like do that.
     pub fn user_spliced(&mut self, splice: Splice) {
+        self.spliced_by_user(splice, false);
+    }
+
+    fn spliced_by_user(&mut self, splice: Splice, is_told: bool) {
         self.remember(&splice);
+        let near = splice.rows.start.saturating_sub(1)..splice.rows.end + 1;
+        let at = self.hunks_at(near);
+        let all = if at.is_empty() { Vec::new() } else { self.hunks() };
+        let before: Vec<Undecided> =
+            at.into_iter().map(|at| self.undecided_at(at, all[at].clone())).collect();
+        let gone = self.review.lines(splice.rows.clone()).to_vec();
+        let (lines, first) = (splice.lines.clone(), splice.rows.start);
         let changes = self.review.changes(&splice);
         self.authors.user_changed(&changes);
         self.review.user_spliced(splice);
@@ -173,6 +299,26 @@ impl FileReview {
             hunks.iter().for_each(|hunk| self.authors.put(hunk.rows.start, &hunk.authors));
             self.has_hunks_back = true;
         }
+        self.remember_gone(before, first.saturating_sub(1)..first + lines.len() + 1, is_told);
+        if !self.missing.is_empty() {
+            for (each, is_told) in self.missing.take_likely(&gone, &lines) {
+                self.stand(vec![each], is_told);
+            }
+        }
+    }
+
+    /// Remembers the hunks of which nothing is left in these rows.
+    fn remember_gone(&mut self, before: Vec<Undecided>, rows: Range<usize>, is_told: bool) {
+        if before.is_empty() {
+            return;
+        }
+        let all = self.hunks();
+        let left: Vec<&Hunk> = self.hunks_at(rows).into_iter().filter_map(|at| all.get(at)).collect();
+        let is_gone = |each: &Undecided| {
+            let hunk = &each.anchor.hunk;
+            !left.iter().any(|other| *other == hunk || shares(hunk, &other.removed, &other.added))
+        };
+        before.into_iter().filter(is_gone).for_each(|each| self.missing.add(each, is_told));
     }
 
     fn agent_spliced(&mut self, splice: Splice, origin: Option<OriginId>) {
@@ -228,9 +374,19 @@ impl FileReview {
         self.review.base_lines()
     }
 
+    /// The present text, line by line.
+    pub fn lines(&self) -> &[String] {
+        self.review.lines(0..self.review.line_count())
+    }
+
     /// The number of lines that are there now.
     pub fn line_count(&self) -> usize {
         self.review.line_count()
+    }
+
+    /// What leads from the present text to another; `None` when they are the same.
+    pub fn difference(&self, text: &str) -> Option<Splice> {
+        self.review.difference(text)
     }
 
     pub fn differs_from(&self, text: &str) -> bool {
@@ -291,6 +447,33 @@ impl FileReview {
         }
     }
 
+    /// The hunks that stand wholly at rows of the present text, and the parts of those that do not.
+    pub fn parts_at(&self, rows: &Range<usize>) -> (Vec<usize>, Vec<Part>) {
+        let at = self.hunks_at(rows.clone());
+        let parts: Vec<Part> = at.iter().filter_map(|hunk| self.review.part_at(*hunk, rows)).collect();
+        let is_part = |hunk: &usize| parts.iter().any(|part| part.hunk == *hunk);
+        (at.into_iter().filter(|hunk| !is_part(hunk)).collect(), parts)
+    }
+
+    /// Takes some lines of a hunk over for good.
+    pub fn keep_part(&mut self, part: &Part) {
+        if let (Some(print), Some(rows)) = (self.review.hunk_print(part.hunk), self.review.rows(part.hunk)) {
+            self.history.keep(print, rows.start);
+        }
+        self.review.keep_part(part);
+        if self.review.is_settled() {
+            self.was_there = self.is_there;
+        }
+    }
+
+    /// Puts back what some lines of a hunk replaced, and gives what does so in the present text.
+    pub fn undo_part(&mut self, part: &Part) -> Option<Splice> {
+        self.remember_text();
+        let splice = self.review.undo_part(part)?;
+        self.put_back(&splice);
+        Some(splice)
+    }
+
     /// There is no line with anything in it.
     fn is_blank(&self) -> bool {
         self.review.line_count() == 1 && self.review.lines(0..1)[0].is_empty()
@@ -313,6 +496,12 @@ impl FileReview {
     pub fn undo(&mut self, hunk: usize) -> Option<Splice> {
         self.remember_text();
         let splice = self.review.undo(hunk)?;
+        self.put_back(&splice);
+        Some(splice)
+    }
+
+    /// Lines of an agent's were replaced by what was there before.
+    fn put_back(&mut self, splice: &Splice) {
         self.authors.undone(splice.rows.clone(), splice.lines.len());
         self.authors.fit(self.review.line_count());
         if self.review.is_settled() {
@@ -320,7 +509,6 @@ impl FileReview {
             self.is_there = self.was_there || !self.is_blank();
             self.was_there = self.is_there;
         }
-        Some(splice)
     }
 }
 
@@ -536,6 +724,63 @@ mod tests {
     }
 
     #[test]
+    fn what_was_left_to_decide_stands_again_in_the_same_text() {
+        let file = reviewed("a\nb\nc\nd\ne", "A\nb\nc\nnew\nd");
+        let again = FileReview::standing(Some("A\nb\nc\nnew\nd"), (true, true), None, file.undecided());
+        assert_eq!((again.hunks(), again.base()), (file.hunks(), file.base()));
+        assert_eq!(again.author(3), Some((OriginId(1), false)));
+        assert_eq!(again.missing().count(), 0);
+    }
+
+    #[test]
+    fn new_and_removed_files_stand_again() {
+        let mut new = FileReview::new(None);
+        new.agent_wrote(None, Some("a\nb"), OriginId(1));
+        let again = FileReview::standing(Some("a\nb"), (false, true), None, new.undecided());
+        assert_eq!((again.hunks(), again.was_there, again.is_there), (new.hunks(), false, true));
+        let mut removed = FileReview::new(Some("a\nb"));
+        removed.agent_wrote(None, None, OriginId(1));
+        let again = FileReview::standing(None, (true, false), None, removed.undecided());
+        assert_eq!((again.hunks(), again.was_there, again.is_there), (removed.hunks(), true, false));
+        let back = FileReview::standing(Some("a"), (true, false), None, removed.undecided());
+        assert!(back.is_settled(), "somebody has brought it back");
+        let mut empty = FileReview::new(None);
+        empty.agent_wrote(None, Some(""), OriginId(1));
+        let again = FileReview::standing(Some(""), (false, true), empty.last(), empty.undecided());
+        assert_eq!(again.without_hunks(), Some(OriginId(1)));
+    }
+
+    #[test]
+    fn what_another_text_does_not_hold_is_told_and_stands_again_with_the_first_one() {
+        let mut file = reviewed("a\nb\nc\nd\ne", "A\nb\nc\nd\nE");
+        file.user_wrote("a\nb\nc\nd\ne");
+        assert_eq!((file.is_settled(), file.missing().count()), (true, 2));
+        file.user_wrote("mine\nA\nb\nc\nd\nE");
+        assert_eq!((file.hunks().len(), file.missing().count()), (2, 0));
+        assert_eq!(file.base(), "mine\na\nb\nc\nd\ne");
+        let away = FileReview::standing(Some("x\ny"), (true, true), None, file.undecided());
+        assert_eq!((away.is_settled(), away.missing().count(), away.undecided().len()), (true, 2, 2));
+    }
+
+    #[test]
+    fn a_file_that_goes_and_comes_again_has_its_hunks_again() {
+        let mut file = reviewed("a\nb", "A\nb");
+        file.user_removed();
+        assert_eq!((file.is_settled(), file.missing().count()), (true, 1));
+        file.user_wrote("A\nb");
+        assert_eq!((file.base().as_str(), file.missing().count()), ("a\nb", 0));
+    }
+
+    #[test]
+    fn what_the_user_takes_back_in_the_editor_is_not_told_and_an_undo_brings_it_back() {
+        let mut file = reviewed("a\nb\nc", "a\nB\nc");
+        file.user_spliced(Splice { rows: 1..2, lines: vec!["b".into()] });
+        assert_eq!((file.is_settled(), file.missing().count(), file.undecided().len()), (true, 0, 0));
+        file.user_spliced(Splice { rows: 1..2, lines: vec!["B".into()] });
+        assert_eq!((file.hunks().len(), file.is_mixed(0)), (1, false));
+    }
+
+    #[test]
     fn hunks_are_found_by_the_rows_they_stand_at() {
         let file = reviewed("a\nb\nc\nd\ne", "A\nb\nc\nnew\nd");
         assert_eq!(file.hunks().len(), 3);
@@ -606,6 +851,21 @@ mod tests {
                 let found: Vec<_> = (0..file.hunks().len()).map(|hunk| file.origins(hunk)).collect();
                 prop_assert_eq!((text, file.hunks(), found), (file.current(), hunks, authors));
             }
+        }
+
+        #[test]
+        fn what_is_left_to_decide_stands_again(base in text(), texts in prop::collection::vec((0..4u8, text()), 0..6)) {
+            let mut file = FileReview::new(Some(&base));
+            for (who, text) in texts {
+                match who {
+                    0 => file.user_wrote(&text),
+                    1 => { file.undo(0); }
+                    who => file.agent_wrote(None, Some(&text), OriginId(who.into())),
+                }
+            }
+            file.forget_missing();
+            let again = FileReview::standing(Some(&file.current()), (true, true), None, file.undecided());
+            prop_assert_eq!((again.base(), again.hunks()), (file.base(), file.hunks()));
         }
 
         #[test]

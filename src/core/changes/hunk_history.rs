@@ -9,6 +9,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::core::changes::authors::Authors;
+use crate::core::ids::OriginId;
 
 /// Earlier texts beyond these numbers are forgotten, the oldest first.
 const MAX_TEXTS: usize = 200;
@@ -128,6 +129,13 @@ impl HunkHistory {
             if let Some((at, _)) = same.min_by_key(|(_, hunk)| hunk.rows.start.abs_diff(row)) {
                 text.hunks.remove(at);
             }
+        }
+    }
+
+    /// What was behind lines is known to be something else.
+    pub fn attribute(&mut self, from: OriginId, to: OriginId) {
+        for hunk in self.texts.iter_mut().flat_map(|text| &mut text.hunks) {
+            hunk.authors.attribute(0..hunk.rows.len(), from, to);
         }
     }
 

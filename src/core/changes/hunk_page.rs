@@ -18,6 +18,17 @@ pub enum About {
         /// The row of the file that the line stands for.
         row: usize,
     },
+    /// A comment of the user's, by when it was begun.
+    Comment(u64),
+}
+
+/// What selected lines of a page mean.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Selected {
+    File(PathBuf),
+    Hunk(PathBuf, Hunk),
+    /// Some of the lines that a hunk removed, and of those that it added.
+    Part(PathBuf, Hunk, [Range<usize>; 2]),
 }
 
 #[derive(Default)]
@@ -52,6 +63,65 @@ impl Page {
         self.folds.push(fold);
     }
 
+    /// What the lines at these rows are about, from the last one up. A hunk of which not all lines are selected is meant
+    /// in part, unless its head is selected, too.
+    pub fn selected(&self, rows: &Range<usize>) -> Vec<Selected> {
+        let mut all: Vec<Selected> = Vec::new();
+        let mut row = 0;
+        while row < self.rows.len() {
+            let about = &self.rows[row];
+            let count = self.rows[row..].iter().take_while(|other| is_same(about, other)).count().max(1);
+            let (start, end) = (rows.start.max(row), rows.end.min(row + count));
+            match about {
+                _ if start >= end => {}
+                About::File(path) => all.push(Selected::File(path.clone())),
+                About::Hunk { path, hunk, .. } => {
+                    let is_whole = start == row || (start, end) == (row + 1, row + count);
+                    all.push(match is_whole {
+                        true => Selected::Hunk(path.clone(), hunk.clone()),
+                        false => Selected::Part(path.clone(), hunk.clone(), self.part(row + 1, start..end)),
+                    });
+                }
+                About::Comment(_) | About::Nothing => {}
+            }
+            row += count;
+        }
+        // What is in a file that is meant as a whole is meant with it.
+        let files: Vec<PathBuf> = all
+            .iter()
+            .filter_map(|one| match one {
+                Selected::File(path) => Some(path.clone()),
+                _ => None,
+            })
+            .collect();
+        all.retain(|one| match one {
+            Selected::File(_) => true,
+            Selected::Hunk(path, _) | Selected::Part(path, ..) => !files.contains(path),
+        });
+        all.reverse();
+        all
+    }
+
+    /// Which of the removed and the added lines, which begin at `first`, are at these rows.
+    fn part(&self, first: usize, rows: Range<usize>) -> [Range<usize>; 2] {
+        let count = self.lines[first..].iter().take_while(|line| line.starts_with(REMOVED)).count();
+        let within = |start: usize, end: usize| {
+            let (from, to) = (rows.start.clamp(start, end), rows.end.clamp(start, end));
+            from - start..to - start
+        };
+        let added = first + count;
+        let removed = within(first, added);
+        match removed.is_empty() {
+            true => {
+                let part = within(added, rows.end.max(added));
+                // Where nothing that was removed is meant, the lines go where they stand.
+                let at = part.start.min(count);
+                [at..at, part]
+            }
+            false => [removed, within(added, rows.end.max(added))],
+        }
+    }
+
     /// A hunk with its lines, below what is said of it. `was` and `is` say on which sides there is a file:
     /// one that is not there has no lines, not even an empty one.
     pub fn hunk(&mut self, path: &Path, whole: &Hunk, head: String, (was, is): (bool, bool)) {
@@ -74,6 +144,15 @@ impl Page {
         }
         self.parts.push(Part::Added(self.hunks.len(), added));
         self.hunks.push((path.to_owned(), whole.clone()));
+    }
+}
+
+fn is_same(one: &About, other: &About) -> bool {
+    match (one, other) {
+        (About::Hunk { path, hunk, .. }, About::Hunk { path: of, hunk: that, .. }) => {
+            path == of && hunk == that
+        }
+        _ => false,
     }
 }
 
@@ -119,6 +198,26 @@ mod tests {
             .collect();
         assert_eq!(rows, [4, 4, 4, 5]);
         assert_eq!(page.folds, [">2", "2", "2", "2"]);
+    }
+
+    #[test]
+    fn selected_lines_mean_a_hunk_or_some_lines_of_it() {
+        let mut page = Page::default();
+        page.add("a".into(), About::File("/a".into()), ">1", "");
+        let whole = hunk(&["x", "y"], &["1", "2"]);
+        page.hunk(Path::new("/a"), &whole, "head".into(), (true, true));
+        let path = || PathBuf::from("/a");
+        assert_eq!(page.selected(&(0..3)), [Selected::File(path())]);
+        for rows in [1..2, 2..6, 1..4] {
+            assert_eq!(page.selected(&rows), [Selected::Hunk(path(), whole.clone())], "{rows:?}");
+        }
+        let part = |rows: Range<usize>| match page.selected(&rows).as_slice() {
+            [Selected::Part(_, _, part)] => part.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(part(2..3), [0..1, 0..0]);
+        assert_eq!(part(3..5), [1..2, 0..1]);
+        assert_eq!(part(5..6), [1..1, 1..2]);
     }
 
     #[test]

@@ -23,6 +23,14 @@ impl<T> InputQueue<T> {
         self.0.is_empty()
     }
 
+    /// What waits, in order.
+    pub fn inputs(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().filter_map(|slot| match slot {
+            Slot::Input(input) => Some(input),
+            Slot::Reading(_) => None,
+        })
+    }
+
     pub fn push(&mut self, input: T) {
         self.0.push_back(Slot::Input(input));
     }

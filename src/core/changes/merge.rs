@@ -12,6 +12,8 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use similar::{MergeResolution, TextMerge};
 
+use crate::core::changes::text_edits::changes;
+
 /// What came of a merge, from the top down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merge {
@@ -38,6 +40,26 @@ pub struct Conflict {
     pub base: Vec<String>,
     pub ours: Vec<String>,
     pub theirs: Vec<String>,
+}
+
+impl Conflict {
+    /// Whether no line was changed by both sides: what they changed only touches.
+    pub fn is_apart(&self) -> bool {
+        let [ours, theirs] = [&self.ours, &self.theirs].map(|side| changes(&self.base, side));
+        let meets = |one: &Range<usize>, other: &Range<usize>| match one.is_empty() || other.is_empty() {
+            // Lines that come to the same place, or into lines that the other side changed.
+            true => {
+                one.start <= other.end && other.start <= one.end && {
+                    let within = |point: &Range<usize>, all: &Range<usize>| {
+                        all.start < point.start && point.start < all.end
+                    };
+                    one == other || within(one, other) || within(other, one)
+                }
+            }
+            false => one.start < other.end && other.start < one.end,
+        };
+        !ours.iter().any(|one| theirs.iter().any(|other| meets(&one.old, &other.old)))
+    }
 }
 
 /// What to put in the place of a conflict.
@@ -270,6 +292,18 @@ mod tests {
         assert_eq!(merge("a\nb\n", "A\nb\n", "a\nB\n").clean(), None);
         assert_eq!(merge("a\nb\n", "a\nx\nb\n", "a\nB\n").clean(), None);
         assert_eq!(merge("a\n", "a\nours\n", "a\ntheirs\n").clean(), None);
+    }
+
+    #[test]
+    fn changes_that_only_touch_are_told_from_those_of_the_same_lines() {
+        let is_apart = |base: &str, ours: &str, theirs: &str| {
+            merge(base, ours, theirs).conflicts().next().map(Conflict::is_apart)
+        };
+        assert_eq!(is_apart("a\nb\n", "A\nb\n", "a\nB\n"), Some(true));
+        assert_eq!(is_apart("a\nb\n", "a\nx\nb\n", "a\nB\n"), Some(true));
+        assert_eq!(is_apart("a\nb\n", "a\nours\n", "a\ntheirs\n"), Some(false));
+        assert_eq!(is_apart("a\n", "a\nours\n", "a\ntheirs\n"), Some(false));
+        assert_eq!(is_apart("a\nb\nc\n", "A\nB\nc\n", "a\nX\nC\n"), Some(false));
     }
 
     #[test]

@@ -71,6 +71,8 @@ pub struct Clash {
     pub row: usize,
     pub ours: Vec<String>,
     pub theirs: Vec<String>,
+    /// No line was changed by both sides; what they changed only touches.
+    pub is_apart: bool,
 }
 
 impl Sides {
@@ -108,6 +110,7 @@ impl Sides {
         let count = merge.conflicts().count();
         if self.rest.is_none() && count > self.picks.len() {
             let clash = |conflict: &crate::core::changes::merge::Conflict| Clash {
+                is_apart: conflict.is_apart(),
                 row: conflict.row,
                 ours: conflict.ours.clone(),
                 theirs: conflict.theirs.clone(),

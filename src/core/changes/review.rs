@@ -35,6 +35,14 @@ struct Span {
     mixed: bool,
 }
 
+/// Some lines of a hunk: which of those that it removed, and which of those that it added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub hunk: usize,
+    pub removed: Range<usize>,
+    pub added: Range<usize>,
+}
+
 /// A few lines that replace others: rows of the text before, and what stands there now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splice {
@@ -255,6 +263,103 @@ impl Review {
         base.extend_from_slice(&self.current[done..]);
         (self.base, self.spans) = (base, spans);
         true
+    }
+
+    /// Rows of the present text are the agent's from now on, who put them in the place of other lines. Says whether
+    /// that can be: not where they are at a hunk already.
+    pub fn claim(&mut self, rows: Range<usize>, removed: &[String], mixed: bool) -> bool {
+        let meets = |span: &Span| span.current.start <= rows.end && rows.start <= span.current.end;
+        let is_there = rows.start <= rows.end && rows.end <= self.current.len();
+        if !is_there || self.spans.iter().any(meets) || self.current[rows.clone()] == *removed {
+            return false;
+        }
+        let at = self.spans.partition_point(|span| span.current.end < rows.start);
+        let start = match at.checked_sub(1).map(|before| &self.spans[before]) {
+            Some(before) => rows.start - before.current.end + before.base.end,
+            None => rows.start,
+        };
+        let end = start + removed.len();
+        for later in &mut self.spans[at..] {
+            let range = &mut later.base;
+            *range = range.start + removed.len() - rows.len()..range.end + removed.len() - rows.len();
+        }
+        self.base.splice(start..start + rows.len(), removed.iter().cloned());
+        if self.base.is_empty() {
+            // A text is never without a line, so this is a hunk that has made the first one.
+            self.base.push(String::new());
+            return self.claimed(at, Span { base: 0..1, current: rows, mixed });
+        }
+        self.claimed(at, Span { base: start..end, current: rows, mixed })
+    }
+
+    fn claimed(&mut self, at: usize, span: Span) -> bool {
+        self.spans.insert(at, span);
+        true
+    }
+
+    /// The part of a hunk whose added lines are at these rows. Lines go in pairs, one that was removed with one that was
+    /// added; what is left over on one side goes with the last.
+    pub fn part_at(&self, hunk: usize, rows: &Range<usize>) -> Option<Part> {
+        let span = self.spans.get(hunk)?;
+        let (start, end) = (rows.start.max(span.current.start), rows.end.min(span.current.end));
+        if start >= end || (start, end) == (span.current.start, span.current.end) {
+            return None;
+        }
+        let added = start - span.current.start..end - span.current.start;
+        let count = span.base.len();
+        let last = if end == span.current.end { count } else { added.end.min(count) };
+        Some(Part { hunk, removed: added.start.min(count)..last, added })
+    }
+
+    /// Takes some lines of a hunk over for good; the rest of it stays.
+    pub fn keep_part(&mut self, part: &Part) {
+        let Some((span, base, current)) = self.find_part(part) else { return };
+        let lines = self.current[current].to_vec();
+        let grown = lines.len() as isize - base.len() as isize;
+        self.base.splice(base, lines);
+        self.compare_span(part.hunk, span, (grown, 0));
+    }
+
+    /// Puts back what some lines of a hunk replaced, and gives what does so in the present text.
+    pub fn undo_part(&mut self, part: &Part) -> Option<Splice> {
+        let (span, base, current) = self.find_part(part)?;
+        let splice = Splice { rows: current, lines: self.base[base].to_vec() };
+        // A text is never without a line.
+        let new = self.put(splice.rows.clone(), splice.lines.clone());
+        let grown = new.len() as isize - splice.rows.len() as isize;
+        self.compare_span(part.hunk, span, (0, grown));
+        Some(splice)
+    }
+
+    /// A part's rows on both sides.
+    fn find_part(&self, part: &Part) -> Option<(Span, Range<usize>, Range<usize>)> {
+        let span = self.spans.get(part.hunk)?.clone();
+        let within = |all: &Range<usize>, part: &Range<usize>| {
+            let found = all.start + part.start..all.start + part.end;
+            (part.start <= part.end && found.end <= all.end).then_some(found)
+        };
+        let (base, current) = (within(&span.base, &part.removed)?, within(&span.current, &part.added)?);
+        Some((span, base, current))
+    }
+
+    /// One side of a span has got longer by so many lines: what still differs in it is found anew.
+    fn compare_span(&mut self, hunk: usize, span: Span, (of_base, of_current): (isize, isize)) {
+        let longer = |range: Range<usize>, by: isize| range.start..range.end.saturating_add_signed(by);
+        let (base, current) = (longer(span.base, of_base), longer(span.current, of_current));
+        let mut spans = compared(&self.base, base, &self.current, current);
+        spans.iter_mut().for_each(|new| new.mixed = span.mixed);
+        let after = hunk + spans.len();
+        self.spans.splice(hunk..=hunk, spans);
+        let moved = |range: &Range<usize>, by: isize| {
+            range.start.saturating_add_signed(by)..range.end.saturating_add_signed(by)
+        };
+        for later in &mut self.spans[after..] {
+            later.base = moved(&later.base, of_base);
+            later.current = moved(&later.current, of_current);
+        }
+        if self.base.is_empty() {
+            self.base.push(String::new());
+        }
     }
 
     pub fn keep_all(&mut self) {
@@ -628,7 +733,54 @@ mod tests {
         assert!(!review.base.is_empty() && !review.current.is_empty());
     }
 
+    #[test]
+    fn some_lines_of_a_hunk_are_kept_and_others_undone() {
+        let mut review = Review::new("a\nb\nc\nd", "A\nB\nC\nd\ne");
+        let part = review.part_at(0, &(1..2)).expect("a part");
+        review.keep_part(&part);
+        check(&review);
+        assert_eq!(review.base(), "a\nB\nc\nd");
+        assert_eq!(review.part_at(0, &(0..9)), None, "all of it is no part");
+        let mut review = Review::new("a\nd", "A\nB\nC\nd");
+        let part = review.part_at(0, &(1..3)).expect("a part");
+        let splice = review.undo_part(&part).expect("it is there");
+        check(&review);
+        assert_eq!((splice.rows, splice.lines.len()), (1..3, 0));
+        assert_eq!((review.current(), review.base()), ("A\nd".to_owned(), "a\nd".to_owned()));
+        let removed = Part { hunk: 0, removed: 0..1, added: 0..0 };
+        let mut review = Review::new("a\nb\nc", "X\nc");
+        review.keep_part(&removed);
+        check(&review);
+        assert_eq!(review.base(), "b\nc");
+    }
+
     proptest! {
+        #[test]
+        fn parts_that_are_kept_and_undone_leave_a_review_of_the_rest(
+            base in text(),
+            current in text(),
+            parts in prop::collection::vec((any::<Index>(), 0..6usize, 1..4usize, any::<bool>()), 6),
+        ) {
+            let mut review = Review::new(&base, &current);
+            for (index, first, count, keep) in parts {
+                if review.is_settled() {
+                    break;
+                }
+                let hunk = index.index(review.hunks().len());
+                let start = review.rows(hunk).map_or(0, |rows| rows.start) + first;
+                let Some(part) = review.part_at(hunk, &(start..start + count)) else { continue };
+                let (before, other) = (review.current(), review.base());
+                if keep {
+                    review.keep_part(&part);
+                    prop_assert_eq!(review.current(), before);
+                } else {
+                    review.undo_part(&part);
+                    prop_assert_eq!(review.base(), other);
+                }
+                check(&review);
+            }
+        }
+
         #[test]
         fn keeping_all_one_by_one_keeps_the_present_text(base in text(), current in text(), order in prop::collection::vec(any::<Index>(), 14)) {
             let mut review = Review::new(&base, &current);

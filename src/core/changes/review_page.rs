@@ -1,15 +1,25 @@
 //! What stands on the review's page: how much is left to decide, each file and its hunks, who wrote them, the user's
 //! comments. How hunks become lines is left to `hunk_page`.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use crate::core::changes::comments::Comment;
 use crate::core::changes::diff::{Hunk, counts};
 use crate::core::changes::file_review::FileReview;
-use crate::core::changes::hunk_page::{About, Page, plural, visible};
-use crate::core::changes::scope::{Origins, Scope};
+use crate::core::changes::hunk_page::{About, Page, plural, shown as in_page, visible};
+use crate::core::changes::review::Review;
+use crate::core::changes::review_edits::{ADDED, REMOVED};
+use crate::core::changes::scope::{Origin, Origins, Scope};
 use crate::core::changes::unknown_change::UnknownChange;
 use crate::core::ids::OriginId;
+use crate::core::text::one_line;
+
+/// More characters of what a call was about are not shown.
+const LONGEST_TITLE: usize = 48;
+
+/// A renamed file of more lines is not compared with what it was.
+const MAX_COMPARED: usize = 5000;
 
 /// What is shown beside the hunks themselves.
 pub struct Shown<'a> {
@@ -18,6 +28,8 @@ pub struct Shown<'a> {
     pub comments: &'a [Comment],
     /// How many hunks were kept and undone.
     pub decided: (usize, usize),
+    /// Files by their new names, with the old ones.
+    pub renamed: &'a BTreeMap<PathBuf, PathBuf>,
     /// Where relative paths begin.
     pub root: &'a Path,
 }
@@ -45,7 +57,10 @@ impl Listed<'_> {
         match self {
             Self::Read(file) => match file.without_hunks() {
                 Some(last) => origins.is_file_meant(scope, path, &[last]).then(Vec::new),
-                None => Some(origins.hunks_in(scope, path, file)).filter(|hunks| !hunks.is_empty()),
+                None => {
+                    let hunks = origins.hunks_in(scope, path, file);
+                    (!hunks.is_empty() || is_missing_meant(file, scope, origins, path)).then_some(hunks)
+                }
             },
             Self::Unread(of) => origins.is_file_meant(scope, path, of).then(Vec::new),
             Self::Unknown(change) => origins.is_file_meant(scope, path, &[change.origin]).then(Vec::new),
@@ -53,37 +68,154 @@ impl Listed<'_> {
     }
 }
 
+/// Whether hunks that the text does not hold are meant.
+pub fn is_missing_meant(file: &FileReview, scope: &Scope, origins: &Origins, path: &Path) -> bool {
+    let is_meant = |origin| origins.is_file_meant(scope, path, &[origin]);
+    let is_of_lines = matches!(scope, Scope::Rows(..) | Scope::Lines(..) | Scope::Hunk(..) | Scope::Part(..));
+    !is_of_lines && file.missing().any(|each| each.origin.map_or(*scope == Scope::All, is_meant))
+}
+
 /// The page of the files that have something to decide.
 pub fn review_page(shown: &Shown, files: &[(&Path, Listed)], hints: Hints) -> Page {
-    let meant: Vec<(&Path, &Listed, Vec<usize>)> = files
+    let mut meant: Vec<(&Path, &Listed, Vec<usize>)> = files
         .iter()
         .filter_map(|(path, file)| Some((*path, file, file.meant(shown.scope, shown.origins, path)?)))
         .collect();
-    let hunks: usize = meant.iter().map(|(.., hunks)| hunks.len()).sum();
+    let renames = renames(shown, &meant);
+    meant.retain(|(path, ..)| renames.iter().all(|rename| !rename.is_of(path)));
+    let changed: usize = renames.iter().map(|rename| rename.hunks.len()).sum();
+    let hunks: usize = meant.iter().map(|(.., hunks)| hunks.len()).sum::<usize>() + changed;
     let unread = meant.iter().filter(|(_, file, _)| matches!(file, Listed::Unread(_))).count();
     let mut page = Page::default();
-    page.add(title(shown, meant.len(), (hunks, unread)), About::Nothing, "0", "AcpWinbar");
-    page.add(if meant.is_empty() { hints.none } else { hints.some }, About::Nothing, "0", "AcpMeta");
+    let files = meant.len() + renames.len();
+    page.add(title(shown, files, (hunks, unread)), About::Nothing, "0", "AcpWinbar");
+    page.add(if files == 0 { hints.none } else { hints.some }, About::Nothing, "0", "AcpMeta");
     page.add(String::new(), About::Nothing, "0", "");
-    for (path, file, hunks) in meant {
-        match file {
-            Listed::Read(file) => add_file(&mut page, shown, path, file, &hunks),
-            Listed::Unread(origins) => add_head(&mut page, shown, path, (origins, "changed")),
-            Listed::Unknown(change) => {
+    let mut entries: Vec<(&Path, Entry)> =
+        meant.iter().map(|(path, file, hunks)| (*path, Entry::File(file, hunks))).collect();
+    entries.extend(renames.iter().map(|rename| (rename.to, Entry::Renamed(rename))));
+    entries.sort_by_key(|(path, _)| *path);
+    for (path, entry) in entries {
+        match entry {
+            Entry::Renamed(rename) => add_renamed(&mut page, shown, rename),
+            Entry::File(Listed::Read(file), hunks) => add_file(&mut page, shown, path, file, hunks),
+            Entry::File(Listed::Unread(origins), _) => add_head(&mut page, shown, path, (origins, "changed")),
+            Entry::File(Listed::Unknown(change), _) => {
                 let what = format!("{} · no hunks: {}", change.verb(), change.why);
                 add_head(&mut page, shown, path, (&[change.origin], &what));
             }
         }
     }
+    let is_on_page = |comment: &&Comment| page.hunks.iter().any(|(path, hunk)| comment.is_on(path, hunk));
+    let others: Vec<&Comment> = shown.comments.iter().filter(|comment| !is_on_page(comment)).collect();
+    if !others.is_empty() {
+        page.add(String::new(), About::Nothing, "0", "");
+        page.add("Comments".to_owned(), About::Nothing, "0", "AcpWinbar");
+    }
+    for comment in others {
+        let name = comment.path.strip_prefix(shown.root).unwrap_or(&comment.path).display();
+        add_comment(&mut page, &format!("  \u{270e} {name}:{}  ", comment.shown_rows()), comment, "0");
+    }
     page
+}
+
+/// What has a head on the page.
+enum Entry<'a> {
+    File(&'a Listed<'a>, &'a [usize]),
+    Renamed(&'a Rename<'a>),
+}
+
+/// A file that was renamed, and what else has changed in it.
+struct Rename<'a> {
+    from: &'a Path,
+    to: &'a Path,
+    hunks: Vec<Hunk>,
+    origins: Vec<OriginId>,
+}
+
+impl Rename<'_> {
+    fn is_of(&self, path: &Path) -> bool {
+        self.from == path || self.to == path
+    }
+}
+
+/// The files that are gone by one name and new by another, where both are meant.
+fn renames<'a>(shown: &'a Shown, meant: &[(&'a Path, &'a Listed<'a>, Vec<usize>)]) -> Vec<Rename<'a>> {
+    let read = |wanted: &Path| {
+        meant.iter().find_map(|(path, file, _)| match file {
+            Listed::Read(file) if *path == wanted => Some((*path, *file)),
+            _ => None,
+        })
+    };
+    let pair = |(to, from): (&PathBuf, &PathBuf)| {
+        let ((to, new), (from, old)) = (read(to)?, read(from)?);
+        let is_rename = !new.was_there && new.is_there && old.was_there && !old.is_there;
+        let hunks = || match new.base_lines().len().max(old.line_count()).max(new.line_count()) {
+            0..MAX_COMPARED => Review::new(&old.base(), &new.current()).hunks(),
+            _ => Vec::new(),
+        };
+        is_rename.then(|| Rename { from, to, hunks: hunks(), origins: new.last().into_iter().collect() })
+    };
+    shown.renamed.iter().filter_map(pair).collect()
+}
+
+fn add_renamed(page: &mut Page, shown: &Shown, rename: &Rename) {
+    let [from, to] = [rename.from, rename.to].map(|path| path.strip_prefix(shown.root).unwrap_or(path));
+    let origin = rename.origins.last().and_then(|origin| shown.origins.get(*origin));
+    let (added, removed) = counts(&rename.hunks);
+    let count = match rename.hunks.len() {
+        0 => String::new(),
+        some => format!(" · {some} {} · +{added} -{removed}", plural(some, "hunk")),
+    };
+    let head = format!("{} \u{2192} {}  renamed{count}", from.display(), to.display());
+    let by = origin.map(by).unwrap_or_default();
+    let about = || About::File(rename.to.to_owned());
+    page.add(format!("{head}{by}"), about(), ">1", "AcpTool");
+    for hunk in &rename.hunks {
+        page.add(format!("  @@ {}", hunk.row + 1), about(), ">2", "AcpMeta");
+        for line in &hunk.removed {
+            page.add(format!("{REMOVED}{}", in_page(line)), about(), "2", "AcpDiffDelete");
+        }
+        for line in &hunk.added {
+            page.add(format!("{ADDED}{}", in_page(line)), about(), "2", "AcpDiffAdd");
+        }
+    }
 }
 
 /// A file without hunks below it.
 fn add_head(page: &mut Page, shown: &Shown, path: &Path, (origins, what): (&[OriginId], &str)) {
     let name = path.strip_prefix(shown.root).unwrap_or(path).display();
     let origin = origins.last().and_then(|origin| shown.origins.get(*origin));
-    let by = origin.map(|origin| format!("  {}: {}", origin.agent, origin.title)).unwrap_or_default();
+    let by = origin.map(by).unwrap_or_default();
     page.add(format!("{name}  {what}{by}"), About::File(path.to_owned()), ">1", "AcpTool");
+}
+
+/// Who did it, and by what: of a long command the beginning.
+fn by(origin: &Origin) -> String {
+    let title = one_line(&origin.title);
+    let short: String = title.chars().take(LONGEST_TITLE).collect();
+    let more = if short.len() < title.len() { "\u{2026}" } else { "" };
+    format!("  {}: {}{more}", origin.agent, short.trim_end())
+}
+
+/// A comment in lines of its own, the first one with its sign.
+fn add_comment(page: &mut Page, head: &str, comment: &Comment, fold: &'static str) {
+    let about = || About::Comment(comment.at);
+    let state = match (comment.is_draft, comment.is_lost) {
+        (true, _) => "(draft) ",
+        (_, true) => "(its lines have changed since) ",
+        _ => "",
+    };
+    let mut lines = comment.text.lines();
+    page.add(format!("{head}{state}{}", lines.next().unwrap_or_default()), about(), fold, "AcpUser");
+    for line in lines {
+        page.add(format!("    {line}"), about(), fold, "AcpUser");
+    }
+}
+
+/// What is said of hunks that stood in another text of the file.
+fn not_in_file(count: usize) -> String {
+    format!("{count} undecided {} not in the file now", if count == 1 { "change is" } else { "changes are" })
 }
 
 fn title(shown: &Shown, files: usize, (hunks, unread): (usize, usize)) -> String {
@@ -106,6 +238,11 @@ fn add_file(page: &mut Page, shown: &Shown, path: &Path, file: &FileReview, mean
         (true, false) => " · deleted",
         _ => "",
     };
+    let missing = file.missing().count();
+    if meant.is_empty() && missing > 0 {
+        let origin: Vec<OriginId> = file.missing().filter_map(|each| each.origin).collect();
+        return add_head(page, shown, path, (&origin, &not_in_file(missing)));
+    }
     if let Some(last) = file.without_hunks() {
         return add_head(page, shown, path, (&[last], &format!("empty{state}")));
     }
@@ -118,27 +255,38 @@ fn add_file(page: &mut Page, shown: &Shown, path: &Path, file: &FileReview, mean
     let name = path.strip_prefix(shown.root).unwrap_or(path).display();
     let head = format!("{name}  {count} · +{added} -{removed}{state}");
     page.add(head, About::File(path.to_owned()), ">1", "AcpTool");
+    let mut last = None;
     for (at, hunk) in meant.iter().zip(&of_file) {
+        // Who it was is said where it is another one than before.
         let origin = shown.origins.of_hunk(file, *at);
-        let by = origin.map(|origin| format!("  {}: {}", origin.agent, origin.title)).unwrap_or_default();
+        let by = origin.filter(|_| last != origin).map(by).unwrap_or_default();
+        last = origin;
         let mixed = if file.is_mixed(*at) { "  (with your edits)" } else { "" };
         page.hunk(path, hunk, format!("  @@ {}{by}{mixed}", hunk.row + 1), sides);
-        for comment in shown.comments.iter().filter(|comment| comment.path == path && comment.hunk == *hunk) {
-            let about = About::Hunk { path: path.to_owned(), hunk: hunk.clone(), row: hunk.row };
-            page.add(format!("  \u{270e} {}", comment.text), about, "2", "AcpUser");
+        for comment in shown.comments.iter().filter(|comment| comment.is_on(path, hunk)) {
+            add_comment(page, "  \u{270e} ", comment, "2");
         }
+    }
+    if missing > 0 {
+        let text = format!("  {}", not_in_file(missing));
+        page.add(text, About::File(path.to_owned()), "2", "AcpMeta");
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::changes::scope::Origin;
+    use crate::core::changes::anchor::Anchor;
     use crate::core::ids::{EntryId, Moment, SessionKey};
 
     fn origins() -> Origins {
         let mut origins = Origins::default();
-        origins.number(Origin {
+        origins.number(origins_of_page());
+        origins
+    }
+
+    fn origins_of_page() -> Origin {
+        Origin {
             session: SessionKey(1),
             agent: "demo".into(),
             prompt: EntryId(0),
@@ -147,9 +295,9 @@ mod tests {
             call: Some(EntryId(1)),
             title: "write a.rs".into(),
             at: Moment(0),
+            since: Moment(0),
             others: Vec::new(),
-        });
-        origins
+        }
     }
 
     fn changed(before: Option<&str>, after: Option<&str>) -> FileReview {
@@ -160,7 +308,14 @@ mod tests {
 
     fn lines(files: &[(&str, &FileReview)], comments: &[Comment], decided: (usize, usize)) -> Vec<String> {
         let origins = origins();
-        let shown = Shown { scope: &Scope::All, origins: &origins, comments, decided, root: Path::new("/p") };
+        let shown = Shown {
+            scope: &Scope::All,
+            origins: &origins,
+            comments,
+            decided,
+            renamed: &BTreeMap::from([("/p/new".into(), "/p/old".into())]),
+            root: Path::new("/p"),
+        };
         let files: Vec<(&Path, Listed)> =
             files.iter().map(|(path, file)| (Path::new(*path), Listed::Read(file))).collect();
         review_page(&shown, &files, Hints { some: "keys".into(), none: "done".into() }).lines
@@ -201,11 +356,61 @@ mod tests {
     }
 
     #[test]
+    fn a_renamed_file_is_one_entry_with_what_else_has_changed_in_it() {
+        let (new, old) = (changed(None, Some("a\nB")), changed(Some("a\nb"), None));
+        assert_eq!(
+            lines(&[("/p/new", &new), ("/p/old", &old)], &[], (0, 0)),
+            [
+                "Review: 1 file · 1 hunk",
+                "keys",
+                "",
+                "old \u{2192} new  renamed · 1 hunk · +1 -1  demo: write a.rs",
+                "  @@ 2",
+                "  - b",
+                "  + B",
+            ]
+        );
+        let same = changed(None, Some("a\nb"));
+        let all = lines(&[("/p/new", &same), ("/p/old", &old)], &[], (0, 0));
+        assert_eq!(all[3..], ["old \u{2192} new  renamed  demo: write a.rs"]);
+        let all = lines(&[("/p/new", &same)], &[], (0, 0));
+        assert!(all[3].starts_with("new  1 hunk"), "alone it is a new file: {all:?}");
+    }
+
+    #[test]
+    fn long_titles_are_cut_and_said_once() {
+        let mut origins = Origins::default();
+        let mut origin = origins_of_page();
+        origin.title = "run ".to_owned() + &"x".repeat(90);
+        let id = origins.number(origin);
+        let mut file = FileReview::new(Some("a\nb\nc"));
+        file.agent_wrote(None, Some("A\nb\nC"), id);
+        let shown = Shown {
+            scope: &Scope::All,
+            origins: &origins,
+            comments: &[],
+            decided: (0, 0),
+            renamed: &BTreeMap::new(),
+            root: Path::new("/p"),
+        };
+        let files = [(Path::new("/p/a"), Listed::Read(&file))];
+        let page = review_page(&shown, &files, Hints { some: "keys".into(), none: "done".into() });
+        let heads: Vec<&String> = page.lines.iter().filter(|line| line.contains("@@")).collect();
+        assert_eq!(heads, [&format!("  @@ 1  demo: run {}\u{2026}", "x".repeat(44)), "  @@ 3"]);
+    }
+
+    #[test]
     fn files_without_hunks_say_why() {
         let origins = origins();
         let scope = Scope::Session(SessionKey(1));
-        let shown =
-            Shown { scope: &scope, origins: &origins, comments: &[], decided: (0, 0), root: Path::new("/p") };
+        let shown = Shown {
+            scope: &scope,
+            origins: &origins,
+            comments: &[],
+            decided: (0, 0),
+            renamed: &BTreeMap::new(),
+            root: Path::new("/p"),
+        };
         let why = "not a text".to_owned();
         let binary = UnknownChange { origin: OriginId(0), why, sides: (false, true), undo: None };
         let empty = changed(None, Some(""));
@@ -232,12 +437,24 @@ mod tests {
     #[test]
     fn a_comment_stands_below_its_hunk_and_is_counted() {
         let file = changed(Some("a\nb"), Some("a\nB"));
-        let comment = Comment { path: "/p/a".into(), hunk: file.hunks()[0].clone(), text: "why?".into() };
-        let elsewhere = Comment { path: "/p/b".into(), ..comment.clone() };
+        let text = ["a".to_owned(), "B".to_owned()];
+        let comment = Comment {
+            at: 1,
+            path: "/p/a".into(),
+            anchor: Anchor::new(file.hunks()[0].clone(), &text),
+            is_about_change: true,
+            text: "why?".into(),
+            is_draft: false,
+            is_lost: false,
+        };
+        let elsewhere =
+            Comment { path: "/p/b".into(), text: "one\ntwo".into(), is_draft: true, ..comment.clone() };
         let all = lines(&[("/p/a", &file)], &[comment, elsewhere], (0, 0));
         assert_eq!(all[0], "Review: 1 file · 1 hunk · 2 commented");
-        assert_eq!(all.last().map(String::as_str), Some("  \u{270e} why?"));
-        assert_eq!(all.iter().filter(|line| line.contains('\u{270e}')).count(), 1);
+        assert_eq!(
+            all[6..],
+            ["  + B", "  \u{270e} why?", "", "Comments", "  \u{270e} b:2  (draft) one", "    two"]
+        );
     }
 
     #[test]

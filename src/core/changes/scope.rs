@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::file_review::FileReview;
+use crate::core::changes::review::Part;
 use crate::core::ids::{EntryId, Moment, OriginId, SessionKey};
 
 /// What was behind a change of an agent's.
@@ -21,6 +22,8 @@ pub struct Origin {
     /// What the call was about.
     pub title: String,
     pub at: Moment,
+    /// When the turn began.
+    pub since: Moment,
     /// It may have been one of these as well; `agent` then names all of them.
     pub others: Vec<Other>,
 }
@@ -50,7 +53,13 @@ pub struct Origins(Vec<Origin>);
 pub enum Scope {
     Rows(PathBuf, Range<usize>),
     Hunk(PathBuf, Hunk),
+    /// The lines at these rows alone, of hunks that have more.
+    Lines(PathBuf, Range<usize>),
+    /// Some of the lines that a hunk removed, and of those that it added.
+    Part(PathBuf, Hunk, [Range<usize>; 2]),
     File(PathBuf),
+    /// A file that was renamed: by its old name and by the new one.
+    Renamed([PathBuf; 2]),
     Call(SessionKey, EntryId),
     /// By the entry of its prompt.
     Turn(SessionKey, EntryId),
@@ -80,6 +89,15 @@ impl Origins {
         unclaimed.map(|(at, _)| OriginId(at as u32))
     }
 
+    /// The number of what was behind a change in a Neovim that is gone.
+    pub fn number_earlier(&mut self, origin: Origin) -> OriginId {
+        let at = self.0.iter().position(|known| *known == origin).unwrap_or_else(|| {
+            self.0.push(origin);
+            self.0.len() - 1
+        });
+        OriginId(at as u32)
+    }
+
     pub fn get(&self, id: OriginId) -> Option<&Origin> {
         self.0.get(id.0 as usize)
     }
@@ -89,6 +107,7 @@ impl Origins {
         self.0
             .iter()
             .rev()
+            .filter(|origin| origin.session != SessionKey::EARLIER)
             .find(|origin| session.is_none_or(|key| origin.all().any(|each| each.session == key)))
     }
 
@@ -105,11 +124,25 @@ impl Origins {
         };
         match scope {
             Scope::File(of) => of == path,
-            Scope::Rows(of, _) | Scope::Hunk(of, _) => of == path,
+            Scope::Renamed(both) => both.iter().any(|of| of == path),
+            Scope::Rows(of, _) | Scope::Hunk(of, _) | Scope::Lines(of, _) | Scope::Part(of, ..) => of == path,
             Scope::Call(key, call) => by(&|each| each.session == *key && each.call == Some(*call)),
             Scope::Turn(key, prompt) => by(&|each| each.session == *key && each.prompt == *prompt),
             Scope::Session(key) => by(&|each| each.session == *key),
             Scope::All => true,
+        }
+    }
+
+    /// The same, with the parts of hunks of which only some lines are meant.
+    pub fn parts_in(&self, scope: &Scope, path: &Path, file: &FileReview) -> (Vec<usize>, Vec<Part>) {
+        let hunks = self.hunks_in(scope, path, file);
+        match (scope, hunks.as_slice()) {
+            (Scope::Lines(_, rows), [_, ..]) => file.parts_at(rows),
+            (Scope::Part(_, _, [removed, added]), [hunk]) => {
+                let part = Part { hunk: *hunk, removed: removed.clone(), added: added.clone() };
+                (Vec::new(), vec![part])
+            }
+            _ => (hunks, Vec::new()),
         }
     }
 
@@ -124,12 +157,18 @@ impl Origins {
             (0..count).filter(fits).collect()
         };
         match scope {
-            Scope::Rows(of, rows) if of == path => file.hunks_at(rows.clone()),
+            Scope::Rows(of, rows) | Scope::Lines(of, rows) if of == path => file.hunks_at(rows.clone()),
             Scope::File(of) if of == path => (0..count).collect(),
-            Scope::Hunk(of, hunk) if of == path => {
+            Scope::Renamed(both) if both.iter().any(|of| of == path) => (0..count).collect(),
+            Scope::Hunk(of, hunk) | Scope::Part(of, hunk, _) if of == path => {
                 file.hunks().iter().position(|other| other == hunk).into_iter().collect()
             }
-            Scope::Rows(..) | Scope::Hunk(..) | Scope::File(_) => Vec::new(),
+            Scope::Rows(..)
+            | Scope::Lines(..)
+            | Scope::Hunk(..)
+            | Scope::Part(..)
+            | Scope::File(_)
+            | Scope::Renamed(_) => Vec::new(),
             Scope::Call(key, call) => by(&|each| each.session == *key && each.call == Some(*call)),
             Scope::Turn(key, prompt) => by(&|each| each.session == *key && each.prompt == *prompt),
             Scope::Session(key) => by(&|each| each.session == *key),
@@ -152,6 +191,7 @@ mod tests {
             call: Some(EntryId(call)),
             title: format!("call {call}"),
             at: Moment(0),
+            since: Moment(0),
             others: Vec::new(),
         }
     }

@@ -76,6 +76,17 @@ pub enum PutBack {
     Mode(Mode),
 }
 
+impl PutBack {
+    /// Whether there is no file afterwards.
+    pub fn removes(&self) -> bool {
+        match self {
+            Self::Lines { lines, .. } => lines.is_none(),
+            Self::Exactly { held, .. } | Self::Held { held, .. } => *held == Held::Absent,
+            Self::Mode(_) => false,
+        }
+    }
+}
+
 /// A file with unsaved edits; without the texts where they are not known, or too long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnsavedText {

@@ -15,6 +15,7 @@ use crate::core::changes::text_edits::TextEdit;
 use crate::core::locations::Look;
 use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
+use crate::core::store::undecided::StoredFile;
 use crate::core::text::Text;
 
 /// Computing for the background; pure functions of the core.
@@ -30,6 +31,8 @@ pub enum Work {
     Recall { path: PathBuf, diffs: Vec<FileDiff> },
     /// Take what was written into the review of its file (`core::changes::file_review`), or into a new one.
     Review { file: Option<Box<FileReview>>, written: Written },
+    /// The review of a file in which something was left to decide, as the disk has it now.
+    Stand { path: PathBuf, left: Box<StoredFile> },
     /// What a prompt refers to, piece by piece. `images` says whether the agent takes them.
     Gather { wants: Vec<Want>, images: bool },
     /// What a long prompt refers to (`core::session::references`).
@@ -81,6 +84,8 @@ pub enum Outcome {
     ChangedTexts(Vec<Option<(Held, Held)>>),
     Reconciled(Box<Reconciled>, Option<Stamp>),
     Reviewed(Box<FileReview>),
+    /// Nothing where the file can't be read.
+    Stood(Option<Box<FileReview>>),
     /// Else why not, fit for "couldn't undo ..: ".
     PutBack(Result<(), String>),
     /// In the order of the wants.

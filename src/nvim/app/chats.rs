@@ -32,6 +32,7 @@ impl App {
         self.make_chat(key)?;
         self.cx.current = Some(key);
         self.show(key)?;
+        self.reviews.adopt_left(&mut self.cx);
         self.guard_all()
     }
 

@@ -110,6 +110,10 @@ impl App {
             Event::FolderUnwatched { folder, why, is_looked_at } => {
                 self.files.watching.unwatched.insert(folder, (why, is_looked_at));
             }
+            Event::LeftUndecided { job, left } => {
+                self.reviews.left_undecided(&mut self.cx, job, left)?;
+                self.route()?;
+            }
             Event::RecordFailed { text } => {
                 self.cx.advise(text, Level::Warn);
             }

@@ -28,6 +28,7 @@ impl App {
 
     pub fn review_loaded(&mut self, buf: Buf, path: &Path) -> Result<()> {
         self.reviews.review_loaded(&mut self.cx, buf, path)?;
+        self.reviews.comments_loaded(&mut self.cx, buf, path)?;
         self.route()
     }
 
@@ -81,6 +82,12 @@ impl App {
         self.reviews.with_undone(&self.cx, key, content)
     }
 
+    /// Has what Neovims that are gone have left undecided stand again.
+    pub fn adopt_left(&mut self) -> Result<()> {
+        self.reviews.adopt_left(&mut self.cx);
+        self.route()
+    }
+
     // What the user wants.
 
     pub fn decide_hunks(&mut self, verdict: Verdict, args: &Args) -> Result<()> {
@@ -118,6 +125,16 @@ impl App {
 
     pub fn open_review(&mut self, args: &Args) -> Result<()> {
         self.reviews.open_review(&mut self.cx, args)?;
+        self.route()
+    }
+
+    pub fn comment(&mut self, args: &Args) -> Result<()> {
+        self.reviews.comment_command(&mut self.cx, args)?;
+        self.route()
+    }
+
+    pub fn comments(&mut self, args: &Args) -> Result<()> {
+        self.reviews.comments_command(&mut self.cx, args)?;
         self.route()
     }
 

@@ -71,7 +71,7 @@ impl Checkpoints {
             "review_go" => self.preview_about(cx).and_then(|about| match about {
                 About::Hunk { path, row, .. } => chosen(cx, path, row),
                 About::File(path) => chosen(cx, path, 0),
-                About::Nothing => Ok(()),
+                About::Comment(_) | About::Nothing => Ok(()),
             }),
             "review_close" => cx.editor.close_page(),
             "review_help" => {
@@ -102,7 +102,7 @@ impl Checkpoints {
 
     fn restore_here(&mut self, cx: &mut Context) -> Result<()> {
         match self.preview_about(cx)? {
-            About::Nothing => {
+            About::Comment(_) | About::Nothing => {
                 let all = cx.config.keys.line(&[("review_undo_all", "puts back all")]);
                 let all = if all.is_empty() { all } else { format!("; {all}") };
                 fail(format!("the cursor is not on a change or a file{all}"))

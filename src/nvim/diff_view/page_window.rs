@@ -7,6 +7,9 @@ use crate::core::changes::hunk_page::About;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::keys::bind::bind_pane;
 
+/// Of a screen with fewer rows a page takes more than half.
+const SMALL_SCREEN: u16 = 40;
+
 /// A buffer for a page, with the review's keys.
 pub fn page_buf(editor: &Editor, keys: &Keys, name: &str) -> Result<Buf> {
     let buf = editor.create_buf(false, true)?;
@@ -25,7 +28,9 @@ pub fn show_page(editor: &Editor, buf: Buf) -> Result<Win> {
         return Ok(win);
     }
     let (_, rows) = editor.size();
-    editor.command(&format!("botright {}split", (rows / 2).max(5)))?;
+    // On a small screen what is decided about needs the most of it.
+    let height = if rows < SMALL_SCREEN { rows * 2 / 3 } else { rows / 2 };
+    editor.command(&format!("botright {}split", height.max(5)))?;
     let win = editor.current_win()?;
     editor.set_win_buf(win, buf)?;
     for (option, value) in

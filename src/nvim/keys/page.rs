@@ -42,6 +42,7 @@ const CHAPTERS: &[Chapter] = &[
         title: "In the review (:Acp review)",
         words: &[(":w", "Write your edits of the lines with + to the files; :e! discards them.")],
     },
+    Chapter { section: Section::Comment, title: "In a comment (:Acp comment)", words: &[] },
 ];
 
 /// The cells that the keys have.

@@ -29,6 +29,8 @@ pub enum Verdict {
     Undo,
 }
 
+const NO_LINES: &str = "what is left to decide has no lines to go to; :Acp review lists it";
+
 pub const NOTHING_HERE: &str = "no agent has changed anything here; ]c goes to the next change";
 
 impl Reviews {
@@ -39,6 +41,18 @@ impl Reviews {
         args: &Args,
         entry: Option<ChatEntry>,
     ) -> Result<()> {
+        if args.first() == Some("last") {
+            return match verdict {
+                Verdict::Undo => self.take_back(cx),
+                Verdict::Keep => fail("keep takes hunk, file, turn, session or all; undo takes last, too"),
+            };
+        }
+        let here = cx.editor.current_buf()?;
+        let is_panel = self.panel.as_ref().is_some_and(|panel| panel.buf == here);
+        if is_panel && matches!(args.first(), None | Some("hunk")) {
+            let range = args.range.map(|range| range.first.saturating_sub(1)..range.last);
+            return self.panel_decide(cx, verdict, range);
+        }
         let scope = self.scope(cx, args, entry)?;
         self.decide_scope(cx, verdict, scope)
     }
@@ -70,14 +84,11 @@ impl Reviews {
             },
             (Some("file"), Some(path)) => Ok(Scope::File(path)),
             (None | Some("hunk"), Some(path)) => {
-                let rows = match args.range {
-                    Some(range) => range.first.saturating_sub(1)..range.last,
-                    None => {
-                        let row = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
-                        row..row + 1
-                    }
-                };
-                Ok(Scope::Rows(path, rows))
+                if let Some(range) = args.range {
+                    return Ok(Scope::Lines(path, range.first.saturating_sub(1)..range.last));
+                }
+                let row = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
+                Ok(Scope::Rows(path, row..row + 1))
             }
             (None | Some("file" | "hunk"), None) => fail(NOTHING_HERE),
             (Some(other), _) => fail(format!("it takes hunk, file, turn, session or all, not {other:?}")),
@@ -116,7 +127,11 @@ impl Reviews {
         let now = (here.unwrap_or_default(), row);
         match step(&places, &now, count, forward) {
             Some((path, row)) => self.go_to_row(cx, &path, row),
-            None => fail("nothing is left to decide; agents' changes are all kept or undone"),
+            None => self.when_left_is_known(cx, move |this: &mut Self, cx| match this.listed().is_empty() {
+                true => fail(this.nothing_left()),
+                false if this.open().next().is_none() => fail(NO_LINES),
+                false => this.step_hunk(cx, forward),
+            }),
         }
     }
 

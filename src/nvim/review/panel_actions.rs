@@ -1,33 +1,27 @@
 //! What can be done in the review's buffer, and with its list: opening it, deciding at the cursor,
 //! commenting, sending the comments, going to the place.
 
-use std::path::{Path, PathBuf};
+use std::ops::Range;
 
 use mlua::{Result, Value};
 
 use crate::config::Keys;
-use crate::core::changes::comments::{Comment, as_prompt};
-use crate::core::changes::diff::{Hunk, counts};
-use crate::core::changes::hunk_page::{About, Page, visible};
+use crate::core::changes::diff::counts;
+use crate::core::changes::hunk_page::{About, Page, Selected, plural, visible};
 use crate::core::changes::review_page::{Hints, Shown, review_page};
 use crate::core::changes::scope::Scope;
-use crate::core::ids::SessionKey;
-use crate::core::session::{Phase, Session};
 use crate::core::text::visible::visible_line;
 use crate::nvim::arguments::{Args, fail};
-use crate::nvim::context::{self, Context};
+use crate::nvim::context::Context;
 use crate::nvim::diff_view::page::nothing_left;
 use crate::nvim::diff_view::page_window::{page_buf, show_page, step_in_page};
-use crate::nvim::editor::picker;
-use crate::nvim::editor::{Buf, Level};
+use crate::nvim::editor::Buf;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::actions::Verdict;
 use crate::nvim::review::panel::Panel;
 
 const EDITED: &str = "the review has edits that are not written: :write applies them, :edit! drops them";
-
-const NOTHING: &str = "nothing is left to decide; agents' changes are all kept or undone";
 
 impl Reviews {
     /// Opens the review of what is meant, or lists it.
@@ -38,11 +32,20 @@ impl Reviews {
             return fail(format!("review takes turn, session, file, all or quickfix, not {word:?}"));
         }
         let scope = self.scope(cx, &Args { words: vec![word.to_owned()], ..Args::default() }, None)?;
+        let wanted = scope.clone();
         self.when_reports_are_known(cx, move |this: &mut Self, cx| {
-            if !this.is_open(&scope) {
-                return fail(NOTHING);
+            let show = move |this: &mut Self, cx: &mut Context| match quickfix {
+                true => this.review_quickfix(cx, &scope),
+                false => this.open_panel(cx, scope),
+            };
+            if this.is_open(&wanted) {
+                this.adopt_left(cx);
+                return show(this, cx);
             }
-            if quickfix { this.review_quickfix(cx, &scope) } else { this.open_panel(cx, scope) }
+            this.when_left_is_known(cx, move |this: &mut Self, cx| match this.is_open(&wanted) {
+                true => show(this, cx),
+                false => fail(this.nothing_left()),
+            })
         })
     }
 
@@ -114,16 +117,16 @@ impl Reviews {
             origins: &self.origins,
             comments: &self.comments,
             decided: self.decided,
+            renamed: &self.renamed,
             root: &panel.root,
         };
         let files = self.listed();
         let some = keys.line(&[
             ("review_keep", "keep"),
             ("review_undo", "undo"),
-            ("review_keep_all", "keep all"),
-            ("review_undo_all", "undo all"),
+            ("review_take_back", "take back"),
             ("review_comment", "comment"),
-            ("review_send", "send comments"),
+            ("review_send", "send"),
             ("review_go", "go"),
             ("review_help", "keys"),
         ]);
@@ -132,6 +135,7 @@ impl Reviews {
 
     /// Has the review show what is left to decide now.
     pub fn draw_panel(&mut self, cx: &mut Context) -> Result<()> {
+        self.keep_soon(cx);
         let Some(mut panel) = self.panel.take() else { return Ok(()) };
         if !cx.editor.buf_is_valid(panel.buf) {
             return Ok(());
@@ -145,13 +149,14 @@ impl Reviews {
     /// A key of the review's; says whether it is one.
     pub fn panel_key(&mut self, cx: &mut Context, name: &str) -> Option<Result<()>> {
         Some(match name {
-            "review_keep" => self.panel_decide(cx, Verdict::Keep),
-            "review_undo" => self.panel_decide(cx, Verdict::Undo),
+            "review_keep" => self.panel_decide(cx, Verdict::Keep, None),
+            "review_undo" => self.panel_decide(cx, Verdict::Undo, None),
+            "review_take_back" => self.panel_take_back(cx),
             "review_keep_all" => self.panel_decide_all(cx, Verdict::Keep),
             "review_undo_all" => self.panel_decide_all(cx, Verdict::Undo),
             "review_go" => self.panel_go(cx),
             "review_comment" => self.panel_comment(cx),
-            "review_send" => self.panel_send(cx),
+            "review_send" => self.send_comments(cx),
             "review_close" => cx.editor.close_page(),
             "review_help" => {
                 cx.raise(EditorEvent::KeysAsked);
@@ -159,45 +164,104 @@ impl Reviews {
             }
             "review_next" => self.panel_step(cx, true),
             "review_previous" => self.panel_step(cx, false),
-            _ => return None,
+            _ => return self.comment_key(cx, name),
         })
     }
 
-    fn panel_about(&self, cx: &Context) -> Result<About> {
+    pub fn panel_about(&self, cx: &Context) -> Result<About> {
         let Some(panel) = &self.panel else { return Ok(About::Nothing) };
         let row = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
         Ok(panel.page.rows.get(row).cloned().unwrap_or(About::Nothing))
     }
 
     /// What a line is about cannot be told while lines are being edited.
-    fn refuse_edited(&self, cx: &Context) -> Result<()> {
+    pub fn refuse_edited(&self, cx: &Context) -> Result<()> {
         match self.panel.as_ref().is_some_and(|panel| panel.is_edited(&cx.editor)) {
             true => fail(EDITED),
             false => Ok(()),
         }
     }
 
-    fn panel_decide(&mut self, cx: &mut Context, verdict: Verdict) -> Result<()> {
+    /// Decides about what is at the cursor, or about selected lines: rows of the page, counted from 0.
+    pub fn panel_decide(
+        &mut self,
+        cx: &mut Context,
+        verdict: Verdict,
+        range: Option<Range<usize>>,
+    ) -> Result<()> {
         self.refuse_edited(cx)?;
+        let selected = match range {
+            Some(rows) => Some(rows),
+            None => selected_rows(cx)?,
+        };
+        if let Some(rows) = selected {
+            let all = self.panel.as_ref().map(|panel| panel.page.selected(&rows)).unwrap_or_default();
+            if all.is_empty() {
+                return fail("the lines are not of a hunk or a file");
+            }
+            return all.into_iter().try_for_each(|one| {
+                let scope = match one {
+                    Selected::File(path) => Scope::File(path),
+                    Selected::Hunk(path, hunk) => Scope::Hunk(path, hunk),
+                    Selected::Part(path, hunk, lines) => Scope::Part(path, hunk, lines),
+                };
+                self.decide_scope(cx, verdict, scope)
+            });
+        }
         match self.panel_about(cx)? {
             About::Hunk { path, hunk, .. } => self.decide_scope(cx, verdict, Scope::Hunk(path, hunk)),
             About::File(path) => self.decide_scope(cx, verdict, Scope::File(path)),
-            About::Nothing => fail("the cursor is not on a hunk or a file"),
+            About::Comment(_) | About::Nothing => fail("the cursor is not on a hunk or a file"),
         }
     }
 
+    /// Decides about all that the review shows, once the user has said so.
     fn panel_decide_all(&mut self, cx: &mut Context, verdict: Verdict) -> Result<()> {
         self.refuse_edited(cx)?;
-        match self.panel.as_ref().map(|panel| panel.scope.clone()) {
-            Some(scope) => self.decide_scope(cx, verdict, scope),
-            None => Ok(()),
+        let Some(scope) = self.panel.as_ref().map(|panel| panel.scope.clone()) else { return Ok(()) };
+        let listed = self.listed();
+        let meant: Vec<usize> = listed
+            .iter()
+            .filter_map(|(path, file)| {
+                file.meant(&scope, &self.origins, path).map(|hunks| hunks.len().max(1))
+            })
+            .collect();
+        let (hunks, files) = (meant.iter().sum::<usize>(), meant.len());
+        if hunks <= 1 {
+            return self.decide_scope(cx, verdict, scope);
         }
+        let word = if verdict == Verdict::Keep { "Keep" } else { "Undo" };
+        let count = format!("{hunks} changes in {files} {}", plural(files, "file"));
+        let items = vec![format!("{word} all {count}"), "Leave them undecided".to_owned()];
+        cx.offer(&format!("{word} all?"), "acp_all", items, move |this: &mut Self, cx, index| match index {
+            0 => this.decide_scope(cx, verdict, scope),
+            _ => Ok(()),
+        });
+        Ok(())
+    }
+
+    /// `u`: of edits that are not written yet as ever, else of the last decision.
+    fn panel_take_back(&mut self, cx: &mut Context) -> Result<()> {
+        let is_edited = self.panel.as_ref().is_some_and(|panel| panel.is_edited(&cx.editor));
+        if is_edited || self.decisions.is_empty() {
+            let count: usize = cx.editor.module("v")?.get("count1")?;
+            return cx.editor.command(&format!("normal! {count}u"));
+        }
+        self.take_back(cx)
     }
 
     fn panel_go(&mut self, cx: &mut Context) -> Result<()> {
         match self.panel_about(cx)? {
             About::Hunk { path, row, .. } => self.go_to_row(cx, &path, row),
             About::File(path) => self.go_to_row(cx, &path, 0),
+            About::Comment(at) => {
+                self.follow_comments(cx);
+                let place = self.comments.iter().find(|comment| comment.at == at);
+                match place.map(|comment| (comment.path.clone(), comment.rows().start)) {
+                    Some((path, row)) => self.go_to_row(cx, &path, row),
+                    None => Ok(()),
+                }
+            }
             About::Nothing => Ok(()),
         }
     }
@@ -206,64 +270,15 @@ impl Reviews {
         let rows = self.panel.as_ref().map(|panel| panel.page.rows.clone()).unwrap_or_default();
         step_in_page(&cx.editor, &rows, forward)
     }
+}
 
-    fn panel_comment(&mut self, cx: &mut Context) -> Result<()> {
-        self.refuse_edited(cx)?;
-        let About::Hunk { path, hunk, .. } = self.panel_about(cx)? else {
-            return fail("the cursor is not on a hunk; a comment is about one");
-        };
-        let is_here = move |comment: &Comment| comment.path == path && comment.hunk == hunk;
-        let before =
-            self.comments.iter().find(|comment| is_here(comment)).map(|comment| comment.text.clone());
-        let About::Hunk { path, hunk, .. } = self.panel_about(cx)? else { return Ok(()) };
-        cx.attempt("the comment could not be typed", move |editor| {
-            picker::input(editor, "Comment", &before.unwrap_or_default(), move |text| {
-                if let Some(text) = text {
-                    context::run(move |this: &mut Self, cx| this.commented(cx, path, hunk, text));
-                }
-            })
-        });
-        Ok(())
+/// The rows that are selected, counted from 0, if some are; they are not after this.
+fn selected_rows(cx: &Context) -> Result<Option<Range<usize>>> {
+    let (mode, _) = cx.editor.mode();
+    if !mode.starts_with(['v', 'V', '\u{16}']) {
+        return Ok(None);
     }
-
-    fn commented(&mut self, cx: &mut Context, path: PathBuf, hunk: Hunk, text: String) -> Result<()> {
-        self.comments.retain(|comment| comment.path != path || comment.hunk != hunk);
-        if !text.trim().is_empty() {
-            self.comments.push(Comment { path, hunk, text: text.trim().to_owned() });
-        }
-        self.draw_panel(cx)
-    }
-
-    /// Sends the comments as a prompt, to the agent whose changes they are about.
-    fn panel_send(&mut self, cx: &mut Context) -> Result<()> {
-        let comments = self.comments.clone();
-        let Some(first) = comments.first() else {
-            return fail("there is no comment yet; c writes one on the hunk at the cursor");
-        };
-        let is_alive =
-            |key: &SessionKey| cx.sessions.get(key).is_some_and(|session| session.phase != Phase::Gone);
-        let author = self.author_of(&first.path, &first.hunk).filter(is_alive);
-        let Some(session) = author.or(cx.session_here()).filter(is_alive) else {
-            return fail("the agent is gone; :Acp restart starts it again, the comments stay");
-        };
-        let root = cx.sessions.get(&session).map(|session| session.place.cwd.clone()).unwrap_or_default();
-        self.comments.clear();
-        let (text, count) = (as_prompt(&comments, &root), comments.len());
-        cx.raise(EditorEvent::CommentsSent { session, text, count });
-        Ok(())
-    }
-
-    /// The comments have gone out.
-    pub fn comments_sent(&mut self, cx: &mut Context, session: SessionKey, count: usize) -> Result<()> {
-        let name = cx.sessions.get(&session).map(Session::name).unwrap_or_default();
-        let what = if count == 1 { "comment" } else { "comments" };
-        cx.advise(format!("sent {count} {what} to {name}"), Level::Info);
-        self.draw_panel(cx)
-    }
-
-    fn author_of(&self, path: &Path, hunk: &Hunk) -> Option<SessionKey> {
-        let file = self.files.get(path)?.file.as_deref()?;
-        let at = file.hunks().iter().position(|other| other == hunk)?;
-        self.origins.of_hunk(file, at).map(|origin| origin.session)
-    }
+    let [one, other]: [usize; 2] = [cx.editor.func("line", "v")?, cx.editor.func("line", ".")?];
+    cx.editor.command("normal! \u{1b}")?;
+    Ok(Some(one.min(other) - 1..one.max(other)))
 }

@@ -19,6 +19,7 @@ use crate::nvim::editor::first_line;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
+use crate::nvim::review::decisions::{Decided, Decision, text_of};
 use crate::nvim::review::splits::name_in_project;
 
 /// What is left to write of what was edited in the review's buffer.
@@ -27,6 +28,7 @@ struct Writing {
     left: BTreeMap<PathBuf, Edits>,
     /// How many hunks were edited.
     count: usize,
+    decision: Decision,
 }
 
 /// A hunk as it was shown, and what its added lines are to be.
@@ -87,27 +89,32 @@ impl Reviews {
             }
         }
         let count = by_file.values().map(Vec::len).sum();
-        self.write_next(cx, Writing { panel, left: by_file, count })
+        self.write_next(cx, Writing { panel, left: by_file, count, decision: Decision::default() })
     }
 
     /// Writes one file after the other. One that is only being opened is waited for.
     fn write_next(&mut self, cx: &mut Context, mut writing: Writing) -> Result<()> {
         while let Some((path, edits)) = writing.left.pop_first() {
             match self.files.get(&path).and_then(|reviewed| reviewed.buf) {
-                Some(buf) if cx.editor.buf_is_loaded(buf) => self.apply_edits(cx, buf, &path, &edits)?,
+                Some(buf) if cx.editor.buf_is_loaded(buf) => {
+                    let decided = self.apply_edits(cx, buf, &path, &edits)?;
+                    writing.decision.files.extend(decided);
+                }
                 _ => {
                     let buf = open::load(&cx.editor, &path)?;
                     cx.raise(EditorEvent::BufferLoaded(buf));
                     cx.after_events(move |this: &mut Self, cx| {
-                        let written = this
-                            .apply_edits(cx, buf, &path, &edits)
-                            .and_then(|()| this.write_next(cx, writing));
+                        let written = this.apply_edits(cx, buf, &path, &edits).and_then(|decided| {
+                            writing.decision.files.extend(decided);
+                            this.write_next(cx, writing)
+                        });
                         report(cx, written)
                     });
                     return Ok(());
                 }
             }
         }
+        self.decisions.add(writing.decision);
         cx.editor.set_buf_option(writing.panel, "modified", false)?;
         self.draw_reviews(cx)?;
         if writing.count > 0 {
@@ -124,7 +131,7 @@ impl Reviews {
             return Err(" is being compared; write again in a moment".to_owned());
         };
         if !file.is_there {
-            return Err(" is gone; x on it brings it back".to_owned());
+            return Err(" is gone; undo it in the review to bring it back".to_owned());
         }
         let hunks = file.hunks();
         let find = |hunk: &Hunk| {
@@ -137,7 +144,13 @@ impl Reviews {
         edits.iter().map(|(hunk, _)| find(hunk)).collect()
     }
 
-    fn apply_edits(&mut self, cx: &mut Context, buf: Buf, path: &Path, edits: &Edits) -> Result<()> {
+    fn apply_edits(
+        &mut self,
+        cx: &mut Context,
+        buf: Buf,
+        path: &Path,
+        edits: &Edits,
+    ) -> Result<Option<Decided>> {
         let editor = cx.editor.clone();
         // Reading the file may have shown that it is another one.
         if let Err(why) = self.find_edited(path, edits) {
@@ -159,15 +172,19 @@ impl Reviews {
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
         let content = saving::Content::as_before(&editor, buf)?;
         let done = saving::write(&editor, buf, &texts, &content);
+        let mut decided = None;
         if let Some(reviewed) = self.files.get_mut(path)
             && let Some(file) = &mut reviewed.file
         {
+            let was = file.clone();
             splices.into_iter().for_each(|splice| file.user_spliced(splice));
             reviewed.touched = true;
+            decided = Some(Decided { path: path.to_owned(), was, after: text_of(file) });
         }
+        self.outdate(path);
         self.set_reviewed_tick(cx, path, buf)?;
         match done {
-            Ok(()) => Ok(()),
+            Ok(()) => Ok(decided),
             Err(why) => {
                 self.review_again(cx, path, buf)?;
                 fail(format!("couldn't change {}: {why}", cx.short_name(None, path)))

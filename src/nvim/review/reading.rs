@@ -55,7 +55,7 @@ impl Reviews {
         let paths: Vec<PathBuf> = rows
             .filter_map(|row| match panel.page.rows.get(row)? {
                 About::File(path) => Some(path.clone()),
-                About::Hunk { .. } | About::Nothing => None,
+                About::Hunk { .. } | About::Comment(_) | About::Nothing => None,
             })
             .filter(|path| self.files.get(path).is_some_and(|file| !file.unread.is_empty()))
             .collect();

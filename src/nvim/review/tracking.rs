@@ -26,7 +26,7 @@ use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::texts::Snapshot;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Buf, Level};
-use crate::nvim::events::{Change, EditorEvent, OutsideChange};
+use crate::nvim::events::{Change, EditorEvent, OutsideChange, Renamed};
 use crate::nvim::review::{Input, Reviews, Then};
 
 /// Larger texts, in bytes, are compared in the background.
@@ -91,6 +91,9 @@ impl Reviews {
     pub fn review_change(&mut self, cx: &mut Context, change: &Change) -> Result<()> {
         let Change { path, buf, before, after, held, .. } = change;
         let Some(origin) = self.origin_of_change(cx, change) else { return Ok(()) };
+        if let Some(Renamed::From(from)) = &change.renamed {
+            self.note_renamed(path, from);
+        }
         // What nobody knows cannot be brought back: to take it for no file would remove one.
         let unknown = |text: &Option<Text>, held: &Held| text.is_none() && *held != Held::Absent;
         let is_mode_alone = before == after && !held.0.matches(&held.1);
@@ -99,6 +102,7 @@ impl Reviews {
         }
         self.reported.take(path);
         self.unknown.remove(path);
+        self.outdate(path);
         if after.is_none() && !change.is_in_buffer {
             // What a buffer still shows of it is the user's to write or to drop.
             self.note_original(path, &held.0);
@@ -125,6 +129,7 @@ impl Reviews {
         let sides = (change.held.0 != Held::Absent, change.held.1 != Held::Absent);
         let undo = UnknownChange::undo((&change.held.0, &change.held.1), self.unknown.get(&change.path));
         self.unknown.insert(change.path.clone(), UnknownChange { origin, why, sides, undo });
+        self.outdate(&change.path);
         self.draw_panel(cx)
     }
 
@@ -139,9 +144,18 @@ impl Reviews {
         match &change.after {
             Held::Text(text, _) => self.take_in(cx, path, Input::Text(text.plain_lines())),
             Held::Absent => {
-                // There is nothing left to decide.
-                self.files.remove(path);
-                self.draw_panel(cx)
+                let file = path.clone();
+                // It may come again, as with another branch.
+                let gone = move |this: &mut Self, _: &mut Context| {
+                    if let Some(review) =
+                        this.files.get_mut(&file).and_then(|reviewed| reviewed.file.as_mut())
+                    {
+                        review.user_removed();
+                    }
+                    Ok(())
+                };
+                self.read(cx, path)?;
+                self.take_in(cx, path, Input::Then(Box::new(gone)))
             }
             // To undo something in it is refused, since the file is another one.
             Held::Bytes(..) | Held::Link(_) | Held::Unknown => Ok(()),
@@ -368,7 +382,7 @@ impl Reviews {
     }
 
     /// Goes on with what waited until nothing is to be found out any more.
-    fn all_known(&mut self, cx: &mut Context) -> Result<()> {
+    pub fn all_known(&mut self, cx: &mut Context) -> Result<()> {
         if self.recalling > 0 {
             return Ok(());
         }
@@ -397,7 +411,7 @@ impl Reviews {
         }
     }
 
-    fn attach(&mut self, cx: &mut Context, path: &Path, buf: Buf) -> Result<()> {
+    pub fn attach(&mut self, cx: &mut Context, path: &Path, buf: Buf) -> Result<()> {
         self.hold(path, buf);
         self.read(cx, path)?;
         if !self.listening.insert(buf) {
@@ -463,6 +477,9 @@ impl Reviews {
                 file.user_spliced(Splice { rows, lines });
                 reviewed.tick = tick;
                 reviewed.touched = true;
+                if let Some(path) = self.path_of(buf).map(Path::to_owned) {
+                    self.outdate(&path);
+                }
                 self.draw_reviews_soon(cx, Duration::ZERO);
             }
             Some(_) if reviewed.waiting.is_empty() => {
@@ -493,7 +510,7 @@ impl Reviews {
     }
 
     /// Has a buffer's text taken into its review, in the place of the order in which it was wished for.
-    fn review_text(
+    pub fn review_text(
         &mut self,
         cx: &mut Context,
         (path, buf): (&Path, Buf),
@@ -546,7 +563,7 @@ impl Reviews {
                 let meant = this.files.get(&path).and_then(|reviewed| {
                     Some(this.origins.hunks_in(&Scope::Session(key), &path, reviewed.file.as_deref()?))
                 });
-                this.keep_in(&path, &meant.unwrap_or_default());
+                this.keep_in(&path, (&meant.unwrap_or_default(), &[]));
                 this.draw_reviews(cx)
             })
         })
@@ -633,6 +650,7 @@ impl Reviews {
             if let Some(reviewed) = self.files.get_mut(path) {
                 reviewed.touched = true;
             }
+            self.outdate(path);
         }
         if self.files.get(path).is_some_and(|reviewed| reviewed.buf.is_none()) {
             // There may be many of them, one right after the other.
@@ -660,12 +678,13 @@ impl Reviews {
     }
 
     /// The background has compared.
-    fn reviewed(&mut self, cx: &mut Context, path: &Path, file: Box<FileReview>) -> Result<()> {
+    pub fn reviewed(&mut self, cx: &mut Context, path: &Path, file: Box<FileReview>) -> Result<()> {
         if let Some(reviewed) = self.files.get_mut(path) {
             reviewed.file = Some(file);
             reviewed.is_away = false;
             reviewed.touched = true;
         }
+        self.outdate(path);
         self.take_waiting(cx, path)
     }
 
@@ -682,6 +701,7 @@ impl Reviews {
             reviewed.file = Some(was);
             reviewed.touched = true;
         }
+        self.outdate(path);
         let text = format!("couldn't undo in {}: {why}", cx.short_name(None, path));
         cx.advise(text, Level::Error);
         self.take_waiting(cx, path)?;
@@ -694,6 +714,10 @@ impl Reviews {
 
     /// A file on the disk was put back by the checkpoints.
     pub fn file_restored(&mut self, cx: &mut Context, path: &Path, held: &Held) -> Result<()> {
+        if self.unknown.remove(path).is_some() {
+            self.outdate(path);
+            self.draw_panel(cx)?;
+        }
         // What nobody has looked at waits: it came before this.
         self.read(cx, path)?;
         let (is_there, file) = (*held != Held::Absent, path.to_owned());
@@ -705,7 +729,16 @@ impl Reviews {
         };
         self.take_in(cx, path, Input::Then(Box::new(know)))?;
         let text = held.as_text().map(Text::plain_lines).unwrap_or_default();
-        self.take_in(cx, path, Input::Text(text))
+        self.take_in(cx, path, Input::Text(text))?;
+        // The user has decided about what went with it.
+        let file = path.to_owned();
+        let forget = move |this: &mut Self, _: &mut Context| {
+            if let Some(review) = this.files.get_mut(&file).and_then(|reviewed| reviewed.file.as_mut()) {
+                review.forget_missing();
+            }
+            Ok(())
+        };
+        self.take_in(cx, path, Input::Then(Box::new(forget)))
     }
 
     /// The review and its buffer are the same now.
@@ -806,7 +839,8 @@ fn origin_of(cx: &Context, key: SessionKey, call: Option<EntryId>, path: &Path) 
         .map_or_else(|| "write".to_owned(), |call| call.headline());
     let agent = session.name();
     let (at, others) = (cx.now(), Vec::new());
-    Some(Origin { session: key, agent, prompt, turn, asked, call, title, at, others })
+    let since = session.working_since().unwrap_or(at);
+    Some(Origin { session: key, agent, prompt, turn, asked, call, title, at, since, others })
 }
 
 /// Why a change has no hunks.

@@ -8,10 +8,11 @@ use mlua::Result;
 
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::file_review::FileReview;
-use crate::core::changes::review_page::Listed;
+use crate::core::changes::review::Part;
+use crate::core::changes::review_page::{Listed, is_missing_meant};
 use crate::core::changes::scope::Scope;
 use crate::core::changes::text_edits::TextEdit;
-use crate::core::ids::SessionKey;
+use crate::core::ids::{OriginId, SessionKey};
 use crate::core::message::{Command, Content, Outcome, PutBack};
 use crate::core::store::checkpoint::Held;
 use crate::nvim::arguments::fail;
@@ -21,6 +22,7 @@ use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::actions::{NOTHING_HERE, Verdict};
+use crate::nvim::review::decisions::{Decided, Decision, text_of};
 
 /// So many files are gone through before the editor has its turn.
 const MAX_FILES: usize = 16;
@@ -31,7 +33,11 @@ const PAUSE: Duration = Duration::from_millis(1);
 struct Found {
     path: PathBuf,
     hunks: Vec<usize>,
+    /// Of other hunks only some lines are meant.
+    parts: Vec<Part>,
     mixed: Vec<usize>,
+    /// Hunks that the text does not hold are meant, too.
+    is_missing_meant: bool,
 }
 
 /// What is being kept or undone.
@@ -44,26 +50,44 @@ struct Judging {
     hunks: usize,
     /// Files that can't be undone, since their texts are not known.
     without: Vec<PathBuf>,
+    decision: Decision,
 }
 
 impl Reviews {
     /// Keeps or undoes what is meant, once every review is up to date. Asks when the user's own edits
     /// would go along.
     pub fn decide_scope(&mut self, cx: &mut Context, verdict: Verdict, scope: Scope) -> Result<()> {
+        let scope = self.with_both_names(scope);
         let paths: Vec<PathBuf> = match &scope {
-            Scope::Rows(path, _) | Scope::Hunk(path, _) | Scope::File(path) => vec![path.clone()],
+            Scope::Renamed(both) => both.to_vec(),
+            Scope::Rows(path, _)
+            | Scope::Lines(path, _)
+            | Scope::Hunk(path, _)
+            | Scope::Part(path, ..)
+            | Scope::File(path) => vec![path.clone()],
             // What agents did to files that nobody has opened yet is among it.
             _ => {
                 return self.when_reports_are_known(cx, move |this: &mut Self, cx| {
-                    let is_meant = |(path, file): (&Path, Listed)| {
-                        file.meant(&scope, &this.origins, path).is_some().then(|| path.to_owned())
-                    };
-                    let paths = this.listed().into_iter().filter_map(is_meant).collect();
-                    this.decide_next(cx, (verdict, scope), paths, Vec::new())
+                    let paths = this.meant(&scope);
+                    if !paths.is_empty() {
+                        return this.decide_next(cx, (verdict, scope), paths, Vec::new());
+                    }
+                    this.when_left_is_known(cx, move |this: &mut Self, cx| {
+                        let paths = this.meant(&scope);
+                        this.decide_next(cx, (verdict, scope), paths, Vec::new())
+                    })
                 });
             }
         };
         self.decide_next(cx, (verdict, scope), paths, Vec::new())
+    }
+
+    /// The files of which something is meant.
+    fn meant(&self, scope: &Scope) -> Vec<PathBuf> {
+        let is_meant = |(path, file): (&Path, Listed)| {
+            file.meant(scope, &self.origins, path).is_some().then(|| path.to_owned())
+        };
+        self.listed().into_iter().filter_map(is_meant).collect()
     }
 
     /// Looks at one file after the other, then does what was found.
@@ -74,33 +98,54 @@ impl Reviews {
         mut paths: Vec<PathBuf>,
         mut found: Vec<Found>,
     ) -> Result<()> {
-        let Some(path) = paths.pop() else { return self.decide_found(cx, verdict, found) };
+        let Some(path) = paths.pop() else { return self.decide_found(cx, (verdict, scope), found) };
         if let Some(change) = self.unknown.get(&path)
             && self.origins.is_file_meant(&scope, &path, &[change.origin])
         {
-            found.push(Found { path: path.clone(), hunks: Vec::new(), mixed: Vec::new() });
+            found.push(Found {
+                path: path.clone(),
+                hunks: Vec::new(),
+                parts: Vec::new(),
+                mixed: Vec::new(),
+                is_missing_meant: false,
+            });
         }
         if !self.files.contains_key(&path) {
             return self.decide_next(cx, (verdict, scope), paths, found);
         }
         self.when_reviewed(cx, &path.clone(), move |this: &mut Self, cx| {
             if let Some(file) = this.files.get(&path).and_then(|reviewed| reviewed.file.as_deref()) {
-                let hunks = this.origins.hunks_in(&scope, &path, file);
-                let mixed = hunks.iter().copied().filter(|hunk| file.is_mixed(*hunk)).collect();
+                let (hunks, parts) = this.origins.parts_in(&scope, &path, file);
+                let all = hunks.iter().copied().chain(parts.iter().map(|part| part.hunk));
+                let mixed = all.filter(|hunk| file.is_mixed(*hunk)).collect();
                 let whole = file.without_hunks();
                 let is_whole = whole.is_some_and(|last| this.origins.is_file_meant(&scope, &path, &[last]));
-                if !hunks.is_empty() || is_whole {
-                    found.push(Found { path, hunks, mixed });
+                let is_missing_meant = is_missing_meant(file, &scope, &this.origins, &path);
+                if !hunks.is_empty() || !parts.is_empty() || is_whole || is_missing_meant {
+                    found.push(Found { path, hunks, parts, mixed, is_missing_meant });
                 }
             }
             this.decide_next(cx, (verdict, scope), paths, found)
         })
     }
 
-    fn decide_found(&mut self, cx: &mut Context, verdict: Verdict, found: Vec<Found>) -> Result<()> {
+    fn decide_found(
+        &mut self,
+        cx: &mut Context,
+        (verdict, scope): (Verdict, Scope),
+        found: Vec<Found>,
+    ) -> Result<()> {
         let count = |which: fn(&Found) -> usize| found.iter().map(which).sum::<usize>();
-        let (all, mixed) = (count(|found| found.hunks.len()), count(|found| found.mixed.len()));
+        let all = count(|found| found.hunks.len() + found.parts.len());
+        let mixed = count(|found| found.mixed.len());
         if found.is_empty() {
+            // What was kept here can still be undone.
+            if verdict == Verdict::Undo
+                && let Scope::Rows(path, rows) | Scope::Lines(path, rows) = &scope
+                && self.stand_kept(path, rows)
+            {
+                return self.decide_scope(cx, verdict, scope);
+            }
             return fail(NOTHING_HERE);
         }
         if verdict == Verdict::Keep || mixed == 0 {
@@ -126,6 +171,7 @@ impl Reviews {
             _ => {
                 let rest = found.into_iter().map(|mut found| {
                     found.hunks.retain(|hunk| !found.mixed.contains(hunk));
+                    found.parts.retain(|part| !found.mixed.contains(&part.hunk));
                     found
                 });
                 this.judge(cx, verdict, rest.collect())
@@ -135,34 +181,56 @@ impl Reviews {
     }
 
     fn judge(&mut self, cx: &mut Context, verdict: Verdict, found: Vec<Found>) -> Result<()> {
-        self.judge_some(cx, Judging { verdict, left: found, files: 0, hunks: 0, without: Vec::new() })
+        let judging = Judging {
+            verdict,
+            left: found,
+            files: 0,
+            hunks: 0,
+            without: Vec::new(),
+            decision: Decision::default(),
+        };
+        self.judge_some(cx, judging)
     }
 
     /// Goes through some of the files, then the editor has its turn.
     fn judge_some(&mut self, cx: &mut Context, mut judging: Judging) -> Result<()> {
         let now = judging.left.split_off(judging.left.len().saturating_sub(MAX_FILES));
-        for Found { path, hunks, .. } in now.into_iter().rev() {
+        for Found { path, hunks, parts, is_missing_meant, .. } in now.into_iter().rev() {
             judging.files += 1;
-            judging.hunks += hunks.len();
+            let count = hunks.len() + parts.len();
+            judging.hunks += count;
+            self.outdate(&path);
+            if is_missing_meant {
+                self.forget_missing(&path);
+            }
             if self.unknown.contains_key(&path) {
                 match judging.verdict {
-                    Verdict::Keep => drop(self.unknown.remove(&path)),
+                    Verdict::Keep => {
+                        let change = self.unknown.remove(&path);
+                        judging.decision.unknown.extend(change.map(|change| (path.clone(), change)));
+                    }
                     Verdict::Undo if self.undo_unknown(cx, &path) => {}
                     Verdict::Undo => judging.without.push(path.clone()),
                 }
             }
+            let was = self.files.get(&path).and_then(|reviewed| reviewed.file.clone());
             match judging.verdict {
-                Verdict::Keep => self.keep_in(&path, &hunks),
-                Verdict::Undo => self.undo_in(cx, &path, &hunks)?,
+                Verdict::Keep => self.keep_in(&path, (&hunks, &parts)),
+                Verdict::Undo => self.undo_in(cx, &path, (&hunks, &parts))?,
+            }
+            let now = self.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
+            if let (Some(was), Some(now)) = (was, now) {
+                judging.decision.files.push(Decided { path: path.clone(), was, after: text_of(now) });
             }
             match judging.verdict {
-                Verdict::Keep => self.decided.0 += hunks.len(),
-                Verdict::Undo => self.decided.1 += hunks.len(),
+                Verdict::Keep => self.decided.0 += count,
+                Verdict::Undo => self.decided.1 += count,
             }
         }
         if !judging.left.is_empty() {
             return cx.later(PAUSE, |this: &mut Self, cx| this.judge_some(cx, judging));
         }
+        self.decisions.add(std::mem::take(&mut judging.decision));
         self.draw_reviews(cx)?;
         self.say_judged(cx, &judging)
     }
@@ -185,17 +253,30 @@ impl Reviews {
         Ok(())
     }
 
-    pub fn keep_in(&mut self, path: &Path, hunks: &[usize]) {
+    /// The user does not want to hear of hunks any more that the file does not hold.
+    fn forget_missing(&mut self, path: &Path) {
+        if let Some(file) = self.files.get_mut(path).and_then(|reviewed| reviewed.file.as_mut()) {
+            file.forget_missing();
+        }
+    }
+
+    pub fn keep_in(&mut self, path: &Path, (hunks, parts): (&[usize], &[Part])) {
         let Some(reviewed) = self.files.get_mut(path) else { return };
         let Some(file) = &mut reviewed.file else { return };
-        hunks.iter().rev().for_each(|hunk| file.keep(*hunk));
+        for piece in pieces(hunks, parts) {
+            match piece {
+                Piece::Hunk(hunk) => file.keep(hunk),
+                Piece::Part(part) => file.keep_part(part),
+            }
+        }
         if file.without_hunks().is_some() {
             file.keep_all();
         }
         reviewed.touched = true;
+        self.outdate(path);
     }
 
-    fn undo_in(&mut self, cx: &mut Context, path: &Path, hunks: &[usize]) -> Result<()> {
+    fn undo_in(&mut self, cx: &mut Context, path: &Path, (hunks, parts): (&[usize], &[Part])) -> Result<()> {
         let editor = cx.editor.clone();
         let Some(reviewed) = self.files.get_mut(path) else { return Ok(()) };
         let buf = reviewed.buf.filter(|buf| editor.buf_is_loaded(*buf));
@@ -210,10 +291,14 @@ impl Reviews {
         let Some(file) = &mut reviewed.file else { return Ok(()) };
         let was = file.clone();
         let all = was.hunks();
-        let told: Vec<_> =
-            hunks.iter().filter_map(|hunk| Some((all.get(*hunk)?.clone(), was.origins(*hunk)))).collect();
-        let edits: Vec<TextEdit> =
-            hunks.iter().rev().filter_map(|hunk| file.undo(*hunk)).map(TextEdit::from).collect();
+        let of_parts = parts.iter().filter_map(|part| Some((part_of(all.get(part.hunk)?, part), part.hunk)));
+        let told = hunks.iter().filter_map(|hunk| Some((all.get(*hunk)?.clone(), *hunk))).chain(of_parts);
+        let told: Vec<_> = told.map(|(hunk, at)| (hunk, was.origins(at))).collect();
+        let undone = pieces(hunks, parts).into_iter().filter_map(|piece| match piece {
+            Piece::Hunk(hunk) => file.undo(hunk),
+            Piece::Part(part) => file.undo_part(part),
+        });
+        let edits: Vec<TextEdit> = undone.map(TextEdit::from).collect();
         if was.without_hunks().is_some() {
             file.undo_whole();
         }
@@ -281,7 +366,13 @@ impl Reviews {
         content
     }
 
-    fn put_back(&mut self, cx: &mut Context, path: &Path, what: PutBack, was: Box<FileReview>) -> Result<()> {
+    pub fn put_back(
+        &mut self,
+        cx: &mut Context,
+        path: &Path,
+        what: PutBack,
+        was: Box<FileReview>,
+    ) -> Result<()> {
         let named = path.to_owned();
         let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| match outcome {
             Outcome::PutBack(done) => {
@@ -290,24 +381,61 @@ impl Reviews {
             }
             _ => Ok(()),
         });
-        cx.send(Command::PutBack { job, path: path.to_owned(), what });
+        let folders = self.made_since(cx, path, &[]);
+        cx.send(Command::PutBack { job, path: path.to_owned(), what, folders });
         Ok(())
+    }
+
+    /// The project that a file is in, and when the turn began that the file was made in, if it was.
+    fn made_since(&self, cx: &Context, path: &Path, origins: &[OriginId]) -> Option<(PathBuf, u64)> {
+        let last = self.files.get(path).and_then(|reviewed| reviewed.file.as_ref()?.last());
+        let origin = self.origins.get(origins.first().copied().or(last)?)?;
+        Some((self.project_of(cx, path), origin.since.0))
     }
 
     /// Undoes a change that has no hunks, if it can be.
     fn undo_unknown(&mut self, cx: &mut Context, path: &Path) -> bool {
         let Some(what) = self.unknown.get(path).and_then(|change| change.undo.clone()) else { return false };
         let change = self.unknown.remove(path);
+        let origin = change.as_ref().map(|change| change.origin);
+        let folders = self.made_since(cx, path, origin.as_slice());
         let named = path.to_owned();
         let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| {
             cx.raise(EditorEvent::FileWritten(named.clone()));
             let Outcome::PutBack(Err(why)) = outcome else { return this.draw_panel(cx) };
             let text = format!("couldn't undo in {}: {why}", cx.short_name(None, &named));
             cx.advise(text, Level::Error);
+            this.outdate(&named);
             this.unknown.extend(change.map(|change| (named, change)));
             this.draw_panel(cx)
         });
-        cx.send(Command::PutBack { job, path: path.to_owned(), what });
+        cx.send(Command::PutBack { job, path: path.to_owned(), what, folders });
         true
+    }
+}
+
+/// A hunk, or some lines of one.
+enum Piece<'a> {
+    Hunk(usize),
+    Part(&'a Part),
+}
+
+/// All of them from the last hunk up, so that those before stay where they are.
+fn pieces<'a>(hunks: &[usize], parts: &'a [Part]) -> Vec<Piece<'a>> {
+    let hunks = hunks.iter().map(|hunk| (*hunk, Piece::Hunk(*hunk)));
+    let mut all: Vec<_> = hunks.chain(parts.iter().map(|part| (part.hunk, Piece::Part(part)))).collect();
+    all.sort_by_key(|(hunk, _)| std::cmp::Reverse(*hunk));
+    all.into_iter().map(|(_, piece)| piece).collect()
+}
+
+/// Some lines of a hunk as one of their own.
+fn part_of(hunk: &Hunk, part: &Part) -> Hunk {
+    let lines = |lines: &[String], part: &std::ops::Range<usize>| {
+        lines.get(part.clone()).map(<[String]>::to_vec).unwrap_or_default()
+    };
+    Hunk {
+        row: hunk.row + part.added.start,
+        removed: lines(&hunk.removed, &part.removed),
+        added: lines(&hunk.added, &part.added),
     }
 }

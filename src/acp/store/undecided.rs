@@ -1,0 +1,321 @@
+//! What is left to decide about agents' changes, kept on the disk: a journal for each Neovim in its project's folder,
+//! taken over by the next one when it is gone. One thread does all of it in order. What the lines say is
+//! `core::store::undecided`'s part.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::acp::files::disk;
+use crate::acp::store::owned::{Names, Owned, others};
+use crate::acp::worker::Worker;
+use crate::core::ids::JobId;
+use crate::core::message::{Event, Severity};
+use crate::core::store::undecided::{Adopted, Fact, Left, MAX_BYTES, MAX_FILES, Wish};
+use crate::mailbox::Mailbox;
+use crate::platform::files::private;
+
+const NAMES: Names = Names { prefix: "review", extension: "jsonl" };
+
+/// A journal of more bytes than this, and than four times what counts of it, is written anew.
+const SMALL: usize = 64 << 10;
+
+/// The handle to what is kept. Cheap to clone.
+#[derive(Clone)]
+pub struct UndecidedStore {
+    mailbox: Arc<Mailbox>,
+    worker: Worker<(PathBuf, Wish)>,
+}
+
+impl UndecidedStore {
+    pub fn new(mailbox: Arc<Mailbox>) -> Self {
+        Self { mailbox, worker: Worker::new("acp-undecided") }
+    }
+
+    /// Keeps or takes over what is left to decide in the project of this folder.
+    pub fn request(&self, folder: PathBuf, wish: Wish) {
+        let started = self.worker.start(|_| {
+            let mailbox = self.mailbox.clone();
+            move |queue| {
+                let mut writer = Writer { mailbox, own: HashMap::new(), told: false };
+                for (folder, wish) in queue {
+                    writer.grant(&folder, wish);
+                }
+                writer.end();
+            }
+        });
+        match started {
+            Ok(()) => self.worker.send((folder, wish)),
+            Err(error) => {
+                Writer { mailbox: self.mailbox.clone(), own: HashMap::new(), told: false }.failed(
+                    &folder,
+                    job_of(&wish),
+                    &error,
+                );
+            }
+        }
+    }
+
+    /// Waits until all is written.
+    pub fn finish(&self) {
+        self.worker.finish();
+    }
+}
+
+struct Writer {
+    mailbox: Arc<Mailbox>,
+    own: HashMap<PathBuf, Journal>,
+    /// It was said already that something can't be kept.
+    told: bool,
+}
+
+/// This Neovim's journal of one project.
+struct Journal {
+    owned: Owned,
+    left: Left,
+    /// How long it is, and how long it would be if it were written anew.
+    bytes: usize,
+    needed: usize,
+}
+
+impl Writer {
+    fn grant(&mut self, folder: &Path, wish: Wish) {
+        let job = job_of(&wish);
+        let done = match wish {
+            Wish::Note(facts) => self.keep(folder, facts),
+            Wish::Adopt { job } => self.adopt(folder).map(|adopted| {
+                self.mailbox.post(Event::LeftUndecided { job, left: Ok(Box::new(adopted)) });
+            }),
+        };
+        if let Err(error) = done {
+            self.failed(folder, job, &error);
+        }
+    }
+
+    /// What can't be kept is told of once; the reason will be the same next time.
+    fn failed(&mut self, folder: &Path, job: Option<JobId>, error: &io::Error) {
+        let folder = folder.display();
+        if let Some(job) = job {
+            let why = format!("couldn't read what was left to decide in {folder}: {error}");
+            return self.mailbox.post(Event::LeftUndecided { job, left: Err(why) });
+        }
+        self.warn(format!(
+            "couldn't keep what is left to decide in {folder}: {error}; decide on it before you leave Neovim"
+        ));
+    }
+
+    fn warn(&mut self, text: String) {
+        if !std::mem::replace(&mut self.told, true) {
+            self.mailbox.post(Event::Advised { severity: Severity::Warning, text });
+        }
+    }
+
+    fn journal(&mut self, folder: &Path) -> io::Result<&mut Journal> {
+        if !self.own.contains_key(folder) {
+            let owned = Owned::new(folder, NAMES)?;
+            self.own.insert(folder.to_owned(), Journal { owned, left: Left::default(), bytes: 0, needed: 0 });
+        }
+        self.own.get_mut(folder).ok_or_else(|| io::Error::other("no journal"))
+    }
+
+    fn keep(&mut self, folder: &Path, facts: Vec<Fact>) -> io::Result<()> {
+        if !self.own.contains_key(folder) && facts.iter().all(is_nothing) {
+            return Ok(());
+        }
+        let mut too_much = 0;
+        let journal = self.journal(folder)?;
+        let mut text = Vec::new();
+        for fact in facts {
+            let fact = match fact {
+                Fact::Undecided(file) => Fact::Undecided(Box::new(file.with_hunks())),
+                other => other,
+            };
+            let mut line = serde_json::to_vec(&fact)?;
+            line.push(b'\n');
+            let is_much = match &fact {
+                Fact::Undecided(file) => {
+                    let is_new = !journal.left.files.contains_key(&file.path);
+                    line.len() > MAX_BYTES || is_new && journal.left.files.len() >= MAX_FILES
+                }
+                _ => false,
+            };
+            if is_much {
+                too_much += 1;
+                continue;
+            }
+            text.append(&mut line);
+            journal.left.add(fact);
+        }
+        journal.append(&text)?;
+        if too_much > 0 {
+            self.warn(
+                "there is too much left to decide to keep all of it; decide before you leave Neovim".into(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Takes over the journals of Neovims that are gone. They are in this one's before they go.
+    fn adopt(&mut self, folder: &Path) -> io::Result<Adopted> {
+        let (gone, living) = others(folder, NAMES, self.own.get(folder).map(|journal| &journal.owned))?;
+        let mut left = Left::default();
+        for owned in &gone {
+            left.join(read(&owned.file)?);
+        }
+        if !left.is_empty() {
+            let journal = self.journal(folder)?;
+            // Those of this Neovim that have changed since come in between; the editor joins them.
+            let mut all = left.clone();
+            all.join(std::mem::take(&mut journal.left));
+            journal.left = all;
+            journal.write_anew()?;
+        }
+        gone.into_iter().for_each(Owned::remove);
+        // Only if it is empty.
+        let _ = fs::remove_dir(folder);
+        let mut elsewhere = 0;
+        for file in living {
+            elsewhere += read(&file)?.files.len();
+        }
+        Ok(Adopted { left, elsewhere })
+    }
+
+    /// Journals in which nothing is left are of no use.
+    fn end(self) {
+        for (folder, journal) in self.own {
+            if journal.left.is_empty() {
+                journal.owned.remove()
+            } else {
+                journal.owned.end()
+            }
+            // Only if it is empty: a Neovim looks in there when it starts.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+impl Journal {
+    fn append(&mut self, text: &[u8]) -> io::Result<()> {
+        let mut file = private().append(true).read(true).create(true).open(&self.owned.file)?;
+        disk::append_lines(&mut file, text)?;
+        // Windows replaces no file that is open.
+        drop(file);
+        self.bytes += text.len();
+        match self.bytes > SMALL.max(4 * self.needed) {
+            true => self.write_anew(),
+            false => Ok(()),
+        }
+    }
+
+    fn write_anew(&mut self) -> io::Result<()> {
+        let mut text = Vec::new();
+        for fact in self.left.facts() {
+            serde_json::to_writer(&mut text, &fact)?;
+            text.push(b'\n');
+        }
+        disk::replace_private(&self.owned.file, &text)?;
+        (self.bytes, self.needed) = (text.len(), text.len());
+        Ok(())
+    }
+}
+
+fn read(file: &Path) -> io::Result<Left> {
+    match fs::read(file) {
+        Ok(bytes) => Ok(Left::read(&String::from_utf8_lossy(&bytes))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Left::default()),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_nothing(fact: &Fact) -> bool {
+    match fact {
+        Fact::Undecided(_) => false,
+        Fact::Settled(_) => true,
+        Fact::Comments(comments) => comments.is_empty(),
+    }
+}
+
+fn job_of(wish: &Wish) -> Option<JobId> {
+    match wish {
+        Wish::Adopt { job } => Some(*job),
+        Wish::Note(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::store::undecided::StoredFile;
+
+    fn file(path: &str) -> Fact {
+        Fact::Undecided(Box::new(StoredFile {
+            path: path.into(),
+            sides: (true, true),
+            hunks: Vec::new(),
+            last: None,
+            origins: Vec::new(),
+            original: None,
+            renamed_from: None,
+            unknown: None,
+            texts: Some((Some("a".into()), Some("b".into()))),
+        }))
+    }
+
+    fn writer() -> Writer {
+        Writer { mailbox: Mailbox::new(|_| {}), own: HashMap::new(), told: false }
+    }
+
+    fn names(adopted: &Adopted) -> Vec<&str> {
+        adopted.left.files.keys().filter_map(|path| path.to_str()).collect()
+    }
+
+    fn in_folder(name: &str, test: impl FnOnce(&Path)) {
+        let folder = std::env::temp_dir().join(format!("acp-undecided-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        test(&folder);
+        let _ = fs::remove_dir_all(&folder);
+    }
+
+    #[test]
+    fn what_a_neovim_leaves_is_taken_over_once_it_is_gone_and_by_one_only() {
+        in_folder("adopt", |folder| {
+            let (mut one, mut two) = (writer(), writer());
+            one.keep(folder, vec![file("/a"), file("/b"), Fact::Settled("/b".into())]).expect("to be kept");
+            let living = two.adopt(folder).expect("to be read");
+            assert_eq!((names(&living), living.elsewhere), (vec![], 1));
+            two.keep(folder, vec![file("/c")]).expect("to be kept");
+            drop(one);
+            let adopted = two.adopt(folder).expect("to be read");
+            assert_eq!((names(&adopted), adopted.elsewhere), (vec!["/a"], 0));
+            assert_eq!(adopted.left.files[Path::new("/a")].hunks.len(), 1, "its hunks are worked out");
+            assert_eq!(names(&two.adopt(folder).expect("to be read")), [""; 0]);
+            drop(two);
+            assert_eq!(names(&writer().adopt(folder).expect("to be read")), ["/a", "/c"]);
+        });
+    }
+
+    #[test]
+    fn a_journal_stays_short_and_goes_when_nothing_is_left() {
+        in_folder("short", |folder| {
+            let mut one = writer();
+            for _ in 0..2000 {
+                one.keep(folder, vec![file("/a")]).expect("to be kept");
+            }
+            let journal = &one.own[folder].owned.file.clone();
+            assert!(fs::metadata(journal).expect("a file").len() < 2 * SMALL as u64);
+            one.keep(folder, vec![Fact::Settled("/a".into())]).expect("to be kept");
+            one.end();
+            assert!(!folder.exists());
+        });
+    }
+
+    #[test]
+    fn nothing_is_written_where_nothing_is_to_be_kept() {
+        in_folder("nothing", |folder| {
+            writer().keep(folder, vec![Fact::Settled("/a".into()), Fact::Comments(vec![])]).expect("nothing");
+            assert!(!folder.exists());
+        });
+    }
+}

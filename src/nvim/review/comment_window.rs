@@ -1,0 +1,244 @@
+//! Writing a comment: a small window beside the lines, with a buffer of its own. `<CR>` or `:write` finishes it; however
+//! else the window is left, what stands in it is a draft. What becomes of comments is left to `comments`.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use mlua::{Function, Result, Value};
+
+use crate::config::Pane;
+use crate::core::changes::anchor::Anchor;
+use crate::core::changes::comments::Comment;
+use crate::core::changes::diff::Hunk;
+use crate::core::changes::hunk_page::About;
+use crate::nvim::arguments::{Args, fail};
+use crate::nvim::buffers::Buffers;
+use crate::nvim::buffers::path_cache::canonical;
+use crate::nvim::context::{self, Context};
+use crate::nvim::editor::{Buf, Win};
+use crate::nvim::keys::bind::bind_pane;
+use crate::nvim::review::Reviews;
+use crate::nvim::review::comment_marks::Writing;
+use crate::nvim::review::comments::anchor;
+use crate::nvim::review::splits::name_in_project;
+
+const WIDTH: u16 = 72;
+const HEIGHT: u16 = 6;
+
+impl Reviews {
+    /// `:Acp comment`: on the line at the cursor, on a range, or on the change at the cursor of the review.
+    pub fn comment_command(&mut self, cx: &mut Context, args: &Args) -> Result<()> {
+        let buf = cx.editor.current_buf()?;
+        if self.panel.as_ref().is_some_and(|panel| panel.buf == buf) {
+            return if args.bang { self.panel_delete_comment(cx) } else { self.panel_comment(cx) };
+        }
+        let Some(path) = Buffers::path_of(&cx.editor, buf).map(|path| canonical(&path)) else {
+            return fail("this buffer is not a file; comments are on lines of files");
+        };
+        let row = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
+        let rows = args.range.map_or(row..row + 1, |range| range.first.saturating_sub(1)..range.last);
+        let known = self.comment_at(cx, &path, &rows).cloned();
+        match (known, args.bang) {
+            (Some(comment), true) => self.delete_comment(cx, comment.at),
+            (None, true) => fail("there is no comment on this line; :Acp comments lists all"),
+            // Another range is another comment.
+            (Some(comment), false) if args.range.is_none() || comment.rows() == rows => {
+                self.write_comment(cx, comment)
+            }
+            _ => {
+                let anchor = anchor(cx, buf, rows.clone())?;
+                let hunk = self.hunk_in(&path, &rows, args.range.is_none());
+                self.begin_comment(cx, path, (anchor, hunk))
+            }
+        }
+    }
+
+    /// The change that a line is in: then the comment is about that.
+    fn hunk_in(&self, path: &Path, rows: &Range<usize>, is_line: bool) -> Option<Hunk> {
+        let file = self.files.get(path)?.file.as_deref()?;
+        let at = file.hunks_at(rows.clone()).first().copied().filter(|_| is_line)?;
+        file.hunks().get(at).cloned()
+    }
+
+    fn begin_comment(
+        &mut self,
+        cx: &mut Context,
+        path: PathBuf,
+        (lines, hunk): (Anchor, Option<Hunk>),
+    ) -> Result<()> {
+        let latest = self.comments.iter().map(|comment| comment.at).max().unwrap_or(0);
+        let is_about_change = hunk.is_some();
+        let anchor = match hunk {
+            Some(hunk) => self.anchor_of(&path, hunk),
+            None => lines,
+        };
+        let comment = Comment {
+            at: cx.now().0.max(latest + 1),
+            path,
+            anchor,
+            is_about_change,
+            text: String::new(),
+            is_draft: true,
+            is_lost: false,
+        };
+        self.write_comment(cx, comment)
+    }
+
+    fn anchor_of(&self, path: &Path, hunk: Hunk) -> Anchor {
+        let file = self.files.get(path).and_then(|reviewed| reviewed.file.as_deref());
+        match file {
+            Some(file) => Anchor::new(hunk, file.lines()),
+            None => Anchor::new(hunk, &[]),
+        }
+    }
+
+    /// In the review: on the change at the cursor, or the comment there.
+    pub fn panel_comment(&mut self, cx: &mut Context) -> Result<()> {
+        self.refuse_edited(cx)?;
+        self.follow_comments(cx);
+        match self.panel_about(cx)? {
+            About::Comment(at) => match self.comments.iter().find(|comment| comment.at == at).cloned() {
+                Some(comment) => self.write_comment(cx, comment),
+                None => Ok(()),
+            },
+            About::Hunk { path, hunk, .. } => {
+                let is_it = |comment: &&Comment| comment.is_about_change && comment.is_on(&path, &hunk);
+                match self.comments.iter().find(is_it).cloned() {
+                    Some(comment) => self.write_comment(cx, comment),
+                    None => {
+                        let none = Anchor::new(hunk.clone(), &[]);
+                        self.begin_comment(cx, path, (none, Some(hunk)))
+                    }
+                }
+            }
+            _ => {
+                fail("the cursor is not on a change or a comment; :Acp comment in a file is about its lines")
+            }
+        }
+    }
+
+    pub fn panel_delete_comment(&mut self, cx: &mut Context) -> Result<()> {
+        self.refuse_edited(cx)?;
+        match self.panel_about(cx)? {
+            About::Comment(at) => self.delete_comment(cx, at),
+            _ => fail("the cursor is not on a comment"),
+        }
+    }
+
+    fn write_comment(&mut self, cx: &mut Context, comment: Comment) -> Result<()> {
+        self.leave_comment(cx)?;
+        let editor = cx.editor.clone();
+        let buf = editor.create_buf(false, true)?;
+        editor.set_buf_name(buf, &format!("acp://comment/{}", comment.at))?;
+        let lines: Vec<&str> = comment.text.split('\n').collect();
+        editor.set_lines(buf, 0..1, &lines)?;
+        for (option, value) in [("buftype", "acwrite"), ("bufhidden", "wipe"), ("filetype", "acp-comment")] {
+            editor.set_buf_option(buf, option, value)?;
+        }
+        editor.set_buf_option(buf, "swapfile", false)?;
+        editor.set_buf_option(buf, "modified", false)?;
+        bind_pane(&editor, &cx.config.keys, Pane::Comment, buf)?;
+        let (columns, _) = editor.size();
+        let name = name_in_project(cx, &comment.path);
+        let title: String = format!(" Comment on {name}:{} ", comment.shown_rows());
+        let keys = cx.config.keys.line(&[("comment_save", "done"), ("comment_close", "keeps a draft")]);
+        let config = editor.table([
+            ("relative", editor.string("cursor")?),
+            ("row", Value::Integer(1)),
+            ("col", Value::Integer(0)),
+            ("width", Value::Integer(WIDTH.min(columns.saturating_sub(4)).into())),
+            ("height", Value::Integer(HEIGHT.into())),
+            ("border", editor.string("rounded")?),
+            ("style", editor.string("minimal")?),
+            ("title", editor.string(title)?),
+            ("footer", editor.string(format!(" {keys} "))?),
+        ])?;
+        let (is_new, last) =
+            (comment.text.is_empty(), (lines.len(), lines.last().map_or(0, |line| line.len())));
+        let win = editor.open_win(buf, true, config)?;
+        editor.set_win_option(win, "wrap", true)?;
+        editor.set_win_option(win, "linebreak", true)?;
+        self.writing = Some(Writing { buf, win, comment });
+        editor.helper::<()>("edit_comment", (buf, self.comment_written(cx)?, self.comment_left(cx, buf)?))?;
+        match is_new {
+            true => editor.command("startinsert"),
+            false => editor.set_cursor(win, last.0, last.1),
+        }
+    }
+
+    fn comment_written(&self, cx: &Context) -> Result<Function> {
+        cx.editor.lua.create_function(|_, ()| {
+            context::run(|this: &mut Self, cx| this.finish_comment(cx));
+            Ok(())
+        })
+    }
+
+    fn comment_left(&self, cx: &Context, buf: Buf) -> Result<Function> {
+        cx.editor.lua.create_function(move |_, ()| {
+            context::run(move |this: &mut Self, cx| match &this.writing {
+                Some(writing) if writing.buf == buf => this.leave_comment(cx),
+                _ => Ok(()),
+            });
+            Ok(())
+        })
+    }
+
+    /// A key of the window's; says whether it is one.
+    pub fn comment_key(&mut self, cx: &mut Context, name: &str) -> Option<Result<()>> {
+        Some(match name {
+            "comment_save" | "comment_save_insert" => self.finish_comment(cx),
+            "comment_close" => self.leave_comment(cx),
+            _ => return None,
+        })
+    }
+
+    /// The comment is done; one without a text is deleted.
+    fn finish_comment(&mut self, cx: &mut Context) -> Result<()> {
+        let Some(Writing { buf, win, comment }) = self.writing.take() else { return Ok(()) };
+        let text = typed(cx, buf)?;
+        close(cx, win)?;
+        if text.is_empty() {
+            return self.delete_comment(cx, comment.at);
+        }
+        self.put_comment(cx, Comment { text, is_draft: false, ..comment })
+    }
+
+    /// The window goes: what is new in it is a draft.
+    fn leave_comment(&mut self, cx: &mut Context) -> Result<()> {
+        let Some(Writing { buf, win, comment }) = self.writing.take() else { return Ok(()) };
+        if !cx.editor.buf_is_loaded(buf) {
+            return Ok(());
+        }
+        let text = typed(cx, buf)?;
+        close(cx, win)?;
+        if text.is_empty() || text == comment.text {
+            return Ok(());
+        }
+        self.put_comment(cx, Comment { text, is_draft: true, ..comment })
+    }
+
+    fn put_comment(&mut self, cx: &mut Context, comment: Comment) -> Result<()> {
+        self.follow_comments(cx);
+        let path = comment.path.clone();
+        match self.comments.iter_mut().find(|known| known.at == comment.at) {
+            // Its lines may have moved while it was written.
+            Some(known) => (known.text, known.is_draft) = (comment.text, comment.is_draft),
+            None => self.comments.push(comment),
+        }
+        self.comments_changed(cx, &path)
+    }
+}
+
+fn typed(cx: &Context, buf: Buf) -> Result<String> {
+    Ok(cx.editor.lines(buf, 0, -1)?.join("\n").trim().to_owned())
+}
+
+fn close(cx: &mut Context, win: Win) -> Result<()> {
+    cx.editor.command("stopinsert")?;
+    // It may be on its way out already.
+    cx.attempt("couldn't close the comment's window", move |editor| match editor.win_is_valid(win) {
+        true => editor.close_win(win),
+        false => Ok(()),
+    });
+    Ok(())
+}

@@ -1,0 +1,360 @@
+//! What is left to decide outlives this Neovim: files whose reviews have changed are kept on the disk soon after, and
+//! what Neovims that are gone have left stands again in the files as they are now. Where it is stored is left to the
+//! background.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mlua::Result;
+
+use crate::core::changes::comments::Comment;
+use crate::core::changes::scope::Origin;
+use crate::core::changes::undecided::Undecided;
+use crate::core::changes::unknown_change::UnknownChange;
+use crate::core::ids::{EntryId, JobId, Moment, OriginId, SessionKey};
+use crate::core::message::{Command, Outcome, Work};
+use crate::core::store::undecided::{Adopted, Fact, StoredFile, StoredOrigin, Wish};
+use crate::core::text::Text;
+use crate::nvim::buffers::path_cache::canonical;
+use crate::nvim::context::Context;
+use crate::nvim::editor::Level;
+use crate::nvim::review::{Input, Reviewed, Reviews};
+
+/// Between a change and the time that it is kept.
+const PAUSE: Duration = Duration::from_millis(150);
+
+/// So many files are looked at before the editor has its turn.
+const MAX_FILES: usize = 32;
+
+/// Larger files are kept by their lines alone.
+const LARGEST_ORIGINAL: usize = 256 << 10;
+
+impl Reviews {
+    /// What is left to decide in a file is not what is kept of it.
+    pub fn outdate(&mut self, path: &Path) {
+        self.keeping.unsaved.insert(path.to_owned());
+    }
+
+    /// The same for the comments.
+    pub fn outdate_comments(&mut self) {
+        self.keeping.are_comments_unsaved = true;
+    }
+
+    /// What is found in a file is kept with this project.
+    pub fn keep_in_project(&mut self, path: &Path, project: &Path) {
+        self.keeping.projects.insert(path.to_owned(), project.to_owned());
+    }
+
+    /// Has all that has changed kept in a moment.
+    pub fn keep_soon(&mut self, cx: &Context) {
+        let is_kept = self.keeping.unsaved.is_empty() && !self.keeping.are_comments_unsaved;
+        if is_kept || std::mem::replace(&mut self.keeping.is_scheduled, true) {
+            return;
+        }
+        let soon = cx.later(PAUSE, |this: &mut Self, cx| {
+            this.keeping.is_scheduled = false;
+            this.keep_some(cx, MAX_FILES);
+            this.keep_soon(cx);
+            Ok(())
+        });
+        cx.editor.complain(soon);
+    }
+
+    /// The same now: Neovim ends.
+    pub fn keep_all_now(&mut self, cx: &mut Context) {
+        self.keep_some(cx, usize::MAX);
+    }
+
+    fn keep_some(&mut self, cx: &mut Context, most: usize) {
+        if !cx.config.diff.persist {
+            self.keeping.unsaved.clear();
+            self.keeping.are_comments_unsaved = false;
+            return;
+        }
+        let mut facts: BTreeMap<PathBuf, Vec<Fact>> = BTreeMap::new();
+        let some: Vec<PathBuf> = self.keeping.unsaved.iter().take(most).cloned().collect();
+        for path in some {
+            self.keeping.unsaved.remove(&path);
+            // One that the background has comes back.
+            let Some(fact) = self.fact_of(&path) else { continue };
+            let project = self.project_of(cx, &path);
+            facts.entry(project).or_default().push(fact);
+        }
+        if std::mem::take(&mut self.keeping.are_comments_unsaved) {
+            self.follow_comments(cx);
+            let mut comments: BTreeMap<PathBuf, Vec<Comment>> =
+                std::mem::take(&mut self.keeping.commented).into_iter().map(|of| (of, Vec::new())).collect();
+            for comment in &self.comments {
+                comments.entry(self.project_of(cx, &comment.path)).or_default().push(comment.clone());
+            }
+            for (project, comments) in comments {
+                if !comments.is_empty() {
+                    self.keeping.commented.insert(project.clone());
+                }
+                facts.entry(project).or_default().push(Fact::Comments(comments));
+            }
+        }
+        for (project, facts) in facts {
+            cx.send(Command::Undecided { folder: self.keeping.folder(&project), wish: Wish::Note(facts) });
+        }
+    }
+
+    /// The project that a file is kept with: its session's, else the one that it was found in.
+    pub fn project_of(&self, cx: &Context, path: &Path) -> PathBuf {
+        let file = self.files.get(path);
+        let origin = file.and_then(|file| file.unread.last().copied().or(file.file.as_ref()?.last()));
+        let origin = origin.or_else(|| Some(self.unknown.get(path)?.origin));
+        let session = origin.and_then(|origin| cx.sessions.get(&self.origins.get(origin)?.session));
+        let known = || self.keeping.projects.get(path).cloned();
+        let around = || {
+            let mut roots = cx.sessions.values().map(|session| canonical(&session.place.cwd));
+            roots.find(|root| path.starts_with(root))
+        };
+        session
+            .map(|session| canonical(&session.place.cwd))
+            .or_else(known)
+            .or_else(around)
+            .unwrap_or_else(|| canonical(&cx.root()))
+    }
+
+    /// What is to be kept of a file; `None` while the background has it.
+    fn fact_of(&self, path: &Path) -> Option<Fact> {
+        let mut stored = StoredFile {
+            path: path.to_owned(),
+            sides: (true, true),
+            hunks: Vec::new(),
+            last: None,
+            origins: Vec::new(),
+            original: self.originals.get(path).filter(|held| held.size() <= LARGEST_ORIGINAL).cloned(),
+            renamed_from: self.renamed.get(path).cloned(),
+            unknown: None,
+            texts: None,
+        };
+        match self.files.get(path) {
+            Some(reviewed) if !reviewed.unread.is_empty() => {
+                let (before, after) = unread_texts(reviewed)?;
+                stored.sides = (before.is_some(), after.is_some());
+                stored.last = reviewed.unread.last().copied();
+                stored.texts = Some((before, after));
+            }
+            Some(Reviewed { file: None, .. }) => return None,
+            Some(Reviewed { file: Some(file), .. }) => {
+                stored.hunks = file.undecided();
+                if stored.hunks.is_empty() && file.is_settled() {
+                    return self.unknown_fact(stored);
+                }
+                (stored.sides, stored.last) = ((file.was_there, file.is_there), file.last());
+            }
+            None => return self.unknown_fact(stored),
+        }
+        self.tell_origins(&mut stored);
+        Some(Fact::Undecided(Box::new(stored)))
+    }
+
+    fn unknown_fact(&self, mut stored: StoredFile) -> Option<Fact> {
+        let Some(change) = self.unknown.get(&stored.path) else { return Some(Fact::Settled(stored.path)) };
+        (stored.sides, stored.last) = (change.sides, Some(change.origin));
+        stored.unknown = Some(change.why.clone());
+        self.tell_origins(&mut stored);
+        Some(Fact::Undecided(Box::new(stored)))
+    }
+
+    /// Writes down what was behind the hunks; they have the place of it from then on.
+    fn tell_origins(&self, stored: &mut StoredFile) {
+        let mut places: Vec<OriginId> = Vec::new();
+        let mut origins = Vec::new();
+        let mut place = |id: &mut Option<OriginId>| {
+            let Some((known, origin)) = id.and_then(|id| Some((id, self.origins.get(id)?))) else {
+                return *id = None;
+            };
+            let at = places.iter().position(|place| *place == known).unwrap_or_else(|| {
+                places.push(known);
+                origins.push(StoredOrigin {
+                    agent: origin.agent.clone(),
+                    turn: origin.turn,
+                    asked: origin.asked.clone(),
+                    title: origin.title.clone(),
+                    at: origin.at.0,
+                    since: origin.since.0,
+                });
+                places.len() - 1
+            });
+            *id = Some(OriginId(at as u32));
+        };
+        stored.hunks.iter_mut().for_each(|hunk| place(&mut hunk.origin));
+        place(&mut stored.last);
+        stored.origins = origins;
+    }
+
+    // What was left.
+
+    /// Asks what Neovims that are gone have left in the projects at hand.
+    pub fn adopt_left(&mut self, cx: &mut Context) {
+        let sessions = cx.sessions.values().map(|session| canonical(&session.place.cwd));
+        let projects: BTreeSet<PathBuf> = sessions.chain([canonical(&cx.root())]).collect();
+        self.keeping.failure = None;
+        for project in projects {
+            if self.keeping.asked.values().any(|asked| *asked == project) {
+                continue;
+            }
+            let job = cx.next_job();
+            let folder = self.keeping.folder(&project);
+            self.keeping.asked.insert(job, project);
+            cx.send(Command::Undecided { folder, wish: Wish::Adopt { job } });
+        }
+    }
+
+    /// Goes on when it is known what was left, and what was stands again.
+    pub fn when_left_is_known(
+        &mut self,
+        cx: &mut Context,
+        then: impl FnOnce(&mut Self, &mut Context) -> Result<()> + 'static,
+    ) -> Result<()> {
+        self.when_left.push(Box::new(then));
+        self.adopt_left(cx);
+        Ok(())
+    }
+
+    pub fn left_undecided(
+        &mut self,
+        cx: &mut Context,
+        job: JobId,
+        left: std::result::Result<Box<Adopted>, String>,
+    ) -> Result<()> {
+        let Some(project) = self.keeping.asked.remove(&job) else { return Ok(()) };
+        match left {
+            Ok(adopted) => {
+                let Adopted { left, elsewhere } = *adopted;
+                self.keeping.elsewhere.insert(project.clone(), elsewhere);
+                self.adopt_comments(cx, &project, left.comments)?;
+                let count = left.files.len();
+                for file in left.files.into_values() {
+                    self.stand_again(cx, &project, file)?;
+                }
+                if count > 0 {
+                    self.when_known.push(Box::new(move |this: &mut Self, cx| this.say_left(cx, count)));
+                }
+            }
+            Err(why) => self.keeping.failure = Some(why),
+        }
+        if self.keeping.asked.is_empty() {
+            // What was left has to stand first.
+            self.when_known.append(&mut self.when_left);
+        }
+        self.all_known(cx)
+    }
+
+    /// Something was left to decide in a file: it stands again, as far as the file still has it.
+    fn stand_again(&mut self, cx: &mut Context, project: &Path, mut file: StoredFile) -> Result<()> {
+        let path = file.path.clone();
+        self.keeping.projects.insert(path.clone(), project.to_owned());
+        self.number_stored(&mut file);
+        if let Some(from) = file.renamed_from.take() {
+            self.note_renamed(&path, &from);
+        }
+        if let Some(why) = file.unknown {
+            let origin = file.last.unwrap_or(OriginId(0));
+            let change = UnknownChange { origin, why, sides: file.sides, undo: None };
+            self.unknown.entry(path).or_insert(change);
+            return self.draw_panel(cx);
+        }
+        if self.files.contains_key(&path) {
+            let hunks: Vec<Undecided> = file.with_hunks().hunks;
+            return self.when_reviewed(cx, &path.clone(), move |this: &mut Self, cx| {
+                if let Some(reviewed) = this.files.get_mut(&path)
+                    && let Some(file) = &mut reviewed.file
+                {
+                    file.stand(hunks, true);
+                    reviewed.touched = true;
+                }
+                this.outdate(&path);
+                this.draw_reviews(cx)
+            });
+        }
+        self.originals.extend(file.original.take().map(|held| (path.clone(), held)));
+        self.begin(&path, None);
+        if let Some(reviewed) = self.files.get_mut(&path) {
+            reviewed.is_away = true;
+        }
+        if let Some(buf) = cx.buf_of(&path) {
+            // What the disk has comes first.
+            self.attach(cx, &path, buf)?;
+            self.review_text(cx, (&path, buf), Input::Loaded)?;
+        }
+        self.recalling += 1;
+        let work = Work::Stand { path: path.clone(), left: Box::new(file) };
+        cx.compute(work, move |this: &mut Self, cx, outcome| {
+            this.recalling -= 1;
+            match outcome {
+                Outcome::Stood(Some(file)) => this.reviewed(cx, &path, file)?,
+                _ => {
+                    // What is kept of it stays.
+                    this.files.remove(&path);
+                    let name = cx.short_name(None, &path);
+                    this.keeping.failure =
+                        Some(format!("couldn't read {name}, in which something is left to decide"));
+                }
+            }
+            this.all_known(cx)
+        });
+        Ok(())
+    }
+
+    /// Gives what was behind the hunks numbers of this Neovim's.
+    fn number_stored(&mut self, file: &mut StoredFile) {
+        let numbers: Vec<OriginId> = std::mem::take(&mut file.origins)
+            .into_iter()
+            .map(|StoredOrigin { agent, turn, asked, title, at, since }| {
+                self.origins.number_earlier(Origin {
+                    session: SessionKey::EARLIER,
+                    agent,
+                    prompt: EntryId(0),
+                    turn,
+                    asked,
+                    call: None,
+                    title,
+                    at: Moment(at),
+                    since: Moment(since),
+                    others: Vec::new(),
+                })
+            })
+            .collect();
+        let number = |id: &mut Option<OriginId>| *id = id.and_then(|id| numbers.get(id.0 as usize).copied());
+        file.hunks.iter_mut().for_each(|hunk| number(&mut hunk.origin));
+        number(&mut file.last);
+    }
+
+    fn say_left(&mut self, cx: &mut Context, count: usize) -> Result<()> {
+        let missing: usize =
+            self.files.values().filter_map(|of| Some(of.file.as_ref()?.missing().count())).sum();
+        let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+        let gone = if missing == 0 { String::new() } else { format!(", {missing} not in their files now") };
+        let text = format!("undecided changes in {files}{gone}: :Acp review");
+        cx.advise(text, Level::Info);
+        self.draw_reviews(cx)
+    }
+
+    /// That nothing is left to decide, as far as it is known.
+    pub fn nothing_left(&self) -> String {
+        if let Some(why) = &self.keeping.failure {
+            return format!("nothing is left to decide in this Neovim, but {why}");
+        }
+        match self.keeping.elsewhere.values().sum::<usize>() {
+            0 => "nothing is left to decide; agents' changes are all kept or undone".to_owned(),
+            1 => "nothing is left to decide here; another Neovim has 1 file to decide on".to_owned(),
+            some => format!("nothing is left to decide here; another Neovim has {some} files to decide on"),
+        }
+    }
+}
+
+/// The first text and the last one of a file that nobody has looked at.
+fn unread_texts(reviewed: &Reviewed) -> Option<(Option<Text>, Option<Text>)> {
+    let mut texts = reviewed.waiting.inputs().filter_map(|input| match input {
+        Input::Agent { before, after, .. } => Some((before, after)),
+        _ => None,
+    });
+    let (before, after) = texts.next()?;
+    let after = texts.last().map_or(after, |(_, after)| after);
+    Some((before.clone(), after.clone()))
+}

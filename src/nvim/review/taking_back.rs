@@ -1,0 +1,137 @@
+//! Taking back what was decided: the hunks are there again, and with them the text, as long as nobody has changed it
+//! since. What was decided is remembered by `decisions`.
+
+use std::ops::Range;
+use std::path::Path;
+
+use mlua::Result;
+
+use crate::core::changes::file_review::FileReview;
+use crate::core::changes::text_edits::TextEdit;
+use crate::core::message::PutBack;
+use crate::nvim::arguments::fail;
+use crate::nvim::buffers::{is_modified, saving};
+use crate::nvim::context::Context;
+use crate::nvim::editor::{Buf, Level};
+use crate::nvim::events::EditorEvent;
+use crate::nvim::review::Reviews;
+use crate::nvim::review::decisions::{Decided, text_of};
+
+impl Reviews {
+    /// Takes back the last decision, or what was written in the review.
+    pub fn take_back(&mut self, cx: &mut Context) -> Result<()> {
+        let Some(decision) = self.decisions.take_last() else {
+            return fail("you have decided nothing in this Neovim that could be taken back");
+        };
+        let (mut count, mut changed) = (0, Vec::new());
+        for (path, change) in decision.unknown {
+            self.outdate(&path);
+            self.unknown.insert(path, change);
+            count += 1;
+        }
+        for decided in decision.files {
+            let path = decided.path.clone();
+            match self.take_back_in(cx, decided)? {
+                true => count += 1,
+                false => changed.push(path),
+            }
+        }
+        self.draw_reviews(cx)?;
+        if let Some(first) = changed.first() {
+            let name = cx.short_name(None, first);
+            let more =
+                if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
+            let text = format!("couldn't take back the decision in {name}{more}: it was changed since");
+            cx.advise(text, Level::Warn);
+        } else {
+            let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+            cx.advise(format!("took back the last decision in {files}"), Level::Info);
+        }
+        Ok(())
+    }
+
+    /// Says whether it could be done.
+    fn take_back_in(&mut self, cx: &mut Context, decided: Decided) -> Result<bool> {
+        let Decided { path, was, after } = decided;
+        let Some(reviewed) = self.files.get_mut(&path) else { return Ok(false) };
+        let Some(file) = &mut reviewed.file else { return Ok(false) };
+        let is_kept = text_of(&was) == after;
+        if text_of(file) != after {
+            if !is_kept {
+                return Ok(false);
+            }
+            file.stand(was.undecided(), false);
+            reviewed.touched = true;
+            self.outdate(&path);
+            return Ok(true);
+        }
+        let buf = reviewed.buf.filter(|buf| cx.editor.buf_is_loaded(*buf));
+        let now = std::mem::replace(file, was.clone());
+        reviewed.touched = true;
+        self.outdate(&path);
+        if is_kept {
+            return Ok(true);
+        }
+        match buf.filter(|_| was.is_there && now.is_there) {
+            Some(buf) => self.write_again(cx, (&path, buf), &now, &was)?,
+            None => {
+                let what = PutBack::Lines { expected: after, lines: text_of(&was) };
+                self.put_back(cx, &path, what, now)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Has a buffer hold what it held before a decision.
+    fn write_again(
+        &mut self,
+        cx: &mut Context,
+        (path, buf): (&Path, Buf),
+        now: &FileReview,
+        was: &FileReview,
+    ) -> Result<()> {
+        let editor = cx.editor.clone();
+        if !editor.buf_option::<bool>(buf, "modifiable")? {
+            return fail(format!(
+                "couldn't change {}: its buffer is not 'modifiable'",
+                cx.short_name(None, path)
+            ));
+        }
+        let edits: Vec<TextEdit> = now.difference(&was.current()).map(TextEdit::from).into_iter().collect();
+        // A step of its own for `u`.
+        editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
+        let content = saving::Content::as_before(&editor, buf)?;
+        let done = saving::write(&editor, buf, &edits, &content);
+        if !is_modified(&editor, buf) {
+            cx.raise(EditorEvent::FileWritten(path.to_owned()));
+        }
+        self.set_reviewed_tick(cx, path, buf)?;
+        match done {
+            Ok(()) => Ok(()),
+            Err(why) => {
+                self.review_again(cx, path, buf)?;
+                fail(format!("couldn't change {}: {why}", cx.short_name(None, path)))
+            }
+        }
+    }
+
+    /// Has hunks that were kept at these rows stand again; says whether there are any.
+    pub fn stand_kept(&mut self, path: &Path, rows: &Range<usize>) -> bool {
+        let Some(file) = self.files.get_mut(path).and_then(|reviewed| reviewed.file.as_mut()) else {
+            return false;
+        };
+        let meets = |row: usize, count: usize| row < rows.end && rows.start < row + count.max(1);
+        for was in self.decisions.kept(path) {
+            let mut here = was.undecided();
+            here.retain(|one| {
+                let row = one.anchor.find(file.lines());
+                row.is_some_and(|row| meets(row, one.anchor.hunk.added.len()))
+            });
+            if !here.is_empty() {
+                file.stand(here, false);
+                return !file.hunks_at(rows.clone()).is_empty();
+            }
+        }
+        false
+    }
+}

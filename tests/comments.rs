@@ -1,0 +1,128 @@
+//! Comments on lines of files: written in a small window, kept as drafts, listed, sent, shared, and there again in the
+//! next Neovim.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use support::script::{Scripted, ends, prompt, says, steps};
+use support::{Nvim, Options};
+
+const LINES: &str = "one\ntwo\nthree\nfour\nfive\n";
+
+fn opened() -> Scripted {
+    let all = [prompt(), says("Heard."), ends("end_turn")];
+    let state = |project: &support::project::TempProject| {
+        vec![("XDG_STATE_HOME".to_owned(), project.file(".agent/state").to_string_lossy().into_owned())]
+    };
+    let mut chat = Scripted::with_env(&[("a.txt", LINES)], steps(all), state);
+    chat.nvim.command("edit a.txt");
+    chat
+}
+
+/// Writes a comment with a command.
+fn write(nvim: &mut Nvim, command: &str, text: &str) {
+    nvim.command(command);
+    nvim.wait_for_screen("Comment on");
+    nvim.input(text);
+    nvim.wait_until(|nvim| !nvim.screen().contains("Comment on"), "the window to go");
+}
+
+fn listed(nvim: &mut Nvim) -> String {
+    nvim.command("Acp comments");
+    nvim.wait_until(|nvim| nvim.exec_lua("return vim.bo.buftype", []) == "quickfix".into(), "the list");
+    let text = nvim.buffer_text(0);
+    nvim.command("cclose");
+    text
+}
+
+#[test]
+fn a_comment_of_several_lines_stands_at_its_lines_and_is_sent() {
+    let mut chat = opened();
+    write(&mut chat.nvim, "2,3Acp comment", "why these?<CR>both of them<C-s>");
+    chat.nvim.wait_for_screen("✎ why these? …");
+    chat.nvim.command("normal! ggOnew");
+    assert_eq!(listed(&mut chat.nvim), "a.txt|3-4| why these? …");
+    chat.chat();
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp comments send");
+    chat.wait_for("Heard.");
+    let sent = chat.got("session/prompt")["params"]["prompt"][0]["text"].to_string();
+    assert_eq!(sent, r#""My comments:\n\na.txt:3-4\n```\ntwo\nthree\n```\nwhy these?\nboth of them""#);
+    chat.nvim.input(":Acp comments<CR>");
+    chat.nvim.wait_for_screen("there is no comment yet");
+    assert!(!chat.nvim.screen().contains('✎'));
+}
+
+#[test]
+fn what_is_left_in_the_window_is_a_draft_which_can_be_edited_and_deleted() {
+    let mut chat = opened();
+    let nvim = &mut chat.nvim;
+    write(nvim, "2Acp comment", "half<Esc><Esc>");
+    assert_eq!(listed(nvim), "a.txt|2| (draft) half");
+    nvim.input(":Acp comments send<CR>");
+    nvim.wait_for_screen("all comments are drafts");
+    nvim.command("2");
+    write(nvim, "Acp comment", "A done<Esc><CR>");
+    assert_eq!(listed(nvim), "a.txt|2| half done");
+    write(nvim, "4Acp comment", "another<Esc>:quit<CR>");
+    assert_eq!(listed(nvim), "a.txt|2| half done\na.txt|4| (draft) another");
+    nvim.command("4");
+    nvim.command("Acp! comment");
+    assert_eq!(listed(nvim), "a.txt|2| half done");
+    nvim.command("2");
+    write(nvim, "Acp comment", "ggdG:write<CR>");
+    nvim.input(":Acp comments<CR>");
+    nvim.wait_for_screen("there is no comment yet");
+}
+
+#[test]
+fn comments_are_shared_as_markdown() {
+    let mut chat = opened();
+    write(&mut chat.nvim, "2Acp comment", "why?<C-s>");
+    chat.nvim.command("Acp comments share");
+    assert_eq!(chat.nvim.buffer_text(0), "# Comments\n\n## a.txt:2\n\n```\ntwo\n```\n\nwhy?");
+    assert_eq!(chat.nvim.exec_lua("return { vim.bo.filetype, vim.bo.modified }", [])[0], "markdown".into());
+}
+
+#[test]
+fn comments_are_there_again_at_their_lines_in_the_next_neovim() {
+    let mut chat = opened();
+    write(&mut chat.nvim, "4Acp comment", "why four?<C-s>");
+    chat.nvim.quit();
+    chat.project.write("a.txt", &format!("new\n{LINES}"));
+    let state = chat.project.file(".agent/state").to_string_lossy().into_owned();
+    let mut nvim = Nvim::start(Options {
+        cwd: Some(chat.project.path().to_owned()),
+        args: vec!["a.txt".into()],
+        env: vec![("XDG_STATE_HOME".into(), state)],
+        ..Options::default()
+    });
+    nvim.wait_for_screen("✎ why four?");
+    assert_eq!(listed(&mut nvim), "a.txt|5| why four?");
+}
+
+#[test]
+fn a_line_of_a_change_is_commented_as_the_change_and_stands_in_the_review() {
+    let mut all = vec![prompt()];
+    all.extend(support::script::writes("a.txt", "one\nTWO\nthree\nfour\nfive\n"));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", LINES)], steps(all));
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h");
+    chat.nvim.wait_for_screen("- two");
+    chat.nvim.command("2");
+    write(&mut chat.nvim, "Acp comment", "too loud<C-s>");
+    chat.nvim.command("5");
+    write(&mut chat.nvim, "Acp comment", "and this<C-s>");
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("2 commented");
+    let review = chat.nvim.buffer_text(0);
+    assert!(review.ends_with("  + TWO\n  ✎ too loud\n\nComments\n  ✎ a.txt:5  and this"), "{review}");
+    chat.nvim.command("call search('and this')");
+    chat.nvim.command("Acp! comment");
+    chat.nvim.wait_for_screen("1 commented");
+}
