@@ -1,6 +1,7 @@
 --- The functions, classes and the like of a buffer, as its treesitter parser knows them: the one at the cursor, or
 --- one by its name. Without a parser there are none. Used by what prompts refer to.
 
+---@diagnostic disable-next-line: unresolved-require
 local budget = require("acp.highlight.budget")
 
 local M = {}
