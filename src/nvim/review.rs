@@ -102,6 +102,8 @@ pub struct Reviews {
     /// The call that the user is asked about, on the screen, and how often one was put there.
     stage: Option<Stage>,
     stages: u64,
+    /// It is seen to that the window for it is looked at again when the user is quiet.
+    looks_again: bool,
     /// How many files are being looked into for what agents did to them.
     recalling: usize,
     /// What is kept on the disk of what is left to decide.

@@ -114,9 +114,22 @@ impl Reviews {
         stage.shape = shape;
         match shape {
             Shape::Pending => self.search(cx, Search { number, left, found: Vec::new() }),
-            Shape::Blocked => look_again(cx),
+            Shape::Blocked => self.look_again(cx),
             _ => Ok(()),
         }
+    }
+
+    /// Once the user may have stopped; a change of the mode is heard of elsewhere.
+    fn look_again(&mut self, cx: &mut Context) -> Result<()> {
+        if cx.editor.mode().0 != "n" || std::mem::replace(&mut self.looks_again, true) {
+            return Ok(());
+        }
+        let rest = QUIET.saturating_sub(quiet_for()) + Duration::from_millis(1);
+        cx.later(rest, |this: &mut Self, cx| {
+            this.looks_again = false;
+            cx.raise(EditorEvent::DiffsPlaced);
+            Ok(())
+        })
     }
 
     /// Finds out what the next file holds, and where the call's changes belong in it.
@@ -202,7 +215,7 @@ impl Reviews {
             }
         }
         let shape = if is_taken_by_user(cx, call)? {
-            look_again(cx)?;
+            self.look_again(cx)?;
             Shape::Blocked
         } else {
             self.show_stage(cx, call, (found, made))?
@@ -512,18 +525,6 @@ fn is_taken_by_user(cx: &Context, call: Call) -> Result<bool> {
     let is_here =
         win == cx.editor.current_win()? && cx.asked_about.as_ref().is_none_or(|asked| asked.win != win);
     Ok(is_here && (cx.editor.mode().0 != "n" || quiet_for() < QUIET))
-}
-
-/// When the user may have stopped; a change of the mode is heard of elsewhere.
-fn look_again(cx: &mut Context) -> Result<()> {
-    if cx.editor.mode().0 != "n" {
-        return Ok(());
-    }
-    let rest = QUIET.saturating_sub(quiet_for()) + Duration::from_millis(1);
-    cx.later(rest, |_: &mut Reviews, cx| {
-        cx.raise(EditorEvent::DiffsPlaced);
-        Ok(())
-    })
 }
 
 fn page_buffer(cx: &Context, name: &str) -> Result<Buf> {
