@@ -165,6 +165,11 @@ fn all_changes_are_reviewed_in_one_buffer_and_comments_go_to_the_agent() {
     ~
     ~
     ~
+    ~
+    ~
+    ~
+    ~
+    ~
     acp://review
     ");
     assert!(chat.nvim.groups_of("- two").contains(&"AcpDiffDelete".to_owned()));

@@ -381,7 +381,8 @@ fn a_thousand_files_are_one_line_and_are_read_as_they_are_seen() {
     ran.chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.all", []) == 1000.into(), "all events");
     let most = ran.chat.nvim.exec_lua("return _G.most", []).as_u64().expect("a number");
     assert!(most <= 17, "{most} files in one round");
-    ran.chat.nvim.wait_for_screen(" 1000 files");
+    // A slow machine says how long it took, too, and has less room.
+    ran.chat.nvim.wait_for_screen("1000 files");
     assert_eq!(ran.chat.nvim.screen().matches("files").count(), 1, "one line says so");
     let buffers = "return #vim.api.nvim_list_bufs()";
     let before = ran.chat.nvim.exec_lua(buffers, []).as_u64().expect("a number");

@@ -158,14 +158,11 @@ mod reading {
                 output_limit: 1000,
             }
         );
-        assert_eq!(
-            config.diff,
-            DiffOptions { style: DiffStyle::Off, stay: Stay::Turn, persist: false, tell_undone: false }
-        );
-        assert_eq!(config.prompt.complete, Complete::Never);
+        let (style, stay) = (DiffStyle::Off, Stay::Turn);
+        assert_eq!(config.diff, DiffOptions { style, stay, persist: false, tell_undone: false });
+        assert_eq!((config.prompt.complete, config.files.format_on_save), (Complete::Never, true));
         assert_eq!(config.files.conflict, OnConflict::Markers);
         assert_eq!((config.files.save, config.files.unsaved), (Save::Always, Unsaved::Nothing));
-        assert!(config.files.format_on_save);
         assert_eq!(config.files.outside, OutsideFiles::Refuse);
         assert_eq!(config.files.allowed.read, [PathBuf::from("/docs")]);
         assert!(config.files.allowed.write[0].is_absolute());

@@ -78,6 +78,8 @@ struct Journal {
     /// How long it is, and how long it would be if it were written anew.
     bytes: usize,
     needed: usize,
+    /// Something could not be written: it is not what counts.
+    is_behind: bool,
 }
 
 impl Writer {
@@ -115,7 +117,8 @@ impl Writer {
     fn journal(&mut self, folder: &Path) -> io::Result<&mut Journal> {
         if !self.own.contains_key(folder) {
             let owned = Owned::new(folder, NAMES)?;
-            self.own.insert(folder.to_owned(), Journal { owned, left: Left::default(), bytes: 0, needed: 0 });
+            let journal = Journal { owned, left: Left::default(), bytes: 0, needed: 0, is_behind: false };
+            self.own.insert(folder.to_owned(), journal);
         }
         self.own.get_mut(folder).ok_or_else(|| io::Error::other("no journal"))
     }
@@ -198,11 +201,15 @@ impl Writer {
 
 impl Journal {
     fn append(&mut self, text: &[u8]) -> io::Result<()> {
+        if std::mem::replace(&mut self.is_behind, true) {
+            return self.write_anew();
+        }
         let mut file = private().append(true).read(true).create(true).open(&self.owned.file)?;
         disk::append_lines(&mut file, text)?;
         // Windows replaces no file that is open.
         drop(file);
         self.bytes += text.len();
+        self.is_behind = false;
         match self.bytes > SMALL.max(4 * self.needed) {
             true => self.write_anew(),
             false => Ok(()),
@@ -216,7 +223,7 @@ impl Journal {
             text.push(b'\n');
         }
         disk::replace_private(&self.owned.file, &text)?;
-        (self.bytes, self.needed) = (text.len(), text.len());
+        (self.bytes, self.needed, self.is_behind) = (text.len(), text.len(), false);
         Ok(())
     }
 }
@@ -308,6 +315,22 @@ mod tests {
             one.keep(folder, vec![Fact::Settled("/a".into())]).expect("to be kept");
             one.end();
             assert!(!folder.exists());
+        });
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_made_up_for_by_the_next_that_can() {
+        in_folder("behind", |folder| {
+            let mut one = writer();
+            one.keep(folder, vec![file("/a")]).expect("to be kept");
+            let journal = one.own[folder].owned.file.clone();
+            fs::remove_file(&journal).expect("a file");
+            fs::create_dir(&journal).expect("something that can't be written");
+            one.keep(folder, vec![file("/b")]).expect_err("it can't be kept");
+            fs::remove_dir(&journal).expect("a folder");
+            one.keep(folder, vec![file("/c")]).expect("to be kept");
+            drop(one);
+            assert_eq!(names(&writer().adopt(folder).expect("to be read")), ["/a", "/b", "/c"]);
         });
     }
 

@@ -63,6 +63,8 @@ impl Reviews {
 
     /// The same now: Neovim ends.
     pub fn keep_all_now(&mut self, cx: &mut Context) {
+        // Their lines may have moved since they were kept.
+        self.keeping.are_comments_unsaved |= !self.comments.is_empty();
         self.keep_some(cx, usize::MAX);
     }
 
@@ -74,6 +76,9 @@ impl Reviews {
         }
         let mut facts: BTreeMap<PathBuf, Vec<Fact>> = BTreeMap::new();
         let some: Vec<PathBuf> = self.keeping.unsaved.iter().take(most).cloned().collect();
+        // The lines that comments are on have changed, too.
+        let is_commented = |path: &PathBuf| self.comments.iter().any(|comment| comment.path == *path);
+        self.keeping.are_comments_unsaved |= some.iter().any(is_commented);
         for path in some {
             self.keeping.unsaved.remove(&path);
             // One that the background has comes back.
