@@ -89,7 +89,7 @@ fn expected(number: usize, said: &str) -> &'static [&'static str] {
         (12, "/fail") => &["the demo agent was asked to fail"],
         (13, "/crash") => &["goodbye"],
         (13, ":Acp restart") => &["ready"],
-        (14, ":Acp model large!") => &["in this project from now on"],
+        (14, ":Acp model large!") => &["begins with model large in this project"],
         (14, ":Acp remembered") => &["is forgotten"],
         (15, ":Acp usage") => &["This session, Demo agent", "Today"],
         (16, ":Acp close") => &[],

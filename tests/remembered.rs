@@ -92,7 +92,7 @@ fn a_model_is_remembered_for_the_project_in_every_neovim_until_it_is_forgotten()
     first.chat();
     first.nvim.stop_insert();
     first.nvim.command("Acp model opus!");
-    wait_said(&mut first.nvim, "Fake begins with model opus in this project from now on");
+    wait_said(&mut first.nvim, "Fake begins with model opus in this project");
     first.nvim.command("Acp config! fast on");
     wait_said(&mut first.nvim, "option fast true");
     first.nvim.command("AcpChat!");

@@ -85,11 +85,9 @@ impl Sessions {
                     session.defaults.remembered.push((what.clone(), value.clone()));
                 }
             }
-            let text = format!(
-                "{title} begins with {} {} in this project from now on; :Acp remembered lists and forgets",
-                what.words(),
-                visible_line(&value)
-            );
+            // Short enough for one line of a small screen.
+            let value_shown = cut_middle(&visible_line(&value), 24);
+            let text = format!("{title} begins with {} {value_shown} in this project", what.words());
             let new = Remembered { project: project.clone(), agent: agent.clone(), what, value };
             self.ask_choices(cx, Request::Remember(new));
             cx.advise(text, Level::Info);
