@@ -393,14 +393,15 @@ const SQUEEZES: [&str; 20] = [
     "close",
 ];
 
-/// Neovim counts no line for a window's bar when it makes room for others: windows came to stand below the screen,
-/// and it ended when it drew them.
+/// With bars in low windows Neovim lays windows out beyond the screen when it makes room for others; 0.11 may end when
+/// it draws them.
 #[test]
 fn however_the_windows_are_squeezed_all_of_them_are_on_the_screen() {
     let number = |name: &str, default: u64| {
         std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
     };
-    let (cases, seed) = (number("ACP_WINDOWS", 8), number("ACP_WINDOWS_SEED", 1));
+    // Case 23 has windows beyond the screen unless they are laid out anew.
+    let (cases, seed) = (number("ACP_WINDOWS", 8), number("ACP_WINDOWS_SEED", 20));
     for case in seed..seed + cases {
         let mut random = Random(case);
         let layout = ["right", "left", "bottom", "current"][random.below(4)];

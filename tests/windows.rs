@@ -687,3 +687,21 @@ fn a_start_screen_or_a_directory_makes_room_for_a_file() {
         assert_eq!(width.as_u64(), Some(39));
     }
 }
+
+#[test]
+fn a_narrow_column_is_no_window_for_files() {
+    let files = [("code.txt", "one\n"), ("other.txt", "four\n")];
+    let mut chat = plain(Scripted::sized(&files, opened(), 120, 30));
+    chat.nvim.command("edit code.txt | vsplit");
+    chat.nvim.command("enew | setlocal buftype=nofile bufhidden=wipe nobuflisted");
+    chat.nvim.command("AcpChat");
+    idle(&mut chat, 1);
+    chat.nvim.input("<Esc>");
+    chat.nvim.exec_lua("vim.api.nvim_win_set_width(vim.fn.bufwinid('code.txt'), 5)", []);
+    chat.nvim.command("edit other.txt");
+    chat.nvim.wait_until(|nvim| current(nvim) == "other.txt", "the file");
+    let width = chat.nvim.exec_lua("return vim.api.nvim_win_get_width(0)", []);
+    assert!(width.as_u64() >= Some(20), "{width}");
+    wait_for_windows(&mut chat.nvim, &["other.txt", "code.txt", "chat", "prompt"]);
+    assert_eq!(chat.nvim.messages(), "");
+}

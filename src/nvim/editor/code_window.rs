@@ -9,13 +9,21 @@ use crate::nvim::editor::{Buf, Editor, Win};
 const LEAST: (u16, u16) = (20, 3);
 
 /// The window for code: the last one the user was in that shows a file, else the first of the tab
-/// page, else one whose contents nobody misses, else a new one at the left.
+/// page, else one whose contents nobody misses, else a new one at the left. Narrow columns are passed over.
 pub fn code_window(editor: &Editor) -> Result<Option<Win>> {
     match code_window_but(editor, &[])? {
         Some(win) => Ok(Some(win)),
         None => {
             let empty = editor.create_buf(true, false)?;
-            split(editor, empty).map(Some)
+            match split(editor, empty) {
+                Ok(win) => Ok(Some(win)),
+                // There is no room for one more: better a narrow one than none.
+                Err(error) => {
+                    editor.api::<()>("nvim_buf_delete", (empty, editor.lua.create_table()?))?;
+                    let narrow = editor.tab_wins()?.into_iter().find(|win| is_code(editor, *win));
+                    narrow.map_or(Err(error), |win| Ok(Some(win)))
+                }
+            }
         }
     }
 }
@@ -25,7 +33,8 @@ pub fn code_window_but(editor: &Editor, others: &[Win]) -> Result<Option<Win>> {
     let wins = editor.tab_wins()?;
     let likely = [Some(editor.current_win()?), previous(editor)?].into_iter().flatten();
     let mut all = likely.chain(wins.iter().copied()).filter(|win| !others.contains(win));
-    if let Some(win) = all.find(|win| is_code(editor, *win)) {
+    let is_wide = |win: &Win| editor.win_size(*win).is_ok_and(|(width, _)| width >= LEAST.0);
+    if let Some(win) = all.find(|win| is_code(editor, *win) && is_wide(win)) {
         return Ok(Some(win));
     }
     // The user wants to see something else than what is proposed.

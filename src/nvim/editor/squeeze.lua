@@ -1,7 +1,6 @@
--- Windows that are squeezed. Neovim counts a window's bar ('winbar') as no line when it makes room for another window
--- but draws it all the same, so that the windows may come out higher than the screen; drawing them, it ends (0.10 to
--- 0.12, `grid_put_linebuf`). So low windows of ours have no bar, and windows that do not fit are laid out anew. Whose
--- bars say what is left to others.
+-- Windows that are squeezed. Where windows with a bar ('winbar') are low, Neovim may make room for another one so that
+-- all of them are higher than the screen; drawing that, 0.11 may end (`grid_put_linebuf`). So low windows of ours have no
+-- bar, and windows that do not fit are laid out anew. What the bars say is left to others.
 
 local api = vim.api
 

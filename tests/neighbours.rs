@@ -1,0 +1,124 @@
+//! Other people's plugins beside this one: their real checkouts, in the folder that `ACP_NEIGHBOURS` names. Run by
+//! `make test-neighbours`, which gets them; what they do can be tried without them in `windows`, `review` and `prompt`.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use std::path::PathBuf;
+
+use support::Nvim;
+use support::script::{Scripted, ends, prompt, says, steps, writes};
+
+/// Loads plugins from their checkouts; one that is missing fails the test.
+fn load(nvim: &mut Nvim, plugins: &[&str]) {
+    let folder = std::env::var_os("ACP_NEIGHBOURS").expect("ACP_NEIGHBOURS, a folder of checkouts");
+    for plugin in plugins {
+        let checkout = PathBuf::from(&folder).join(plugin);
+        assert!(checkout.join("lua").is_dir(), "no checkout of {plugin} in {}", checkout.display());
+        nvim.exec_lua(
+            "vim.opt.runtimepath:append(...)
+             for _, file in ipairs(vim.fn.glob(... .. '/plugin/*', true, true)) do vim.cmd.source(file) end",
+            [checkout.to_str().expect("a path in UTF-8").into()],
+        );
+    }
+}
+
+fn git(chat: &Scripted, args: &[&str]) {
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+    let mut git = std::process::Command::new("git");
+    let done = git.current_dir(chat.project.path()).args(identity).args(args).output().expect("git");
+    assert!(done.status.success(), "{done:?}");
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn u_after_gitsigns_reset_hunk_brings_the_mark_back() {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", "one\nTWO\nthree\nfour\nfive\nsix\n"));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\nthree\nfour\nfive\n")], steps(all));
+    git(&chat, &["init", "-q"]);
+    git(&chat, &["add", "a.txt"]);
+    git(&chat, &["commit", "-qm", "first"]);
+    load(&mut chat.nvim, &["gitsigns.nvim"]);
+    chat.nvim.exec_lua("require('gitsigns').setup({})", []);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h | 2");
+    chat.nvim.wait_for_screen("- two");
+    // Its own marks come a moment after the text.
+    let hunks = "return #(require('gitsigns').get_hunks() or {})";
+    chat.nvim.exec_lua("require('gitsigns').attach()", []);
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(hunks, []).as_u64() == Some(2), "gitsigns' hunks");
+    chat.nvim.command("Gitsigns reset_hunk");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("- two"), "the hunk to go");
+    assert!(chat.nvim.buffer_text(0).starts_with("one\ntwo\nthree\n"));
+    chat.nvim.input("u");
+    chat.nvim.wait_for_screen("- two");
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn from_an_oil_buffer_the_session_is_in_that_folders_project() {
+    let files = [("a.txt", "one\n"), ("other/.git/HEAD", ""), ("other/src/b.txt", "two\n")];
+    let mut chat = Scripted::new(&files, steps([]));
+    load(&mut chat.nvim, &["oil.nvim"]);
+    chat.nvim.exec_lua("require('oil').setup({})", []);
+    chat.nvim.command("Oil other/src");
+    chat.nvim.wait_for_screen("b.txt");
+    chat.chat();
+    let root = chat.project.file("other");
+    assert_eq!(chat.got("session/new")["params"]["cwd"], root.to_str().expect("a path in UTF-8"));
+    // From the prompt, too, it lists in a window for files.
+    chat.nvim.stop_insert();
+    chat.nvim.command("Oil .");
+    chat.nvim.wait_for_screen("a.txt");
+    chat.nvim.wait_for_screen("Fake 1.0");
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn lualine_with_the_recipe_leaves_the_bars() {
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], steps([]));
+    load(&mut chat.nvim, &["lualine.nvim"]);
+    chat.nvim.exec_lua(
+        "require('lualine').setup({
+           winbar = { lualine_c = { 'filename' } },
+           inactive_winbar = { lualine_c = { 'filename' } },
+           options = { disabled_filetypes = { winbar = { 'acp', 'acp-prompt', 'acp-terminal', 'acp-plan' } } },
+         })",
+        [],
+    );
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd p | wincmd p");
+    chat.nvim.wait_for_screen("ready");
+    chat.nvim.wait_for_screen("g? keys");
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn a_terminal_of_snacks_that_comes_and_goes_leaves_the_prompt_as_it_was() {
+    let mut chat = Scripted::sized(&[("a.txt", "one\n")], steps([]), 140, 40);
+    load(&mut chat.nvim, &["snacks.nvim"]);
+    chat.nvim.exec_lua("require('snacks').setup({})", []);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd t");
+    let heights = "local chat = require('acp').status().sessions[1]
+        local win, prompt = vim.fn.bufwinid(chat.buffer), vim.fn.bufwinid(chat.prompt)
+        return vim.api.nvim_win_get_height(win) .. '/' .. vim.api.nvim_win_get_height(prompt)";
+    let before = chat.nvim.exec_lua(heights, []);
+    let toggle = "require('snacks').terminal.toggle('sh', { win = { position = 'bottom' } })";
+    let count = "return #vim.api.nvim_tabpage_list_wins(0)";
+    for wins in [4, 3, 4, 3] {
+        chat.nvim.exec_lua(toggle, []);
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(count, []).as_u64() == Some(wins), "the terminal");
+    }
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(heights, []) == before, "the heights");
+}
