@@ -24,6 +24,7 @@ local look = require("acp.highlight.look")
 local marks = require("acp.highlight.marks")
 local pieces = require("acp.highlight.pieces")
 local spans = require("acp.highlight.spans")
+local tables = require("acp.highlight.tables")
 
 local M = {}
 
@@ -280,6 +281,12 @@ local function run(chat)
     chat.waiting = true
     return
   end
+  local narrowest = math.huge
+  for _, win in ipairs(vim.fn.win_findbuf(chat.buf)) do
+    -- Without the margin.
+    narrowest = math.min(narrowest, api.nvim_win_get_width(win) - 1)
+  end
+  tables.room = narrowest
   local stop = uv.hrtime() + SLICE_NS
   for region in pairs(chat.growing) do
     look_if_due(chat, region, views, stop)

@@ -494,6 +494,16 @@ mod starting {
 
     #[test]
     #[cfg_attr(windows, ignore = "its paths are those of Unix")]
+    fn another_program_for_a_known_agent_gets_none_of_its_arguments() {
+        let config = read(json!({ "agents": { "gemini": { "command": "my-wrapper" } } }));
+        assert_eq!(
+            command_line(&launch(&config, "gemini", &["my-wrapper"]).expect("found")),
+            "/bin/my-wrapper"
+        );
+    }
+
+    #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
     fn an_entry_of_a_known_name_changes_only_what_it_gives() {
         let config = read(json!({ "agents": {
             "claude": { "env": { "ANTHROPIC_MODEL": "opus" } },

@@ -37,7 +37,8 @@ use crate::core::text::Text;
 
 pub use again::Again;
 pub use agent::{
-    AgentInfo, AuthKind, AuthMethod, Capabilities, Ending, Exit, Failure, FailureKind, Opened, StoredSession,
+    AgentInfo, AuthKind, AuthMethod, Capabilities, Ending, Exit, Failure, FailureKind, Opened, Skipped,
+    StoredSession,
 };
 pub use call::{FileDiff, Location, ToolCallPatch, ToolContent, ToolKind, WireStatus};
 pub use choices::{Chosen, ConfigOption, Models, Modes, Named, OptionGroup, OptionKind, OptionValue};
@@ -259,7 +260,7 @@ pub enum Event {
         session: SessionKey,
         terminal: TerminalId,
         bytes: Vec<u8>,
-        skipped: usize,
+        skipped: Skipped,
         cut: usize,
     },
     TerminalEnded {

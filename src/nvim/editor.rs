@@ -185,6 +185,22 @@ impl Editor {
         self.api("nvim_buf_set_name", (buf, name))
     }
 
+    /// Shows lines beside a row until the cursor goes elsewhere; nothing when it has.
+    pub fn show_beside_line(&self, buf: Buf, row: usize, lines: Vec<String>) -> Result<()> {
+        let lines: Vec<String> = lines.iter().map(|line| visible(line).into_owned()).collect();
+        self.helper::<Value>("beside_line", (buf, row, lines)).map(drop)
+    }
+
+    /// Gives a buffer this name, with a number where another buffer has it: a restored session's, or another chat's.
+    pub fn set_free_name(&self, buf: Buf, name: &str) -> Result<()> {
+        let others = (2..100).map(|number| format!("{name} {number}"));
+        let mut names = std::iter::once(name.to_owned()).chain(others);
+        match names.find(|name| self.set_buf_name(buf, name).is_ok()) {
+            Some(_) => Ok(()),
+            None => self.set_buf_name(buf, &format!("{name} #{}", buf.0)),
+        }
+    }
+
     pub fn line_count(&self, buf: Buf) -> Result<usize> {
         self.api("nvim_buf_line_count", buf)
     }

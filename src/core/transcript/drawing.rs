@@ -49,6 +49,8 @@ pub struct Tail {
     pub total: usize,
     pub running: bool,
     pub failed: bool,
+    /// For how many milliseconds the command ran, once it has ended.
+    pub took: Option<u64>,
 }
 
 /// An entry as text and what colours it. Rows are 0-based and count from the entry's first line,

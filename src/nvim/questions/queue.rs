@@ -227,10 +227,10 @@ fn waiting_sign(cx: &Context, key: SessionKey, ask: AskId) -> Option<String> {
         _ if mode.starts_with('t') => "leave the terminal to answer",
         _ => "<Esc> to answer",
     };
-    let prompt = Questions::permission_prompt(cx, key, ask).or_else(|| {
-        let session = cx.sessions.get(&key)?;
-        Some(format!("{} asks", session.name()))
-    })?;
+    // A conflict is nobody's question: a shell may have changed the file.
+    let conflict = || Some(format!("{} has conflicts", cx.short_name(Some(key), cx.conflicts.path_of(ask)?)));
+    let asks = || Some(format!("{} asks", cx.sessions.get(&key)?.name()));
+    let prompt = Questions::permission_prompt(cx, key, ask).or_else(conflict).or_else(asks)?;
     let room = usize::from(cx.editor.size().0).saturating_sub(how.len() + 8).max(20);
     Some(format!("{} \u{b7} {how}", cut_end(&prompt, room)))
 }

@@ -20,7 +20,7 @@ use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
-use crate::nvim::review::actions::{NOTHING_HERE, Verdict};
+use crate::nvim::review::actions::{Verdict, nothing_here};
 
 /// So many files are gone through before the editor has its turn.
 const MAX_FILES: usize = 16;
@@ -101,7 +101,7 @@ impl Reviews {
         let count = |which: fn(&Found) -> usize| found.iter().map(which).sum::<usize>();
         let (all, mixed) = (count(|found| found.hunks.len()), count(|found| found.mixed.len()));
         if found.is_empty() {
-            return fail(NOTHING_HERE);
+            return fail(nothing_here(self, &cx.config.keys));
         }
         if verdict == Verdict::Keep || mixed == 0 {
             return self.judge(cx, verdict, found);
