@@ -41,7 +41,7 @@ fn long_lines_that_wrap() {
     let long = |word: &str| format!("a\n{}\nz\n", format!("{word} ").repeat(14));
     let mut chat = changed("a.txt", Some(&long("first")), &long("second"));
     chat.nvim.command("set wrap number");
-    screen(&mut chat, "wrapped", "\n        first first");
+    screen(&mut chat, "wrapped", "\n-     first first");
 }
 
 #[test]

@@ -323,10 +323,12 @@ fn a_warning_that_something_waits_goes_with_the_answer() {
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("Fake wants to run"), "the warning to go");
     // Another message that came meanwhile stays.
     chat.nvim.exec_lua("require('acp.notify').ask('Fake wants to run make test')", []);
-    chat.nvim.wait_for_screen("acp: Fake wants to run make test");
+    chat.nvim.wait_for_screen("Fake wants to run make test");
     chat.nvim.command("echomsg 'something else'");
     chat.nvim.wait_for_screen("something else");
     chat.nvim.exec_lua("require('acp.notify').answered()", []);
+    chat.nvim.exec_lua("vim.schedule(function() vim.g.later = true end)", []);
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return vim.g.later", []) == true.into(), "what was scheduled");
     assert!(chat.nvim.screen().contains("something else"));
 }
 
@@ -344,10 +346,10 @@ fn what_a_command_cannot_do_is_one_line_also_through_a_stub_that_loads_the_plugi
         [],
     );
     for (command, told) in [
-        ("Acp nonsense", "acp: :Acp has no subcommand \"nonsense\""),
-        ("Acp keep", "acp: no agent has changed anything here"),
-        ("Acp follow nonsense", "acp: "),
-        ("Acp terminal", "acp: no command has been run yet"),
+        ("Acp nonsense", ":Acp has no subcommand \"nonsense\""),
+        ("Acp keep", "no agent has changed anything here"),
+        ("Acp follow nonsense", "not \"nonsense\""),
+        ("Acp terminal", "no command has been run yet"),
     ] {
         chat.nvim.input(&format!(":{command}<CR>"));
         chat.nvim.wait_for_screen(told);
@@ -417,4 +419,17 @@ fn the_users_own_prompt_is_shown_as_it_was_typed() {
     chat.wait_for("Done");
     chat.nvim.wait_for_screen("make **this** `bold`");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("**bold**"), "the answer to be rendered");
+}
+
+#[test]
+fn a_reference_to_nothing_looks_as_if_something_is_missing() {
+    let mut chat = Scripted::new(FIVE, steps([]));
+    chat.chat();
+    chat.nvim.input("see @missing and @a.txt");
+    for (word, group) in [("@a.txt", "Underlined"), ("@missing", "DiagnosticWarn")] {
+        chat.nvim.wait_until(
+            |nvim| nvim.groups_of(word).iter().any(|shown| shown == group),
+            &format!("{word} to look like {group}"),
+        );
+    }
 }

@@ -313,6 +313,19 @@ fn lua_knows_every_subcommand() {
 }
 
 #[test]
+fn the_language_server_is_told_of_each_option_once() {
+    let mut class = "";
+    let mut seen = std::collections::BTreeSet::new();
+    let classes = classes();
+    for line in classes.lines() {
+        class = line.strip_prefix("---@class ").unwrap_or(class);
+        let Some(field) = line.strip_prefix("---@field ") else { continue };
+        let name = field.split(' ').next().unwrap_or_default();
+        assert!(seen.insert((class, name)), "{name} is in {class} twice");
+    }
+}
+
+#[test]
 fn every_group_of_subcommands_names_such_as_there_are() {
     let named: Vec<&str> = COMMAND_GROUPS.iter().flat_map(|(_, commands)| commands.iter().copied()).collect();
     for name in &named {

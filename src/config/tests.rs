@@ -253,6 +253,14 @@ mod reading {
     }
 
     #[test]
+    fn whether_to_follow_is_a_boolean_or_a_table() {
+        assert_eq!(
+            mistakes(json!({ "follow": "yes" })),
+            ["follow: expected true, false or a table, got \"yes\""]
+        );
+    }
+
+    #[test]
     fn an_environment_may_be_a_table_or_pairs_as_in_acp() {
         for env in [json!({ "PORT": 8080 }), json!([{ "name": "PORT", "value": "8080" }])] {
             let config = read(json!({ "agents": { "claude": { "env": env } } }));

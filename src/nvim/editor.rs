@@ -9,7 +9,7 @@ pub mod highlight_groups;
 pub mod picker;
 pub mod timer;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -81,6 +81,11 @@ pub struct Editor {
     run_in_terminal: Function,
     take_from_disk: Function,
     notify: Function,
+    /// Shows a question as a message, and takes it back.
+    ask: Function,
+    answered: Function,
+    /// A question was shown, and not taken back.
+    has_asked: Cell<bool>,
     sign: Function,
 }
 
@@ -107,6 +112,9 @@ impl Editor {
             run_in_terminal: helpers.get("run_in_terminal")?,
             take_from_disk: helpers.get("take_from_disk")?,
             notify: notify.get("show")?,
+            ask: notify.get("ask")?,
+            answered: notify.get("answered")?,
+            has_asked: Cell::new(false),
             sign: notify.get("float")?,
             helpers,
         })
@@ -526,6 +534,21 @@ impl Editor {
         let sent = self.notify.call::<()>((line, level as i64));
         // There is no other way left to tell.
         let _ = sent;
+    }
+
+    /// Says that something waits for the user, until nothing does.
+    pub fn notify_question(&self, text: &str) {
+        self.has_asked.set(true);
+        // There is no other way left to tell.
+        let _ = self.ask.call::<()>(visible_line(text));
+    }
+
+    /// Nothing waits for the user any more.
+    pub fn nothing_waits(&self) {
+        if self.has_asked.take() {
+            let done = self.answered.call::<()>(());
+            self.complain(done);
+        }
     }
 
     /// Has a line stay on the screen while the user types, until it is taken back.

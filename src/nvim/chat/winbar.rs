@@ -8,12 +8,18 @@ use crate::core::session::{Phase, Session};
 use crate::core::text::cells;
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::{cut_middle, price, progress, running_time};
+use crate::nvim::chat::TICK;
 
 /// The transcript's bar, in the format of 'winbar', for a window of `width` cells. Where that is
 /// narrow the title is cut in its middle first, then facts go, the least important one first. `place` is
 /// where the agent is, if that is to be told.
-pub fn transcript(session: &Session, now: Moment, width: usize, place: Option<&str>) -> String {
-    let (state, group) = match &session.phase {
+pub fn transcript(
+    session: &Session,
+    now: Moment,
+    width: usize,
+    (place, icons): (Option<&str>, bool),
+) -> String {
+    let (mut state, group) = match &session.phase {
         _ if !session.asks().is_empty() => ("waiting for you".to_owned(), "AcpToolWaiting"),
         Phase::Opening { since } => {
             (format!("starting {}", running_time(now.since(*since))), "AcpToolRunning")
@@ -31,6 +37,10 @@ pub fn transcript(session: &Session, now: Moment, width: usize, place: Option<&s
             (format!("ending {}", running_time(now.since(*since))), "AcpToolCancelled")
         }
     };
+    let waits = !session.asks().is_empty();
+    if icons && !waits && matches!(session.phase, Phase::Working { .. } | Phase::Opening { .. }) {
+        state = format!("{} {state}", spinner(now));
+    }
     let name = visible_line(&session.name());
     let mut facts = facts(session);
     // What is always there: a blank at both ends, the name, two blanks, the state.
@@ -53,6 +63,15 @@ pub fn transcript(session: &Session, now: Moment, width: usize, place: Option<&s
         escape(&name),
         escape(&title)
     )
+}
+
+/// What shows that an agent is at work. It turns with the clock that moves the time on, which stands still when no agent
+/// is: an idle chat costs nothing.
+pub const SPINNER: [char; 8] = ['⣾', '⣽', '⣻', '⢿', '⡿', '⣟', '⣯', '⣷'];
+
+fn spinner(now: Moment) -> char {
+    let step = now.0 / u64::try_from(TICK.as_millis()).unwrap_or(u64::MAX);
+    SPINNER[usize::try_from(step % 8).unwrap_or_default()]
 }
 
 /// Where the agent is needs no more to be found.
@@ -134,8 +153,10 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, SessionKey};
-    use crate::core::message::{Content, Cost, Opened, Place, Update};
+    use crate::core::ids::{AgentId, AskId, SessionKey};
+    use crate::core::message::{
+        Content, Cost, Opened, PermissionKind, PermissionOption, Place, ToolCallPatch, Update,
+    };
 
     fn idle() -> Session {
         let mut session =
@@ -146,7 +167,7 @@ mod tests {
 
     /// The bar without its colours.
     fn plain(session: &Session, now: u64, width: usize) -> String {
-        let bar = transcript(session, Moment(now), width, None);
+        let bar = transcript(session, Moment(now), width, (None, false));
         bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text)).collect()
     }
 
@@ -159,6 +180,20 @@ mod tests {
         session.apply(Update::Info { title: Some(Some("100% sure".into())), updated_at: None }, Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
         assert_eq!(plain(&session, 42_000, 80), " demo  100%% sure%=ctx 34%% · $0.12 · working 42 s ");
+    }
+
+    #[test]
+    fn a_spinner_turns_while_an_agent_works_and_stops_when_it_waits() {
+        let mut session = idle();
+        let bar = |session: &Session, now| transcript(session, Moment(now), 80, (None, true));
+        let turns = |session: &Session| bar(session, 0) != bar(session, 250);
+        assert!(!turns(&session), "idle");
+        session.prompt(vec![Content::Text("x".into())], Moment(0));
+        assert!(turns(&session), "at work");
+        let option = PermissionOption { id: "y".into(), name: "Yes".into(), kind: PermissionKind::AllowOnce };
+        session.asked(AskId(1), ToolCallPatch::new("1"), vec![option], Moment(0));
+        assert!(!turns(&session), "it waits for the user");
+        assert_eq!(plain(&session, 0, 80), " demo  %=waiting for you ");
     }
 
     #[test]

@@ -44,6 +44,9 @@ impl Questions {
         let waiting: Vec<Waiting> = all
             .map(|(session, ask)| Waiting { session, ask, is_visible: (known.is_visible)(session) })
             .collect();
+        if waiting.is_empty() {
+            cx.editor.nothing_waits();
+        }
         let step = self.queue.next(&waiting, self.now(), || readiness(cx));
         let done = match step {
             Step::Nothing => return None,
@@ -93,7 +96,7 @@ impl Questions {
         };
         // A message that is longer than the line would have Neovim wait for a key.
         let room = usize::from(cx.editor.size().0).saturating_sub(how.len() + 24).max(20);
-        cx.advise(format!("{} ({how})", cut_end(&prompt, room)), Level::Warn);
+        cx.advise_of_question(format!("{} ({how})", cut_end(&prompt, room)));
     }
 
     /// The answer that the key of this number gives in the chat, to the question of the entry under the cursor.
