@@ -426,6 +426,7 @@ fn a_reference_to_nothing_looks_as_if_something_is_missing() {
     let mut chat = Scripted::new(FIVE, steps([]));
     chat.chat();
     chat.nvim.input("see @missing and @a.txt");
+    chat.nvim.wait_for_screen("see @missing and @a.txt");
     for (word, group) in [("@a.txt", "Underlined"), ("@missing", "DiagnosticWarn")] {
         chat.nvim.wait_until(
             |nvim| nvim.groups_of(word).iter().any(|shown| shown == group),

@@ -76,7 +76,10 @@ function M.open(groups, choose)
   local width = math.max(math.min(vim.o.columns - 4, 76), 24)
   local lines, words = layout(groups, width)
   local about = #lines + 2
-  vim.list_extend(lines, { "", "", "", " <CR> runs it · <Tab> goes on · q closes this · :help acp-commands" })
+  vim.list_extend(
+    lines,
+    { "", "", "", " <CR> runs it · <Tab> goes on · q closes this · :help acp-commands" }
+  )
   local buf = api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = "wipe"
   api.nvim_buf_set_lines(buf, 0, -1, false, lines)

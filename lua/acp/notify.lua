@@ -312,10 +312,12 @@ function M.answered()
     return
   end
   local function is_about(text)
-    return text ~= ""
-      and vim.iter(told):any(function(question)
-        return vim.endswith(question, text)
-      end)
+    for _, question in ipairs(told) do
+      if text ~= "" and vim.endswith(question, text) then
+        return true
+      end
+    end
+    return false
   end
   waiting = vim.tbl_filter(function(message)
     return not is_about("acp: " .. message[1])

@@ -131,8 +131,9 @@ pub fn draw(
                 drawing.right.push((drawing.lines.len(), facts.join(" · ")));
             }
             drawing.line("You", Some("AcpUser")).framed("AcpUser");
-            // As it was typed: Markdown would conceal some of it.
+            let first = drawing.lines.len();
             let more = drawing.beginning(text.trim_end(), "", entry.refused.then_some("AcpMeta"));
+            (drawing.markdown, drawing.is_typed) = (Some(first..drawing.lines.len()), true);
             drawing.left_out(more, "", &style.hints);
             for attachment in attachments {
                 drawing.line(format!("+ {attachment}"), Some("AcpMeta"));

@@ -627,23 +627,26 @@ return {
     })
     vim.wo[float].wrap = false
     local group = api.nvim_create_augroup("acp.beside." .. float, {})
-    api.nvim_create_autocmd({ "CursorMoved", "InsertEnter", "WinLeave", "BufLeave", "WinScrolled", "WinClosed" }, {
-      group = group,
-      callback = function(event)
-        if event.event == "CursorMoved" and event.buf == buf and api.nvim_win_is_valid(win) then
-          local here = api.nvim_get_current_win() == win and api.nvim_win_get_cursor(win)[1] - 1
-          if here == row and api.nvim_win_get_cursor(win)[2] == vim.w[float].acp_column then
+    api.nvim_create_autocmd(
+      { "CursorMoved", "InsertEnter", "WinLeave", "BufLeave", "WinScrolled", "WinClosed" },
+      {
+        group = group,
+        callback = function(event)
+          if event.event == "CursorMoved" and event.buf == buf and api.nvim_win_is_valid(win) then
+            local here = api.nvim_get_current_win() == win and api.nvim_win_get_cursor(win)[1] - 1
+            if here == row and api.nvim_win_get_cursor(win)[2] == vim.w[float].acp_column then
+              return
+            end
+          elseif event.event == "WinScrolled" and event.match ~= tostring(win) then
             return
           end
-        elseif event.event == "WinScrolled" and event.match ~= tostring(win) then
-          return
-        end
-        pcall(api.nvim_del_augroup_by_id, group)
-        if api.nvim_win_is_valid(float) then
-          pcall(api.nvim_win_close, float, true)
-        end
-      end,
-    })
+          pcall(api.nvim_del_augroup_by_id, group)
+          if api.nvim_win_is_valid(float) then
+            pcall(api.nvim_win_close, float, true)
+          end
+        end,
+      }
+    )
     vim.w[float].acp_column = api.nvim_win_get_cursor(win)[2]
     return float
   end,
@@ -659,7 +662,10 @@ return {
     end
     local function hint()
       local key = vim.fn.maparg("i", "n", false, true).buffer == 1 and "i goes" or ":AcpChat goes"
-      require("acp.notify").show("the transcript can't be edited; " .. key .. " to the prompt", vim.log.levels.INFO)
+      require("acp.notify").show(
+        "the transcript can't be edited; " .. key .. " to the prompt",
+        vim.log.levels.INFO
+      )
     end
     api.nvim_buf_call(buf, function()
       map("I A o O s S c C gi", "<Plug>(acp-prompt)")

@@ -14,7 +14,7 @@ use crate::core::session::as_markdown;
 use crate::core::session::tool_call::{Status, ToolCall, lines_of};
 use crate::core::session::tool_input;
 use crate::core::terminal::screen::Screen;
-use crate::core::text::{Text, one_line};
+use crate::core::text::{Text, cells, one_line};
 
 pub fn draw(
     drawing: &mut Drawing,
@@ -31,8 +31,8 @@ pub fn draw(
     // The title has half of the line at least, or what it needs of that.
     let facts =
         tool_facts(call, time(call, tail), room.saturating_sub(whole.chars().count().min(room / 2) + 2));
-    let taken = facts.as_ref().map_or(0, |facts| facts.chars().count() + 2);
-    let title = cut_middle(&whole, room.saturating_sub(taken).max(12));
+    let taken = facts.as_ref().map_or(0, |facts| cells(facts) + 2);
+    let title = cut_middle(&whole, room.saturating_sub(taken).max(SHORTEST_TITLE));
     drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
     let is_loud = matches!(status, Status::Waiting | Status::Failed);
     drawing.marks.push(Mark {
@@ -68,6 +68,9 @@ pub fn draw(
         draw_rest(drawing, call, any, style);
     }
 }
+
+/// Of a title so many cells are shown, also beside facts that leave it less room.
+const SHORTEST_TITLE: usize = 4;
 
 /// What the call has to show, as far as it is open; whether that is anything.
 fn draw_content(

@@ -71,6 +71,8 @@ pub struct Drawing {
     pub pictures: Vec<(usize, Picture)>,
     /// The rows that are Markdown.
     pub markdown: Option<Range<usize>>,
+    /// They are the user's, who wants to see what they typed.
+    pub is_typed: bool,
 }
 
 /// The place in a file that a row is about.
