@@ -24,7 +24,7 @@ use thiserror::Error;
 
 pub use self::agents::{Agent, Choice, Machine, Standing};
 pub use self::catalog::{Catalog, Preset, preset, presets};
-pub use self::commands::{Bang, COMMANDS, CommandSpec, Completion};
+pub use self::commands::{Bang, COMMAND_GROUPS, COMMANDS, CommandSpec, Completion, group_of};
 pub use self::keys::{KEYS, KeySpec, Keys, Pane, Section};
 pub use self::options::*;
 use self::read::{Field, Report};

@@ -171,7 +171,7 @@ fn drawn(session: &Session) {
 
 /// What Neovim would refuse, or draw elsewhere.
 fn sound(drawing: &Drawing) {
-    let Drawing { lines, marks, right, targets, pictures, markdown, frames } = drawing;
+    let Drawing { lines, marks, right, targets, pictures, markdown, frames, is_typed: _ } = drawing;
     assert!(lines.iter().all(|line| !line.contains('\n')), "a line of a buffer has no line end: {lines:?}");
     for mark in marks {
         let line = lines.get(mark.row).unwrap_or_else(|| panic!("{mark:?} is below {lines:?}"));

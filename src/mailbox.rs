@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::core::message::{Content, Event, ToolCallPatch, Update};
+use crate::core::message::{Content, Event, Skipped, ToolCallPatch, Update};
 
 /// Above this many waiting bytes the background stops reading from agents until some are taken.
 const FULL: usize = 4 << 20;
@@ -175,8 +175,8 @@ fn join(last: &mut Event, next: Event) -> Option<Event> {
         }
         (
             Event::TerminalGrew { session: s1, terminal: t1, bytes: b1, cut: c1, .. },
-            Event::TerminalGrew { session: s2, terminal: t2, bytes: b2, skipped: 0, cut: c2 },
-        ) if *s1 == s2 && *t1 == t2 => {
+            Event::TerminalGrew { session: s2, terminal: t2, bytes: b2, skipped, cut: c2 },
+        ) if *s1 == s2 && *t1 == t2 && skipped == Skipped::default() => {
             b1.extend_from_slice(&b2);
             *c1 = c2;
             None

@@ -425,7 +425,7 @@ fn another_neovim_finds_what_this_one_kept_and_says_what_is_damaged() {
     for (line, asked) in [(2, "asked: Change two"), (3, "asked: Change three")] {
         again.nvim.input(&format!("ggOmine<Esc>{}G:Acp blame<CR>", line + 1));
         again.nvim.wait_for_screen(asked);
-        again.nvim.input("q:edit!<CR>");
+        again.nvim.input(":edit!<CR>");
     }
     again.nvim.input("1G:Acp blame<CR>");
     wait_told(&mut again, "no agent wrote this line, as far as is recorded");

@@ -41,7 +41,7 @@ fn long_lines_that_wrap() {
     let long = |word: &str| format!("a\n{}\nz\n", format!("{word} ").repeat(14));
     let mut chat = changed("a.txt", Some(&long("first")), &long("second"));
     chat.nvim.command("set wrap number");
-    screen(&mut chat, "wrapped", "\n        first first");
+    screen(&mut chat, "wrapped", "\n-     first first");
 }
 
 #[test]
@@ -282,7 +282,11 @@ fn a_proposal_stands_beside_the_file_until_it_is_answered() {
     chat.nvim.wait_until(|nvim| windows(nvim).starts_with("a.txt diff, a.txt diff"), "two windows");
     chat.nvim.wait_for_screen("1 Allow   2 Reject");
     screen(&mut chat, "proposal", "a.txt: Fake proposes");
-    assert!(windows(&mut chat.nvim).ends_with(", *fake"), "the cursor stays: {}", windows(&mut chat.nvim));
+    assert!(
+        windows(&mut chat.nvim).ends_with(", *fake prompt"),
+        "the cursor stays: {}",
+        windows(&mut chat.nvim)
+    );
     chat.nvim.command("Acp diff next");
     chat.nvim.wait_until(|nvim| windows(nvim).starts_with("b.txt diff, b.txt diff"), "the other file");
     // What is typed meanwhile is no part of what is proposed.

@@ -231,6 +231,8 @@ fn an_edited_review_is_refused_where_the_file_has_changed_or_the_lines_tell_noth
     chat.nvim.wait_for_screen("+ TWO, mine");
     assert_eq!(chat.nvim.exec_lua("return vim.bo.modified", []), false.into());
     chat.nvim.input("g?");
+    chat.nvim.wait_for_screen("keep all");
+    chat.nvim.input("g?");
     chat.nvim.wait_for_screen(" In the review (:Acp review)");
     chat.nvim.input("q");
 }
@@ -427,7 +429,7 @@ fn a_line_tells_who_wrote_it_and_what_for_wherever_it_has_moved() {
     chat.nvim.command("Acp blame");
     chat.nvim.wait_for_screen("asked: Change it");
     assert!(chat.nvim.screen().contains("Fake · turn 1"), "{}", chat.nvim.screen());
-    chat.nvim.input("q1G:Acp blame<CR>");
+    chat.nvim.input("1G:Acp blame<CR>");
     chat.nvim.wait_for_screen("no agent wrote this line, as far as is recorded");
 }
 

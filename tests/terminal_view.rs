@@ -86,7 +86,7 @@ fn a_command_is_shown_with_its_state_and_in_its_colours_in_the_chat() {
     let script = "printf 'plain \\033[31mred words\\033[0m\\n'; read line; exit 3";
     let mut chat =
         begin(turn([runs("job", script), about("job", "wait_for_exit"), ends("end_turn")]), &[], json!({}));
-    chat.nvim.wait_for_screen("running 0:0");
+    chat.nvim.wait_for_screen("running ");
     chat.nvim.wait_until(|nvim| nvim.screen().matches("red words").count() == 2, "the words in both");
     // The cursor stays where one types.
     assert_eq!(filetype(&mut chat.nvim), "acp-prompt");
@@ -107,7 +107,7 @@ fn a_command_is_shown_with_its_state_and_in_its_colours_in_the_chat() {
     chat.nvim.command("Acp terminal");
     chat.nvim.input("i<CR>");
     assert_eq!(chat.answer("job-wait_for_exit")["result"]["exitCode"], 3);
-    chat.nvim.wait_for_screen("exit 3 \u{b7} 0:");
+    chat.nvim.wait_for_screen("exit 3 \u{b7} ");
     chat.nvim.wait_for_screen("exit code 3");
 }
 
@@ -202,8 +202,8 @@ fn a_command_is_ended_and_put_away_by_hand() {
     chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-terminal", "the one that was picked");
     let seen = text(&mut chat.nvim, "return table.concat(_G.seen, '\\n')");
     let lines: Vec<&str> = seen.lines().collect();
-    assert!(lines[0].starts_with("running 0:0") && lines[0].contains("echo slow"), "{seen}");
-    assert!(lines[1].starts_with("exit 0 \u{b7} 0:0") && lines[1].contains("echo quick"), "{seen}");
+    assert!(lines[0].starts_with("running ") && lines[0].contains("echo slow"), "{seen}");
+    assert!(lines[1].starts_with("exit 0 \u{b7} ") && lines[1].contains("echo quick"), "{seen}");
 
     chat.nvim.listen();
     chat.nvim.command("Acp terminal kill");
@@ -317,7 +317,7 @@ fn output_that_an_agent_streams_as_text_has_a_terminal_like_any_other() {
     chat.nvim.exec_lua("vim.fn.search('most of it', 'w')", []);
     chat.nvim.input("<CR>");
     chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-terminal", "the terminal");
-    chat.nvim.wait_for_screen("running 0:0");
+    chat.nvim.wait_for_screen("running ");
     chat.nvim.wait_for_screen(" Build it: make all ");
     chat.nvim.listen();
     chat.nvim.input("ix");
@@ -326,7 +326,7 @@ fn output_that_an_agent_streams_as_text_has_a_terminal_like_any_other() {
 
     // Its end, by the call's own word.
     chat.nvim.exec_lua("_G.choose('Allow', 1)", []);
-    chat.nvim.wait_for_screen("exit 2 \u{b7} 0:0");
+    chat.nvim.wait_for_screen("exit 2 \u{b7} ");
     chat.nvim.wait_for_screen("[The command ended with exit code 2]");
     let shown =
         text(&mut chat.nvim, "return table.concat(vim.api.nvim_buf_get_lines(0, 0, 4, false), '\\n')");
@@ -511,7 +511,7 @@ fn a_pager_draws_takes_keys_follows_its_windows_size_and_ends() {
     chat.nvim.wait_for_screen("line 77 of it");
     chat.nvim.input(":q<CR>");
     assert_eq!(chat.answer("job-wait_for_exit")["result"]["exitCode"], 0);
-    chat.nvim.wait_for_screen("exit 0 \u{b7} 0:");
+    chat.nvim.wait_for_screen("exit 0 \u{b7} ");
     chat.nvim.wait_for_screen("[The command ended with exit code 0]");
     chat.nvim.input("<C-\\><C-n>");
     chat.wait_for("Done");
@@ -533,7 +533,7 @@ fn an_editor_in_a_terminal_is_used_as_anywhere_else() {
     assert_eq!(chat.answer("job-wait_for_exit")["result"]["exitCode"], 0);
     let written = std::fs::read_to_string(chat.project.file("lines.txt")).expect("the file");
     assert!(written.starts_with("line 1 of it\nline 2 of itand more\n"), "{written}");
-    chat.nvim.wait_for_screen("exit 0 \u{b7} 0:");
+    chat.nvim.wait_for_screen("exit 0 \u{b7} ");
 }
 
 #[test]
@@ -542,7 +542,7 @@ fn the_bar_says_what_the_agent_cannot_read_any_more() {
     let steps = turn([runs("job", script), about("job", "wait_for_exit"), about("job", "output")]);
     let mut chat = begin(steps, &[], json!({ "auto_open": "always", "output_limit": 100 }));
     // 6600 bytes, of which a hundred are kept; 11 a line.
-    chat.nvim.wait_for_screen("7 kB cut for the agent \u{b7} running 0:0");
+    chat.nvim.wait_for_screen("7 kB cut for the agent \u{b7} running ");
     chat.nvim.input("<Esc>");
     chat.nvim.command("Acp terminal");
     chat.nvim.input("i<CR>");
@@ -552,7 +552,7 @@ fn the_bar_says_what_the_agent_cannot_read_any_more() {
     chat.nvim.wait_for_screen("7 kB cut for the agent \u{b7} exit 0");
     // Where there is no room for all of it, how the command goes is what stays.
     chat.nvim.resize(40, 30);
-    chat.nvim.wait_for_screen("exit 0 \u{b7} 0:");
+    chat.nvim.wait_for_screen("exit 0 \u{b7} ");
 }
 
 /// Goes to the transcript and there to the first line that holds a text.
@@ -705,7 +705,7 @@ fn a_tab_page_has_one_window_for_all_commands() {
             nvim.try_lua(bar, []).ok().and_then(|bar| bar.as_str().map(str::to_owned)).unwrap_or_default();
         bar.starts_with(first) && signs.iter().all(|sign| bar.contains(sign))
     };
-    let running = ["\u{25cf} job1", "\u{25cf} job2", "\u{25cf} job3", "\u{25cf} job4", "running 0:0"];
+    let running = ["\u{25cf} job1", "\u{25cf} job2", "\u{25cf} job3", "\u{25cf} job4", "running "];
     chat.nvim.wait_until(|nvim| is(nvim, "out4", &running), "all four in the line");
     assert_eq!(windows(&mut chat.nvim), 1);
     let height = "local win = vim.fn.bufwinid('code.txt') return vim.api.nvim_win_get_height(win)";

@@ -82,7 +82,7 @@ impl Stage {
     fn shown(&self, id: &TerminalId) -> Vec<(&[u8], usize)> {
         let of_terminal = self.events.iter().filter_map(|event| match event {
             Event::TerminalGrew { terminal, bytes, skipped, .. } if terminal == id => {
-                Some((bytes.as_slice(), *skipped))
+                Some((bytes.as_slice(), skipped.bytes))
             }
             _ => None,
         });

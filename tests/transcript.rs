@@ -502,7 +502,7 @@ fn a_call_that_the_turn_ends_without_is_said_to_have_no_result() {
     assert!(answer(&mut chat).starts_with("◌ run make\n"), "{}", answer(&mut chat));
     assert!(!chat.nvim.screen().contains("◐"), "{}", chat.nvim.screen());
     chat.nvim.command("set laststatus=0");
-    chat.nvim.wait_until(|nvim| !nvim.screen().contains("acp://prompt"), "the status line to go");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("acp://fake prompt"), "the status line to go");
     looks(&mut chat.nvim, "no-result-80x24");
 }
 
@@ -548,9 +548,11 @@ fn the_keys_are_read_in_a_small_window_that_scrolls_and_q_closes() {
     quiet_pickers(&mut chat);
     chat.chat();
     chat.nvim.input("<Esc>g?");
+    chat.nvim.wait_for_screen("g? all keys");
+    chat.nvim.input("g?");
     chat.nvim.wait_for_screen("Ask again");
     looks(&mut chat.nvim, "keys-80x24");
-    assert!(chat.nvim.groups_of("<C-q>").contains(&"Special".to_owned()));
+    assert!(chat.nvim.groups_of("<C-q>").contains(&"Title".to_owned()));
     chat.nvim.input("G");
     chat.nvim.wait_for_screen("q closes this");
     chat.nvim.input("q");

@@ -122,7 +122,10 @@ fn markdown_in_the_transcript_is_coloured() {
     chat.chat();
     chat.send("see **bold words** here");
     chat.wait_for("Done");
-    chat.nvim.wait_until(|nvim| !nvim.screen().contains("**bold words**"), "the user's words to be coloured");
+    chat.nvim.wait_until(
+        |nvim| nvim.screen().contains("**bold words**") && !nvim.groups_of("bold words").is_empty(),
+        "the user's words to be coloured, with all that was typed",
+    );
     chat.nvim.wait_until(
         |nvim| nvim.groups_of("A heading").iter().any(|group| group == "Title"),
         "the heading to be coloured",

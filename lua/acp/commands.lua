@@ -8,6 +8,7 @@ local M = {}
 
 ---@class acp.Subcommand
 ---@field name string
+---@field group string what it is for, in a word
 ---@field about string one line, shown by |:Acp| without arguments
 ---@field words? string[] fixed words to complete its argument with
 ---@field several? true it takes several of the words
@@ -114,20 +115,35 @@ function M.run(command)
   call(subcommand, { args = args, text = rest, bang = bang or command.bang, range = range })
 end
 
---- Offers all subcommands.
+--- Whether `vim.ui.select` is Neovim's own, which would show a numbered list over several pages.
+local function is_builtin()
+  local source = debug.getinfo(vim.ui.select, "S").source
+  return source:find("vim/ui%.lua$") ~= nil or source:find("vim/ui$") ~= nil
+end
+
+--- Offers all subcommands, those for the same thing together.
 ---@param range? acp.Range
 function M.pick(range)
-  vim.ui.select(M.subcommands, {
-    prompt = "acp",
-    kind = "acp_subcommand",
-    format_item = function(subcommand)
-      return ("%-10s %s"):format(subcommand.name, subcommand.about)
-    end,
-  }, function(subcommand)
+  local function choose(subcommand)
     if subcommand then
       call(subcommand, { args = {}, bang = false, range = range })
     end
-  end)
+  end
+  local groups = require("acp.menu").groups(M.subcommands)
+  if is_builtin() then
+    return require("acp.menu").open(groups, choose)
+  end
+  local ordered = {}
+  for _, group in ipairs(groups) do
+    vim.list_extend(ordered, group.subcommands)
+  end
+  vim.ui.select(ordered, {
+    prompt = "acp",
+    kind = "acp_subcommand",
+    format_item = function(subcommand)
+      return ("%-9s %-11s %s"):format(subcommand.group, subcommand.name, subcommand.about)
+    end,
+  }, choose)
 end
 
 ---@param words string[]

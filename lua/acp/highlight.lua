@@ -24,6 +24,7 @@ local look = require("acp.highlight.look")
 local marks = require("acp.highlight.marks")
 local pieces = require("acp.highlight.pieces")
 local spans = require("acp.highlight.spans")
+local tables = require("acp.highlight.tables")
 
 local M = {}
 
@@ -280,6 +281,12 @@ local function run(chat)
     chat.waiting = true
     return
   end
+  local narrowest = math.huge
+  for _, win in ipairs(vim.fn.win_findbuf(chat.buf)) do
+    -- Without the margin.
+    narrowest = math.min(narrowest, api.nvim_win_get_width(win) - 1)
+  end
+  tables.room = narrowest
   local stop = uv.hrtime() + SLICE_NS
   for region in pairs(chat.growing) do
     look_if_due(chat, region, views, stop)
@@ -397,8 +404,9 @@ end
 --- Says that a region of Markdown begins at a row, which exists and holds, or is about to hold, the
 --- region's first line. Lines put in above move it: lines put in at the row itself only once the region
 --- holds text (until then, open it again at its new row).
----@type fun(buf: integer, id: integer, row: integer)
-M.open = for_chat(function(chat, id, row)
+--- With `as_typed` nothing in it is concealed.
+---@type fun(buf: integer, id: integer, row: integer, as_typed?: boolean)
+M.open = for_chat(function(chat, id, row, as_typed)
   M.drop(chat.buf, id)
   local region = {
     anchor = api.nvim_buf_set_extmark(chat.buf, anchors, row, 0, {
@@ -412,7 +420,7 @@ M.open = for_chat(function(chat, id, row)
     broken = false,
     pieces = {},
     unpainted = 0,
-    marks = {},
+    marks = { as_typed = as_typed or nil },
     grown = false,
     seen = { row = 0, col = 0 },
     spent = 0,
@@ -428,8 +436,9 @@ local complete = { undo_restore = false }
 
 --- Says that regions stand below all others and are complete, as `open` and `close` would of each: `list` has id, first
 --- row and row after the last of one after the other, from above. Each holds text.
----@type fun(buf: integer, list: integer[])
-M.add = for_chat(function(chat, list)
+--- Nothing is concealed in those whose ids are in `typed`.
+---@type fun(buf: integer, list: integer[], typed?: integer[])
+M.add = for_chat(function(chat, list, typed)
   local order = chat.order
   if #list > 0 and region_below(chat, list[2]) <= #order then
     error("a region stands below those that are added", 0)
@@ -448,7 +457,7 @@ M.add = for_chat(function(chat, list)
       broken = false,
       pieces = {},
       unpainted = 0,
-      marks = {},
+      marks = { as_typed = vim.list_contains(typed or {}, id) or nil },
     }
     order[#order + 1] = region
     chat.regions[id] = region

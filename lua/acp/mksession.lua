@@ -30,7 +30,7 @@ function M.after_load()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_get_name(buf)
     if vim.startswith(name, "acp://") and vim.bo[buf].filetype == "" then
-      local is_chat = name:find("acp://[%a/]*chat") ~= nil
+      local is_chat = name:find(" chat[ %d]*$") ~= nil
       for _, win in ipairs(vim.fn.win_findbuf(buf)) do
         if
           is_chat
@@ -61,8 +61,9 @@ function M.after_write()
   local changed = false
   for number, line in ipairs(lines) do
     local rest = line:match("^file acp://(.*)$")
-    if rest and not vim.startswith(rest, "saved/") then
-      lines[number] = "file acp://saved/" .. rest
+    if rest then
+      -- Silent: what Neovim says of each name would wait for <Enter> when the session is restored.
+      lines[number] = "silent file acp://saved/" .. rest:gsub("^saved/", "")
       changed = true
     end
   end

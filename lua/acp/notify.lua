@@ -310,6 +310,54 @@ function M.guarded(fn)
   end
 end
 
+-- The questions that the user was told of, as they stand among the messages.
+local asked = {}
+
+--- Shows a question that waits for the user, until it is answered.
+---@param text string
+function M.ask(text)
+  asked[#asked + 1] = "acp: " .. text:gsub("%c", " ")
+  M.show(text, vim.log.levels.WARN)
+end
+
+--- Nothing waits for the user any more: what said so goes, unless something else has taken its place already.
+function M.answered()
+  local told = asked
+  asked = {}
+  if #told == 0 or not is_neovims_own(vim.notify) then
+    return
+  end
+  local function is_about(text)
+    for _, question in ipairs(told) do
+      if text ~= "" and vim.endswith(question, text) then
+        return true
+      end
+    end
+    return false
+  end
+  waiting = vim.tbl_filter(function(message)
+    return not is_about("acp: " .. message[1])
+  end, waiting)
+  for at = #recent, 1, -1 do
+    if is_about("acp: " .. recent[at][1]) then
+      table.remove(recent, at)
+    end
+  end
+  if passing and is_about(passing[1][1]) then
+    passing = nil
+    show_float()
+  end
+  -- Not inside a command, which is no safe place for it.
+  vim.schedule(function()
+    if not has_command_line() or not is_safe() or api.nvim_get_mode().mode:find("^[iRt]") then
+      return
+    end
+    if is_about(vim.fn.execute("messages"):match("[^\n]*$")) then
+      api.nvim_echo({ { "" } }, false, {})
+    end
+  end)
+end
+
 --- Keeps a floating line on the screen until it is called with nil.
 ---@param text string?
 function M.float(text)

@@ -5,25 +5,30 @@
 return {
   {
     name = "new",
+    group = "Chat",
     about = "Start another session with an agent",
     asked = "agents",
   },
   {
     name = "toggle",
+    group = "Chat",
     about = "Show or hide the chat",
   },
   {
     name = "agents",
+    group = "Chat",
     about = "List all agents, to start or inspect one; with ! fetch the registry, too",
     bang = true,
   },
   {
     name = "send",
+    group = "Ask",
     about = "Send a prompt, with the selected lines if there is a range; with ! even while a turn is running",
     bang = true,
   },
   {
     name = "ask",
+    group = "Ask",
     about = "Ask without leaving the window, about the selected lines if any",
   },
   {
@@ -34,6 +39,7 @@ return {
   },
   {
     name = "history",
+    group = "Ask",
     about = "Pick an earlier prompt",
   },
   {
@@ -42,72 +48,87 @@ return {
   },
   {
     name = "queue",
+    group = "Ask",
     about = "Edit the queued prompts",
   },
   {
     name = "paste",
+    group = "Ask",
     about = "Put the clipboard's image into the prompt",
   },
   {
     name = "cancel",
+    group = "Ask",
     about = "Stop the agent's turn",
   },
   {
     name = "allow",
+    group = "Answer",
     about = "Allow what the agent asks for",
     asked = "allow",
   },
   {
     name = "reject",
+    group = "Answer",
     about = "Reject what the agent asks for",
     asked = "reject",
   },
   {
     name = "answer",
+    group = "Answer",
     about = "Answer what the agent wants to know",
     words = { "decline", "cancel" },
   },
   {
     name = "changes",
+    group = "Review",
     about = "Go to a file that the agent has changed; with ! or quickfix, list all in the quickfix list",
     words = { "quickfix" },
     bang = true,
   },
   {
     name = "follow",
+    group = "Follow",
     about = "Follow the agent through the files it works on",
     words = { "on", "off", "toggle", "resume", "pin", "unpin" },
   },
   {
     name = "locations",
+    group = "Follow",
     about = "List the locations that the agent has visited",
     words = { "turn", "session", "quickfix", "loclist", "pick" },
     several = true,
   },
   {
     name = "keep",
+    group = "Review",
     about = "Keep what the agent changed: the hunk at the cursor or in the range, or more",
     words = { "hunk", "file", "turn", "session", "all" },
   },
   {
     name = "undo",
+    group = "Review",
     about = "Undo what the agent changed: the hunk at the cursor or in the range, or more",
     words = { "hunk", "file", "turn", "session", "all", "last" },
   },
   {
     name = "checkpoints",
+    group = "Review",
     about = "Restore files to their state before a turn or a tool call",
   },
   {
     name = "settle",
+    group = "Review",
     about = "Resolve a file with conflicts, or one that was deleted or renamed",
   },
   {
     name = "blame",
+    group = "Review",
     about = "Show which agent wrote the line at the cursor, and for which prompt",
   },
   {
     name = "review",
+    group = "Review",
     about = "Review what agents changed in one buffer; with ! in the quickfix list",
     words = { "turn", "session", "file", "all", "quickfix" },
     bang = true,
@@ -124,24 +145,31 @@ return {
   },
   {
     name = "diff",
+    group = "Review",
     about = "Show a changed file beside its old version, or close that",
     words = { "open", "close", "next", "previous" },
   },
   {
     name = "mode",
     about = "Choose the agent's mode; with ! for this project",
+    group = "Settings",
+    about = "Choose the agent's mode",
     asked = "mode",
     bang = true,
   },
   {
     name = "model",
     about = "Choose the agent's model; with ! for this project",
+    group = "Settings",
+    about = "Choose the agent's model",
     asked = "model",
     bang = true,
   },
   {
     name = "config",
     about = "Choose one of the agent's other options; with ! for this project",
+    group = "Settings",
+    about = "Choose one of the agent's other options",
     asked = "config",
     bang = true,
   },
@@ -151,30 +179,36 @@ return {
   },
   {
     name = "sessions",
+    group = "Chat",
     about = "Go to another session, or resume an earlier one",
     asked = "sessions",
   },
   {
     name = "resume",
+    group = "Chat",
     about = "Resume the last session of this project",
     asked = "agents",
   },
   {
     name = "rename",
+    group = "Chat",
     about = "Give the session a name",
   },
   {
     name = "export",
+    group = "Chat",
     about = "Export the conversation as Markdown; with ! overwrite an existing file",
     files = true,
     bang = true,
   },
   {
     name = "close",
+    group = "Chat",
     about = "End the session and close its chat",
   },
   {
     name = "delete",
+    group = "Chat",
     about = "Delete one of the stored sessions",
   },
   {
@@ -183,32 +217,39 @@ return {
   },
   {
     name = "terminals",
+    group = "Follow",
     about = "Go to the terminal of a command",
   },
   {
     name = "plan",
+    group = "Follow",
     about = "Show the agent's plan in a small window, or close it",
   },
   {
     name = "paths",
+    group = "Answer",
     about = "See or revoke what agents may use outside their folders",
   },
   {
     name = "terminal",
+    group = "Follow",
     about = "Show, close or kill a command, or list the locations in its output",
     words = { "open", "next", "previous", "close", "kill", "quickfix" },
   },
   {
     name = "login",
+    group = "Agent",
     about = "Log in to the agent",
     asked = "login",
   },
   {
     name = "logout",
+    group = "Agent",
     about = "Log out of the agent",
   },
   {
     name = "build",
+    group = "Plugin",
     about = "Get the plugin's library for this system; with ! again",
     words = { "release", "cargo" },
     bang = true,
@@ -216,18 +257,22 @@ return {
   },
   {
     name = "restart",
+    group = "Agent",
     about = "Start the agent again",
   },
   {
     name = "stop",
+    group = "Agent",
     about = "End the agent and everything that it runs",
   },
   {
     name = "log",
+    group = "Plugin",
     about = "Open the log",
   },
   {
     name = "keys",
+    group = "Plugin",
     about = "Show the chat's keys",
   },
 }

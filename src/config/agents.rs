@@ -261,8 +261,16 @@ impl Agent<'_> {
     fn start(&self, machine: &Machine<'_>) -> Result<Start, ConfigError> {
         let find = machine.find;
         let given = self.options.and_then(|options| options.args.clone());
-        let args = given.unwrap_or_else(|| self.preset.map_or_else(Vec::new, |preset| preset.args.clone()));
-        if let Some(command) = self.options.and_then(|options| options.command.as_deref()) {
+        let command = self.options.and_then(|options| options.command.as_deref());
+        // Another program than the known one does not know its arguments.
+        let is_known = |preset: &&Preset| {
+            command.is_none_or(|command| {
+                Path::new(command).file_stem() == Path::new(&preset.program).file_stem()
+            })
+        };
+        let preset_args = || self.preset.filter(is_known).map_or_else(Vec::new, |preset| preset.args.clone());
+        let args = given.unwrap_or_else(preset_args);
+        if let Some(command) = command {
             let source = Source::Configured;
             return match find(command) {
                 Some(path) => Ok(Start { command: text(&path, command), args, source }),

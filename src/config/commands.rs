@@ -45,6 +45,24 @@ pub enum Bang {
     Apart(&'static str),
 }
 
+/// What subcommands are for, in the order in which `:Acp` alone shows them. One that is in none comes last.
+pub const COMMAND_GROUPS: &[(&str, &[&str])] = &[
+    ("Chat", &["new", "toggle", "agents", "sessions", "resume", "rename", "export", "close", "delete"]),
+    ("Ask", &["send", "ask", "history", "queue", "paste", "cancel"]),
+    ("Answer", &["allow", "reject", "answer", "paths"]),
+    ("Review", &["review", "diff", "changes", "keep", "undo", "checkpoints", "settle", "blame"]),
+    ("Follow", &["follow", "locations", "plan", "terminals", "terminal"]),
+    ("Settings", &["mode", "model", "config"]),
+    ("Agent", &["login", "logout", "restart", "stop"]),
+    ("Plugin", &["keys", "log", "build"]),
+];
+
+/// The group of a subcommand.
+pub fn group_of(command: &str) -> &'static str {
+    let group = COMMAND_GROUPS.iter().find(|(_, commands)| commands.contains(&command));
+    group.map_or("More", |(group, _)| group)
+}
+
 pub const COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "new",
@@ -225,7 +243,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         without_library: false,
         help: "Choose one of the files that the agent has changed in this session and go to its last change. \
                Files that others have changed meanwhile are listed as \"changed from outside\". \
-               With ! or `quickfix` all of them are put into the |quickfix| list.",
+               With ! or `quickfix` all of them are put into the |quickfix| list, and so they are where Neovim's own \
+               picker has no room for them on one screen.",
     },
     CommandSpec {
         name: "follow",
@@ -307,7 +326,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         without_library: false,
         help: "Show which agent wrote the line at the cursor, in which turn, by which tool call and for which \
                prompt. It follows the lines through your edits, and knows what was written before Neovim was \
-               started as far as the checkpoints record it (|acp-checkpoints|).",
+               started as far as the checkpoints record it (|acp-checkpoints|). It stands beside the line until the \
+               cursor moves.",
     },
     CommandSpec {
         name: "review",
@@ -461,7 +481,7 @@ pub const COMMANDS: &[CommandSpec] = &[
         range: false,
         bang: Bang::No,
         without_library: false,
-        help: "End the session and put its chat away. The agent ends with its last session. What the agent \
+        help: "End the session and put its chat away; another session's chat takes its place. The agent ends with its last session. What the agent \
                has stored of it stays; see |:Acp-sessions|.",
     },
     CommandSpec {
@@ -617,6 +637,6 @@ pub const COMMANDS: &[CommandSpec] = &[
         range: false,
         bang: Bang::No,
         without_library: false,
-        help: "Show the keys of the chat.",
+        help: "Show the keys that do something where you are. `g?` there shows all keys.",
     },
 ];

@@ -226,6 +226,7 @@ return {
         };
         let mut fields =
             vec![("name", format!("{:?}", command.name)), ("about", format!("{:?}", command.about))];
+        fields.insert(1, ("group", format!("{:?}", group_of(command.name))));
         match command.completion {
             Completion::Nothing => {}
             Completion::OneOf(one) => fields.push(("words", words(one))),
@@ -308,12 +309,34 @@ fn check_file(file: &str, wanted: &str) {
 
 #[test]
 fn the_help_lists_every_subcommand() {
-    check("    Pick one of the following. Everything can be completed with <Tab>.", "=====", &commands());
+    check("    cursor. Everything can be completed with <Tab>.", "=====", &commands());
 }
 
 #[test]
 fn lua_knows_every_subcommand() {
     check_file("lua/acp/subcommands.lua", &subcommands());
+}
+
+#[test]
+fn the_language_server_is_told_of_each_option_once() {
+    let mut class = "";
+    let mut seen = std::collections::BTreeSet::new();
+    let classes = classes();
+    for line in classes.lines() {
+        class = line.strip_prefix("---@class ").unwrap_or(class);
+        let Some(field) = line.strip_prefix("---@field ") else { continue };
+        let name = field.split(' ').next().unwrap_or_default();
+        assert!(seen.insert((class, name)), "{name} is in {class} twice");
+    }
+}
+
+#[test]
+fn every_group_of_subcommands_names_such_as_there_are() {
+    let named: Vec<&str> = COMMAND_GROUPS.iter().flat_map(|(_, commands)| commands.iter().copied()).collect();
+    for name in &named {
+        assert!(COMMANDS.iter().any(|command| command.name == *name), "there is no {name}");
+        assert_eq!(named.iter().filter(|other| *other == name).count(), 1, "{name}");
+    }
 }
 
 /// What a name stands for is in code, which no table can hold; that there is some can be seen.

@@ -406,7 +406,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Prompt, Pane::Transcript],
         modes: &["n"],
         default: &["g?"],
-        about: "Show these keys.",
+        about: "Show the keys that do something here; once more, all keys.",
     },
     KeySpec {
         name: "agents_start",

@@ -229,6 +229,9 @@ impl FollowOptions {
             options.enabled = *enabled;
             return Some(options);
         }
+        if !matches!(field.value(), Value::Object(_) | Value::Array(_)) {
+            return field.unexpected("true, false or a table");
+        }
         let table = field.table_of(Self::GROUP.known())?;
         options.read(&table);
         if let Some(window) = table.get("window") {

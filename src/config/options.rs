@@ -172,7 +172,8 @@ options! {
             "The program to start: a name that is found in $PATH, or a path. Needed unless {name} is one of \
              |acp-agents|.";
         args: Option<Vec<String>> = None, STRINGS,
-            "The program's arguments, in place of a known agent's own.";
+            "The program's arguments, in place of a known agent's own. A `command` of another name gets no others than \
+             these.";
         env: Vec<(String, String)> = Vec::new(), PAIRS,
             "Environment variables for the agent, added to Neovim's own.";
         cwd: Option<PathBuf> = None, PATH,

@@ -362,7 +362,7 @@ impl<'a> Field<'a> {
     }
 
     /// Reports that the value is not what it should be. Returns `None` for the caller to pass on.
-    fn unexpected<T>(&self, expected: &str) -> Option<T> {
+    pub fn unexpected<T>(&self, expected: &str) -> Option<T> {
         let key = if self.path.is_empty() { "setup()" } else { &self.path };
         let (key, expected) = (key.to_owned(), expected.to_owned());
         self.report.add(ConfigError::Unexpected { key, expected, got: describe(self.value) });

@@ -253,6 +253,14 @@ mod reading {
     }
 
     #[test]
+    fn whether_to_follow_is_a_boolean_or_a_table() {
+        assert_eq!(
+            mistakes(json!({ "follow": "yes" })),
+            ["follow: expected true, false or a table, got \"yes\""]
+        );
+    }
+
+    #[test]
     fn an_environment_may_be_a_table_or_pairs_as_in_acp() {
         for env in [json!({ "PORT": 8080 }), json!([{ "name": "PORT", "value": "8080" }])] {
             let config = read(json!({ "agents": { "claude": { "env": env } } }));
@@ -492,6 +500,16 @@ mod starting {
         let line = |programs| command_line(&launch(&config, "codex", programs).expect("found"));
         assert_eq!(line(&["codex-acp", "npx"]), "/bin/codex-acp -c model=x");
         assert_eq!(line(&["npx"]), "/bin/npx -y @agentclientprotocol/codex-acp -c model=x");
+    }
+
+    #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
+    fn another_program_for_a_known_agent_gets_none_of_its_arguments() {
+        let config = read(json!({ "agents": { "gemini": { "command": "my-wrapper" } } }));
+        assert_eq!(
+            command_line(&launch(&config, "gemini", &["my-wrapper"]).expect("found")),
+            "/bin/my-wrapper"
+        );
     }
 
     #[test]

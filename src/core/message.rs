@@ -38,7 +38,8 @@ use crate::core::text::Text;
 
 pub use again::Again;
 pub use agent::{
-    AgentInfo, AuthKind, AuthMethod, Capabilities, Ending, Exit, Failure, FailureKind, Opened, StoredSession,
+    AgentInfo, AuthKind, AuthMethod, Capabilities, Ending, Exit, Failure, FailureKind, Opened, Skipped,
+    StoredSession,
 };
 pub use call::{FileDiff, Location, ToolCallPatch, ToolContent, ToolKind, WireStatus};
 pub use choices::{Chosen, ConfigOption, Models, Modes, Named, OptionGroup, OptionKind, OptionValue};
@@ -269,7 +270,7 @@ pub enum Event {
         session: SessionKey,
         terminal: TerminalId,
         bytes: Vec<u8>,
-        skipped: usize,
+        skipped: Skipped,
         cut: usize,
     },
     TerminalEnded {

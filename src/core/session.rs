@@ -260,6 +260,11 @@ impl Session {
         self.turn.plan.and_then(|_| self.plan())
     }
 
+    /// What the agent is called before it has said so itself.
+    pub fn configured_name(&self) -> &str {
+        self.given_name.as_deref().unwrap_or(&self.agent_name)
+    }
+
     /// What the agent is called on screen.
     pub fn name(&self) -> String {
         let given = self.given_name.clone();

@@ -186,6 +186,17 @@ pub fn one_line(text: &str) -> String {
     if start.len() < text.len() { line + "…" } else { line }
 }
 
+/// How many cells of the screen a text takes, where nothing in it is hidden.
+pub fn cells(text: &str) -> usize {
+    unicode_width::UnicodeWidthStr::width(text)
+}
+
+/// A text of Markdown without the backticks around code, where they pair up.
+pub fn without_ticks(text: &str) -> String {
+    let is_paired = text.matches('`').count().is_multiple_of(2) && !text.contains("``");
+    if is_paired { text.replace('`', "") } else { text.to_owned() }
+}
+
 /// The beginning of a text that may be as long as an agent likes, without a part of a character at its end.
 pub fn cut(text: &str, bytes: usize) -> &str {
     match text.get(..bytes) {
@@ -217,6 +228,19 @@ mod tests {
         let line = one_line(&"é ".repeat(1 << 20));
         assert!(line.len() <= MOST_OF_A_LINE + 3 && line.ends_with('…'), "{} bytes", line.len());
         assert_eq!((cut("ab", 5), cut("aé", 2)), ("ab", "a"));
+    }
+
+    #[test]
+    fn cells_are_what_a_screen_has_for_a_text() {
+        assert_eq!((cells("abc"), cells("日本"), cells("é…"), cells("e\u{301}")), (3, 4, 2, 1));
+    }
+
+    #[test]
+    fn backticks_go_where_they_pair_up() {
+        assert_eq!(without_ticks("run `cargo test` in `src`"), "run cargo test in src");
+        for text in ["a ` b", "``a`b``", "plain"] {
+            assert_eq!(without_ticks(text), text);
+        }
     }
 
     #[test]

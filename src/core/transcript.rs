@@ -26,13 +26,15 @@ use std::ops::Range;
 pub use drawing::{Drawing, Mark, Style, Tail, Target, UNPRINTABLE};
 pub use hints::Hints;
 pub use summary::Tally;
-pub use wording::{advice, cut_end, cut_middle, grouped, price, readable, seconds, status_mark};
+pub use wording::{
+    advice, cut_end, cut_middle, grouped, price, readable, running_time, seconds, status_mark,
+};
 
 use self::bounds::{LONGEST_LINE, MOST_BYTES, MOST_ROWS, broken_lines};
 use crate::core::ids::TerminalId;
 use crate::core::message::{Cost, Failure, PlanItem, PlanStatus, Severity, StopReason, Tokens};
 use crate::core::session::entry::{Body, Entry};
-use crate::core::text::{cut, one_line};
+use crate::core::text::{cut, one_line, without_ticks};
 
 /// The lines of a text from an agent: without line ends, so that each is one line of a buffer.
 pub fn clean_lines(text: &str) -> impl Iterator<Item = &str> {
@@ -131,7 +133,7 @@ pub fn draw(
             drawing.line("You", Some("AcpUser")).framed("AcpUser");
             let first = drawing.lines.len();
             let more = drawing.beginning(text.trim_end(), "", entry.refused.then_some("AcpMeta"));
-            drawing.markdown = Some(first..drawing.lines.len());
+            (drawing.markdown, drawing.is_typed) = (Some(first..drawing.lines.len()), true);
             drawing.left_out(more, "", &style.hints);
             for attachment in attachments {
                 drawing.line(format!("+ {attachment}"), Some("AcpMeta"));
@@ -152,7 +154,7 @@ pub fn draw(
         Body::Elicitation(asked) => elicitation::draw(&mut drawing, asked, entry.open, style),
         Body::Plan(items) => draw_plan(&mut drawing, items, style),
         Body::Written(written) => written::draw(&mut drawing, written, entry.open, style),
-        Body::Notice { severity, text } => {
+        Body::Notice { severity, text, times } => {
             let (word, group) = match severity {
                 Severity::Info => ("Note: ", "AcpMeta"),
                 Severity::Warning => ("Warning: ", "AcpToolWaiting"),
@@ -160,7 +162,9 @@ pub fn draw(
             };
             let (lines, more) = bounds::beginning(text, MOST_ROWS, MOST_BYTES);
             let mut lines = lines.into_iter();
-            drawing.line(format!("{word}{}", lines.next().unwrap_or_default()), Some(group)).framed(group);
+            let often = if *times > 1 { format!(" ({times} times)") } else { String::new() };
+            let line = format!("{word}{}{often}", lines.next().unwrap_or_default());
+            drawing.line(line, Some(group)).framed(group);
             for line in lines {
                 drawing.line(line, Some("AcpMeta")).framed(group);
             }
@@ -256,7 +260,9 @@ fn draw_plan(drawing: &mut Drawing, items: &[PlanItem], style: &Style) {
         let mark = if style.icons { icon } else { word };
         let row = drawing.lines.len();
         drawing.marks.push(Mark { row, start: 2, end: 2 + mark.len(), group });
-        drawing.lines.push(format!("  {mark} {}", one_line(cut(&item.content, LONGEST_LINE))));
+        drawing
+            .lines
+            .push(format!("  {mark} {}", without_ticks(&one_line(cut(&item.content, LONGEST_LINE)))));
     }
     if shown.end < items.len() {
         let more = grouped((items.len() - shown.end) as u64);

@@ -149,8 +149,8 @@ impl App {
             EditorEvent::CallChanged { session, entry, moved, content } => {
                 self.call_changed(session, entry, moved, content)?;
             }
-            EditorEvent::PermissionAsked { session, title, request } => {
-                self.permission_asked(session, &title, &request);
+            EditorEvent::PermissionAsked { session, title, request, entry } => {
+                self.permission_asked(session, (&title, &request), entry);
             }
             EditorEvent::WindowsResized => self.resized()?,
             EditorEvent::LocationChosen { path, line, column } => {

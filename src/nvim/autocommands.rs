@@ -69,10 +69,13 @@ pub fn watch(editor: &Editor) -> Result<()> {
         Ok(())
     })?;
     // Lines may look otherwise in a buffer then: have other tabs, or wrap.
-    acp.on_options(&["tabstop", "list", "listchars", "wrap", "number"], |app| {
-        app.looks_changed();
-        Ok(())
-    })?;
+    acp.on_options(
+        &["tabstop", "list", "listchars", "wrap", "number", "relativenumber", "signcolumn", "foldcolumn"],
+        |app| {
+            app.looks_changed();
+            Ok(())
+        },
+    )?;
     acp.on(&["ColorScheme"], |app| highlight_groups::define(&app.cx.editor))?;
     // Without a colour scheme another 'background' comes without the event of one.
     acp.on_options(&["background"], |app| highlight_groups::define(&app.cx.editor))

@@ -21,6 +21,7 @@ pub mod windows;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::session::Phase;
@@ -32,6 +33,9 @@ use crate::nvim::chat::windows::Windows;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::frame_clock::Frames;
+
+/// How often the time of a running turn moves on.
+pub const TICK: Duration = Duration::from_millis(250);
 
 /// What there is to know of all terminals.
 pub type AllTails<'a> = &'a dyn Fn(SessionKey, &TerminalId) -> Option<Tail>;

@@ -763,4 +763,108 @@ return {
       api.nvim_command(command)
     end)
   end,
+
+  -- What a transcript holds as the window's location list: the words alone, without the line numbers between them.
+  outline = function(win, items, title)
+    vim.fn.setloclist(win, {}, " ", {
+      items = items,
+      title = title,
+      quickfixtextfunc = function(info)
+        local list = vim.fn.getloclist(win, { id = info.id, items = 1 }).items
+        local lines = {}
+        for number = info.start_idx, info.end_idx do
+          lines[#lines + 1] = list[number].text
+        end
+        return lines
+      end,
+    })
+    vim.cmd.lopen()
+    -- It would take the words up to a bar for a file's name.
+    vim.bo.syntax = "OFF"
+  end,
+
+  -- Shows lines about a row of a buffer, beside its text where there is room and else below it, until the cursor goes
+  -- elsewhere. Does nothing where it has left the row already. Gives the window.
+  beside_line = function(buf, row, lines)
+    local win = api.nvim_get_current_win()
+    if api.nvim_win_get_buf(win) ~= buf or api.nvim_win_get_cursor(win)[1] - 1 ~= row then
+      return nil
+    end
+    local wide = 1
+    for _, line in ipairs(lines) do
+      wide = math.max(wide, vim.fn.strdisplaywidth(line) + 1)
+    end
+    local columns, rows = api.nvim_win_get_width(win), api.nvim_win_get_height(win)
+    -- Cells from the window's left edge to the end of the line's text.
+    local place = vim.fn.screenpos(win, row + 1, vim.fn.col({ row + 1, "$" }, win))
+    local left = vim.fn.win_screenpos(win)[2]
+    local after = place.endcol > 0 and place.endcol - left + 2 or columns
+    local is_beside = after + wide <= columns
+    -- From the window's first row.
+    local cursor = vim.fn.winline() - 1
+    local below = cursor + 1
+    if not is_beside and below + #lines > rows and cursor >= #lines then
+      below = cursor - #lines
+    end
+    local text = api.nvim_create_buf(false, true)
+    vim.bo[text].bufhidden = "wipe"
+    api.nvim_buf_set_lines(text, 0, -1, false, lines)
+    local float = api.nvim_open_win(text, false, {
+      relative = "win",
+      win = win,
+      row = is_beside and cursor or below,
+      col = is_beside and after or 0,
+      width = math.min(wide, math.max(columns, 1)),
+      height = math.min(#lines, math.max(rows, 1)),
+      style = "minimal",
+      focusable = false,
+      noautocmd = true,
+    })
+    vim.wo[float].wrap = false
+    local group = api.nvim_create_augroup("acp.beside." .. float, {})
+    api.nvim_create_autocmd(
+      { "CursorMoved", "InsertEnter", "WinLeave", "BufLeave", "WinScrolled", "WinClosed" },
+      {
+        group = group,
+        callback = function(event)
+          if event.event == "CursorMoved" and event.buf == buf and api.nvim_win_is_valid(win) then
+            local here = api.nvim_get_current_win() == win and api.nvim_win_get_cursor(win)[1] - 1
+            if here == row and api.nvim_win_get_cursor(win)[2] == vim.w[float].acp_column then
+              return
+            end
+          elseif event.event == "WinScrolled" and event.match ~= tostring(win) then
+            return
+          end
+          pcall(api.nvim_del_augroup_by_id, group)
+          if api.nvim_win_is_valid(float) then
+            pcall(api.nvim_win_close, float, true)
+          end
+        end,
+      }
+    )
+    vim.w[float].acp_column = api.nvim_win_get_cursor(win)[2]
+    return float
+  end,
+
+  -- A transcript can't be edited: the keys that begin to type go to the prompt, those that change say where that is done.
+  not_edited = function(buf)
+    local function map(keys, action)
+      for key in keys:gmatch("%S+") do
+        if vim.fn.maparg(key, "n", false, true).buffer ~= 1 then
+          vim.keymap.set("n", key, action, { buffer = buf, nowait = true, remap = true })
+        end
+      end
+    end
+    local function hint()
+      local key = vim.fn.maparg("i", "n", false, true).buffer == 1 and "i goes" or ":AcpChat goes"
+      require("acp.notify").show(
+        "the transcript can't be edited; " .. key .. " to the prompt",
+        vim.log.levels.INFO
+      )
+    end
+    api.nvim_buf_call(buf, function()
+      map("I A o O s S c C gi", "<Plug>(acp-prompt)")
+      map("d D x J r ~ u <C-r> p P . gp gP", hint)
+    end)
+  end,
 }

@@ -9,7 +9,7 @@ pub mod highlight_groups;
 pub mod picker;
 pub mod timer;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -81,6 +81,11 @@ pub struct Editor {
     run_in_terminal: Function,
     take_from_disk: Function,
     notify: Function,
+    /// Shows a question as a message, and takes it back.
+    ask: Function,
+    answered: Function,
+    /// A question was shown, and not taken back.
+    has_asked: Cell<bool>,
     sign: Function,
 }
 
@@ -112,6 +117,9 @@ impl Editor {
             run_in_terminal: helpers.get("run_in_terminal")?,
             take_from_disk: helpers.get("take_from_disk")?,
             notify: notify.get("show")?,
+            ask: notify.get("ask")?,
+            answered: notify.get("answered")?,
+            has_asked: Cell::new(false),
             sign: notify.get("float")?,
             helpers,
         })
@@ -188,6 +196,22 @@ impl Editor {
 
     pub fn set_buf_name(&self, buf: Buf, name: &str) -> Result<()> {
         self.api("nvim_buf_set_name", (buf, name))
+    }
+
+    /// Shows lines beside a row until the cursor goes elsewhere; nothing when it has.
+    pub fn show_beside_line(&self, buf: Buf, row: usize, lines: Vec<String>) -> Result<()> {
+        let lines: Vec<String> = lines.iter().map(|line| visible(line).into_owned()).collect();
+        self.helper::<Value>("beside_line", (buf, row, lines)).map(drop)
+    }
+
+    /// Gives a buffer this name, with a number where another buffer has it: a restored session's, or another chat's.
+    pub fn set_free_name(&self, buf: Buf, name: &str) -> Result<()> {
+        let others = (2..100).map(|number| format!("{name} {number}"));
+        let mut names = std::iter::once(name.to_owned()).chain(others);
+        match names.find(|name| self.set_buf_name(buf, name).is_ok()) {
+            Some(_) => Ok(()),
+            None => self.set_buf_name(buf, &format!("{name} #{}", buf.0)),
+        }
     }
 
     pub fn line_count(&self, buf: Buf) -> Result<usize> {
@@ -547,6 +571,21 @@ impl Editor {
         let sent = self.notify.call::<()>((line, level as i64));
         // There is no other way left to tell.
         let _ = sent;
+    }
+
+    /// Says that something waits for the user, until nothing does.
+    pub fn notify_question(&self, text: &str) {
+        self.has_asked.set(true);
+        // There is no other way left to tell.
+        let _ = self.ask.call::<()>(visible_line(text));
+    }
+
+    /// Nothing waits for the user any more.
+    pub fn nothing_waits(&self) {
+        if self.has_asked.take() {
+            let done = self.answered.call::<()>(());
+            self.complain(done);
+        }
     }
 
     /// Has a line stay on the screen while the user types, until it is taken back.

@@ -159,6 +159,7 @@ pub enum EditorEvent {
         title: String,
         /// The same, to stand after the agent's name.
         request: String,
+        entry: Option<EntryId>,
     },
     /// Windows have other sizes, or were opened or closed.
     WindowsResized,

@@ -40,6 +40,7 @@ pub fn bind(editor: &Editor, keys: &Keys, transcript: Buf, prompt: Buf) -> Resul
         }
         bind_pane(editor, keys, pane, buf)?;
     }
+    editor.helper::<()>("not_edited", transcript)?;
     bind_answers(editor, &set, keys, transcript)
 }
 

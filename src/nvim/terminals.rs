@@ -11,12 +11,17 @@ use std::collections::BTreeMap;
 use mlua::{Function, Result, Value};
 
 use crate::core::ids::{SessionKey, TerminalId};
+use crate::core::terminal::bar::without_shell;
 use crate::core::terminal::shown::{Program, Shown};
-use crate::core::transcript::Tail;
+use crate::core::text::visible::visible_line;
+use crate::core::transcript::{Tail, cut_end};
 use crate::nvim::context;
 use crate::nvim::editor::{Buf, Editor, Win};
 
 pub type Key = (SessionKey, TerminalId);
+
+/// Status lines and tab labels have room for this much of a command.
+const LONGEST_NAME: usize = 30;
 
 #[derive(Default)]
 pub struct Terminals {
@@ -147,17 +152,14 @@ fn typed(editor: &Editor, key: Key) -> Result<Function> {
 fn make_buf(editor: &Editor, key: &Key, command: &str) -> Result<(Buf, i64)> {
     let buf = editor.create_buf(false, true)?;
     editor.set_buf_option(buf, "bufhidden", "hide")?;
-    let name = format!("acp://terminal/{}/{}/{}", key.0.0, key.1.0, one_line(command));
-    if editor.set_buf_name(buf, &name).is_err() {
-        editor.set_buf_name(buf, &format!("{name}#{}", buf.0))?;
-    }
+    editor.set_free_name(buf, &format!("acp://terminal {}", label(command)))?;
     let options = editor.table([("on_input", Value::Function(typed(editor, key.clone())?))])?;
     let channel: i64 = editor.api("nvim_open_term", (buf, options))?;
     editor.set_buf_option(buf, "filetype", "acp-terminal")?;
     Ok((buf, channel))
 }
 
-fn one_line(text: &str) -> String {
-    let line = crate::core::text::one_line(text);
-    crate::core::transcript::cut_middle(&line, 60)
+/// What a command is called in the name of its buffer.
+fn label(command: &str) -> String {
+    cut_end(&visible_line(&without_shell(command)), LONGEST_NAME)
 }

@@ -100,7 +100,7 @@ vim.ui.select = function(items, options, choose)
   choose(items[2])
 end
 vim.cmd("Acp")
-eq(":Acp alone offers what there is", offered, "new        Start another session with an agent")
+eq(":Acp alone offers what there is", offered, "Chat      new         Start another session with an agent")
 eq(":Acp alone does what was chosen", asked(), { { "toggle", { args = {}, bang = false } } })
 vim.ui.select = function(_, _, choose)
   choose(nil)

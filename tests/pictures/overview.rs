@@ -105,7 +105,7 @@ impl Play {
         let proposed = ["3 Reject", "+   return math.min", "+     if n == attempts", "waiting for you"];
         self.cue(&proposed, 2400);
         let asked = self.shots.len() - 1;
-        self.presses("<Esc><C-w>kG", &[" acp://chat/1/demo "]);
+        self.presses("<Esc><C-w>kG", &[" acp://demo chat "]);
         self.shot(700);
         self.stage.answer("2", "Allow this edit");
         self.presses("i", &["-- INSERT --"]);
@@ -124,7 +124,7 @@ impl Play {
     fn runs_the_tests(&mut self) {
         let began = self.now();
         self.clock_command(began);
-        self.cue(&["◐ run nvim", "running 0:0"], 500);
+        self.cue(&["◐ run nvim", "running "], 500);
         for said in ["returns the result", "tries again", "raises the last", "never waits"] {
             self.stage.check();
             // In the terminal and in the chat.

@@ -57,7 +57,7 @@ fn proposal(theme: Theme) -> Screen {
     stage.send("Raise the real error, and limit the pauses to 5 s. See @src/retry.lua:5-19", "3 Reject");
     stage.nvim.wait_for_screen("math.min");
     stage.nvim.input("<Esc><C-w>kG");
-    stage.nvim.wait_for_screen(" acp://chat/1/demo ");
+    stage.nvim.wait_for_screen(" acp://demo chat ");
     stage.screen()
 }
 

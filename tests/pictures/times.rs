@@ -47,6 +47,12 @@ impl Times {
     }
 
     fn put_into(&self, part: &mut [Glyph], meta: u32) {
+        // It turns all the time.
+        part.iter_mut().filter(|glyph| "⣾⣽⣻⢿⡿⣟⣯⣷".contains(&*glyph.text) && !glyph.text.is_empty()).for_each(
+            |glyph| {
+                glyph.text = "⣾".into();
+            },
+        );
         let text = text(part);
         if let Some(found) = find(&format!("working ({TIME}) *$"), &text) {
             right(part, found, &self.working);

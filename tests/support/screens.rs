@@ -27,5 +27,6 @@ pub fn timeless(screen: &str) -> String {
     // Newer versions say in the status line that a buffer can't be changed.
     let lines = screen.lines().map(|line| line.replace(" [-]", "    "));
     let lines = lines.map(|line| span.replace_all(&line, masked).trim_end().to_owned());
-    lines.collect::<Vec<_>>().join("\n")
+    let spinner = Regex::new("[⣾⣽⣻⢿⡿⣟⣯⣷]").expect("a pattern");
+    spinner.replace_all(&lines.collect::<Vec<_>>().join("\n"), "⣾").into_owned()
 }

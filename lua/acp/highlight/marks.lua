@@ -20,6 +20,11 @@ local function set(buf, row, segment)
   opts.conceal = segment[5]
   opts.url = segment[6]
   opts.conceal_lines = has_conceal_lines and segment[7] or nil
+  opts.virt_text = segment.blank
+    and { { segment.blank, segment.blank:find("-", 1, true) and "@punctuation.special" } }
+  opts.virt_text_pos = segment.blank and "inline" or nil
+  -- Where it stands before a bar, what is written there stays before it.
+  opts.right_gravity = not segment.blank
   return api.nvim_buf_set_extmark(buf, M.ns, row, segment[1], opts)
 end
 
@@ -27,6 +32,9 @@ local function key_of(segment)
   local key = segment[1] .. "," .. segment[2] .. "," .. segment[3] .. "," .. segment[8]
   if segment[5] or segment[6] or segment[7] then
     key = ("%s,%s,%s,%s"):format(key, segment[5], segment[6], segment[7])
+  end
+  if segment.blank then
+    key = ("%s,%s"):format(key, segment.blank)
   end
   return key
 end
@@ -100,6 +108,14 @@ end
 ---@param from integer
 ---@param to integer exclusive
 function M.paint(buf, base, marks, rows, from, to)
+  if marks.as_typed then
+    for row = from, to - 1 do
+      for _, segment in ipairs(rows[row] or {}) do
+        -- Coloured, but with every character that was typed.
+        segment[5], segment[7], segment.blank = nil, nil, nil
+      end
+    end
+  end
   for row = from, to - 1 do
     if rows[row] or marks[row] then
       marks[row] = paint_row(buf, base + row, rows[row], marks[row])

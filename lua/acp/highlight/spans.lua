@@ -5,6 +5,7 @@
 local api, ts = vim.api, vim.treesitter
 local budget = require("acp.highlight.budget")
 local limits = require("acp.highlight.limits")
+local tables = require("acp.highlight.tables")
 
 local M = {}
 
@@ -30,10 +31,12 @@ end
 ---@field lines string[]
 ---@field source string|integer what is parsed, one row further down than the lines
 ---@field parser vim.treesitter.LanguageTree
+---@field has_bars boolean? whether there may be a table in it
 ---@field guard userdata? removes the hidden buffer that is the source, when the text is no longer used
 
 --- Part of one row: the column, the column after it, the group's id or 0, the priority that the query
---- asks for, and `conceal`, `url`, `conceal_lines`. The eighth is the rank among the row's segments.
+--- asks for, and `conceal`, `url`, `conceal_lines`. The eighth is the rank among the row's segments. One with `blank`
+--- has no text of its own: that is what is shown there.
 ---@alias acp.highlight.Segment table
 
 ---@alias acp.highlight.Rows table<integer, acp.highlight.Segment[]>
@@ -315,6 +318,7 @@ end
 function M.rows(text, from, to, offset)
   local rows = {}
   walk(rows, offset, text.parser, text, from, to)
+  tables.add(rows, text, from, to, offset)
   return rows
 end
 

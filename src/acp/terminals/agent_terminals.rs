@@ -14,7 +14,7 @@ use self::stream::{Calls, New};
 use self::written::Written;
 use crate::acp::wire::from_acp::{self, Data};
 use crate::core::ids::{AgentId, SessionKey, TerminalId, ToolCallId};
-use crate::core::message::{Content, Event, Exit, ToolCallPatch, ToolContent, Update};
+use crate::core::message::{Content, Event, Exit, Skipped, ToolCallPatch, ToolContent, Update};
 
 /// The most that is kept of a call's own output; of more, the end is.
 const MOST_TEXT: usize = 64 << 10;
@@ -299,7 +299,13 @@ impl Terminal {
         }
         as_from_a_terminal(text, &mut self.returned, &mut bytes);
         let terminal = self.id.clone();
-        (!bytes.is_empty()).then_some(Event::TerminalGrew { session, terminal, bytes, skipped: 0, cut: 0 })
+        (!bytes.is_empty()).then_some(Event::TerminalGrew {
+            session,
+            terminal,
+            bytes,
+            skipped: Skipped::default(),
+            cut: 0,
+        })
     }
 
     fn end(&mut self, session: SessionKey, exit: Exit) -> Event {

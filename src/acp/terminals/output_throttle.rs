@@ -4,6 +4,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::core::message::Skipped;
+
 /// One frame.
 pub const PACE: Duration = Duration::from_millis(16);
 /// As much as can be drawn in a frame without the user feeling it.
@@ -19,16 +21,16 @@ pub struct OutputThrottle {
     backlog: Vec<u8>,
     /// Where the backlog starts in its buffer; what is before has been sent or dropped.
     start: usize,
-    skipped: usize,
+    skipped: Skipped,
     /// When the next chunk may go.
     free: Option<Instant>,
 }
 
-/// One event's worth; `skipped` bytes before it were dropped.
+/// One event's worth; what is `skipped` came before it and was dropped.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Chunk {
     pub bytes: Vec<u8>,
-    pub skipped: usize,
+    pub skipped: Skipped,
 }
 
 impl OutputThrottle {
@@ -37,7 +39,8 @@ impl OutputThrottle {
         let over = self.waiting().len().saturating_sub(BACKLOG);
         if over > 0 {
             let dropped = over + clean_start(&self.waiting()[over..]);
-            self.skipped += dropped;
+            self.skipped.lines += memchr::memchr_iter(b'\n', &self.waiting()[..dropped]).count();
+            self.skipped.bytes += dropped;
             self.start += dropped;
         }
         self.compact();
@@ -102,8 +105,8 @@ fn clean_end(bytes: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    fn chunk(bytes: &[u8], skipped: usize) -> Option<Chunk> {
-        Some(Chunk { bytes: bytes.to_vec(), skipped })
+    fn chunk(bytes: &[u8]) -> Option<Chunk> {
+        Some(Chunk { bytes: bytes.to_vec(), skipped: Skipped::default() })
     }
 
     #[test]
@@ -113,12 +116,12 @@ mod tests {
         assert_eq!(throttle.due(now), None);
         throttle.push(b"a");
         assert_eq!(throttle.due(now), Some(now));
-        assert_eq!(throttle.take(now), chunk(b"a", 0));
+        assert_eq!(throttle.take(now), chunk(b"a"));
         throttle.push(b"b");
         throttle.push(b"c");
         assert_eq!(throttle.due(now), Some(now + PACE));
         assert_eq!(throttle.take(now), None);
-        assert_eq!(throttle.take(now + PACE), chunk(b"bc", 0));
+        assert_eq!(throttle.take(now + PACE), chunk(b"bc"));
         assert_eq!(throttle.take(now + 2 * PACE), None);
     }
 
@@ -130,7 +133,7 @@ mod tests {
         throttle.take(now);
         throttle.push(b"b");
         assert!(throttle.due(now + 10 * PACE).is_some_and(|due| due <= now + 10 * PACE));
-        assert_eq!(throttle.take(now + 10 * PACE), chunk(b"b", 0));
+        assert_eq!(throttle.take(now + 10 * PACE), chunk(b"b"));
     }
 
     #[test]
@@ -140,10 +143,10 @@ mod tests {
         throttle.push(&[b'x'; CHUNK - 10]);
         throttle.push(b"\nrest of more than ten bytes");
         assert_eq!(throttle.take(now).map(|chunk| chunk.bytes.len()), Some(CHUNK - 9));
-        assert_eq!(throttle.take(now + PACE), chunk(b"rest of more than ten bytes", 0));
+        assert_eq!(throttle.take(now + PACE), chunk(b"rest of more than ten bytes"));
         throttle.push(&[b'x'; CHUNK + 1]);
         assert_eq!(throttle.take(now + 2 * PACE).map(|chunk| chunk.bytes.len()), Some(CHUNK));
-        assert_eq!(throttle.take(now + 3 * PACE), chunk(b"x", 0));
+        assert_eq!(throttle.take(now + 3 * PACE), chunk(b"x"));
     }
 
     #[test]
@@ -153,8 +156,11 @@ mod tests {
         throttle.push(b"one\ntwo\n");
         throttle.push(&[b'x'; BACKLOG - 2]);
         // Over by six bytes: the cut falls into the second line, so that one goes whole.
-        assert_eq!(throttle.take(now).map(|chunk| (chunk.bytes[0], chunk.skipped)), Some((b'x', 8)));
-        assert_eq!(throttle.take(now + PACE).map(|chunk| chunk.skipped), Some(0));
+        assert_eq!(
+            throttle.take(now).map(|chunk| (chunk.bytes[0], chunk.skipped)),
+            Some((b'x', Skipped { bytes: 8, lines: 2 }))
+        );
+        assert_eq!(throttle.take(now + PACE).map(|chunk| chunk.skipped), Some(Skipped::default()));
     }
 
     #[test]
@@ -166,30 +172,35 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_is_sent_or_counted_and_memory_is_bounded() {
+    fn every_byte_and_every_line_is_sent_or_counted_and_memory_is_bounded() {
         let mut now = Instant::now();
         let mut throttle = OutputThrottle::default();
         let (mut sent, mut skipped, mut pushed) = (0, 0, 0);
+        let (mut lines, mut pushed_lines) = (0, 0);
+        let count = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
         for round in 0..2000_usize {
             let bytes: Vec<u8> =
                 (0..round * 37 % 9000).map(|n| if n % 50 == 0 { b'\n' } else { b'a' }).collect();
             pushed += bytes.len();
+            pushed_lines += count(&bytes);
             throttle.push(&bytes);
             now += PACE / 4;
             if let Some(chunk) = throttle.take(now) {
                 assert!(chunk.bytes.len() <= CHUNK && !chunk.bytes.is_empty());
                 sent += chunk.bytes.len();
-                skipped += chunk.skipped;
+                lines += count(&chunk.bytes) + chunk.skipped.lines;
+                skipped += chunk.skipped.bytes;
             }
             assert!(throttle.backlog.capacity() <= 4 * BACKLOG);
         }
         now += PACE;
         while let Some(chunk) = throttle.take(now) {
             sent += chunk.bytes.len();
-            skipped += chunk.skipped;
+            lines += count(&chunk.bytes) + chunk.skipped.lines;
+            skipped += chunk.skipped.bytes;
             now += PACE;
         }
         assert!(skipped > 0);
-        assert_eq!(sent + skipped, pushed);
+        assert_eq!((sent + skipped, lines), (pushed, pushed_lines));
     }
 }

@@ -19,6 +19,14 @@ pub struct Ending {
     pub expected: bool,
 }
 
+/// Output of a command that came faster than anyone could read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    pub bytes: usize,
+    /// How many lines ended in it.
+    pub lines: usize,
+}
+
 /// How a process ended (`terminal/wait_for_exit`): either a code or the name of a signal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exit {

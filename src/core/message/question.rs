@@ -69,6 +69,17 @@ pub enum PermissionKind {
 }
 
 impl PermissionKind {
+    /// As the protocol writes it.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::AllowOnce => "allow_once",
+            Self::AllowAlways => "allow_always",
+            Self::RejectOnce => "reject_once",
+            Self::RejectAlways => "reject_always",
+            Self::Other(word) => word,
+        }
+    }
+
     pub fn allows(&self) -> bool {
         matches!(self, Self::AllowOnce | Self::AllowAlways)
     }

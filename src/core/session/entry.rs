@@ -54,6 +54,8 @@ pub enum Body {
     Notice {
         severity: Severity,
         text: String,
+        /// How often it was said.
+        times: u32,
     },
     /// The conversation was made shorter by the agent.
     Compaction {

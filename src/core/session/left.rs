@@ -19,7 +19,8 @@ impl Session {
         if self.left.notice.is_none() && !self.left.running.is_empty() {
             let named = self.left.running.iter().map(|command| (command.clone(), Fate::Running)).collect();
             let mut notice = Notice { entry: EntryId(self.entries.len()), how: how.to_owned(), named };
-            notice.entry = self.add(Body::Notice { severity: Severity::Warning, text: notice.text() }, now);
+            notice.entry =
+                self.add(Body::Notice { severity: Severity::Warning, text: notice.text(), times: 1 }, now);
             self.left.notice = Some(notice);
             return None;
         }

@@ -2,8 +2,8 @@ use super::*;
 use crate::core::ids::{AgentId, AskId, Moment, SessionKey};
 use crate::core::message::{
     Answer, Capabilities, Command, Ending, Exit, Failure, FailureKind, LeftCommand, Named, Opened,
-    PermissionKind, PermissionOption, Steering, StopReason, ToolCallPatch, ToolContent, ToolKind, TurnEnd,
-    Update, WireStatus,
+    PermissionKind, PermissionOption, Severity, Steering, StopReason, ToolCallPatch, ToolContent, ToolKind,
+    TurnEnd, Update, WireStatus,
 };
 use crate::core::session::entry::Restart;
 use crate::core::session::tool_call::Status;
@@ -568,6 +568,25 @@ fn a_call_that_sets_down_things_to_do_is_a_plan() {
     patch.title = Some("list issues".into());
     session.apply(Update::ToolCall(Box::new(patch)), Moment(1));
     assert_eq!(session.plan(), None);
+}
+
+#[test]
+fn a_notice_that_repeats_is_one_line_that_says_how_often() {
+    let mut session = working();
+    for text in ["a.txt is merged", "b.txt is merged", "a.txt is merged"] {
+        session.notice(Severity::Info, text.into(), Moment(0));
+        say(&mut session, None, "Going on.");
+    }
+    session.notice(Severity::Warning, "no".into(), Moment(0));
+    say(&mut session, None, "Going on.");
+    session.notice(Severity::Warning, "no".into(), Moment(0));
+    let said = session.entries().iter().filter_map(|entry| match &entry.body {
+        Body::Notice { text, times, .. } => Some((text.as_str(), *times)),
+        _ => None,
+    });
+    // A warning is said again where something else was said in between.
+    let expected = [("a.txt is merged", 2), ("b.txt is merged", 1), ("no", 1), ("no", 1)];
+    assert_eq!(said.collect::<Vec<_>>(), expected);
 }
 
 #[test]

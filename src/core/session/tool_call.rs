@@ -126,6 +126,9 @@ pub struct ToolCall {
     pub is_long: bool,
     pub started: Moment,
     pub ended: Option<Moment>,
+    /// For how long the user thought about it, in milliseconds, and since when they do.
+    waited: u64,
+    asked: Option<Moment>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -161,6 +164,8 @@ impl ToolCall {
             is_long: false,
             started: now,
             ended: None,
+            waited: 0,
+            asked: None,
         }
     }
 
@@ -218,7 +223,28 @@ impl ToolCall {
         if status.is_over() && status != Status::Unreported && self.ended.is_none() {
             self.ended = Some(now);
         }
+        if status == Status::Waiting {
+            self.asked.get_or_insert(now);
+        } else if let Some(asked) = self.asked.take() {
+            self.waited += now.since(asked);
+        }
         self.status = status;
+    }
+
+    /// When the agent was at it, in milliseconds, once it is over: what the user took to answer is not the agent's time.
+    pub fn span(&self) -> Option<(u64, u64)> {
+        let ended = self.ended?.0.max(self.started.0);
+        Some(((self.started.0 + self.waited).min(ended), ended))
+    }
+
+    /// For how many milliseconds the agent was at it, once it is over.
+    pub fn took(&self) -> Option<u64> {
+        self.span().map(|(start, end)| end - start)
+    }
+
+    /// How it is shown: a call whose command failed has not gone well, though it is completed.
+    pub fn shown_status(&self) -> Status {
+        if self.status == Status::Done && self.exit_words().is_some() { Status::Failed } else { self.status }
     }
 
     /// Read when it comes rather than when it is drawn, too. Says whether it says something else now.
@@ -388,6 +414,11 @@ impl ToolCall {
 /// thread.
 pub const COMPARED: usize = 200_000;
 
+/// A text's lines, without what ends them.
+pub fn lines_of(text: &str) -> Vec<&str> {
+    text.split_terminator('\n').collect()
+}
+
 /// Lines that come and lines that go.
 pub fn count_lines(diff: &FileDiff) -> (usize, usize) {
     let old = diff.old_text.as_deref().unwrap_or_default();
@@ -395,7 +426,9 @@ pub fn count_lines(diff: &FileDiff) -> (usize, usize) {
         // Counting is a courtesy; a big file is not compared on the editor's thread for it.
         return (0, 0);
     }
-    let changes = similar::TextDiff::from_lines(old, &*diff.new_text);
+    // A text that ends without a line break has the same lines as one that ends with one.
+    let (old, new): (Vec<&str>, Vec<&str>) = (lines_of(old), lines_of(&diff.new_text));
+    let changes = similar::TextDiff::from_slices(&old, &new);
     changes.iter_all_changes().fold((0, 0), |(added, removed), change| match change.tag() {
         similar::ChangeTag::Insert => (added + 1, removed),
         similar::ChangeTag::Delete => (added, removed + 1),
@@ -493,6 +526,30 @@ mod tests {
         for (cause, expected) in table {
             assert_eq!(after(cause.clone()), expected, "{cause:?}");
         }
+    }
+
+    #[test]
+    fn what_the_user_took_to_answer_is_not_the_calls_time() {
+        let mut call = ToolCall::new(ToolCallId("1".into()), Moment(1000));
+        assert_eq!(call.took(), None);
+        call.advance(&Cause::Asked, Moment(1500));
+        call.advance(&Cause::Reported(WireStatus::Pending), Moment(2000));
+        call.advance(&Cause::Allowed, Moment(61_500));
+        call.advance(&Cause::Reported(WireStatus::Completed), Moment(63_000));
+        assert_eq!(call.took(), Some(2000));
+        let mut rejected = ToolCall::new(ToolCallId("2".into()), Moment(0));
+        rejected.advance(&Cause::Asked, Moment(0));
+        rejected.advance(&Cause::Rejected, Moment(9000));
+        assert_eq!(rejected.took(), Some(0));
+    }
+
+    #[test]
+    fn a_call_whose_command_failed_is_not_shown_as_if_it_had_gone_well() {
+        let mut call = ToolCall::new(ToolCallId("1".into()), Moment(0));
+        call.advance(&Cause::Reported(WireStatus::Completed), Moment(1));
+        assert_eq!(call.shown_status(), Done);
+        call.raw_output = Some(serde_json::json!({ "exitCode": 3 }));
+        assert_eq!((call.status, call.shown_status()), (Done, Failed));
     }
 
     #[test]

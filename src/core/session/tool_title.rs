@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::tool_call::{ToolCall, kind_word};
 use super::tool_input;
 use crate::core::message::ToolKind;
-use crate::core::text::{cut, one_line};
+use crate::core::text::{cut, one_line, without_ticks};
 
 impl ToolCall {
     /// What it does, the verb first.
@@ -118,6 +118,7 @@ fn subject(call: &ToolCall) -> String {
         ToolKind::Execute => tool_input::command_line(&call.title),
         _ => one_line(&call.title),
     };
+    title = without_markdown(title, call.kind, command.as_deref());
     let named = Named::of(&title, call, command.as_deref());
     if matches!(named, Named::Sentence) && is_about_files(call.kind) {
         title = without_folder(&title, &call.root);
@@ -153,6 +154,18 @@ fn subject(call: &ToolCall) -> String {
             }
         }
         (Named::Tool(tool), None) => tool,
+    }
+}
+
+/// A title without the backticks of Markdown. In a command they are the shell's.
+fn without_markdown(title: String, kind: ToolKind, command: Option<&str>) -> String {
+    let inside = title.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+    match (kind, inside, command) {
+        _ if !title.contains('`') => title,
+        (_, Some(inside), _) if !inside.contains('`') && !inside.is_empty() => inside.to_owned(),
+        (_, _, Some(command)) if command.contains('`') => title,
+        (ToolKind::Execute, _, None) => title,
+        _ => without_ticks(&title),
     }
 }
 
@@ -353,6 +366,10 @@ mod tests {
             ("Run", ToolKind::Execute, json!({"command": "make test"}), "Run make test"),
             ("Makefile", ToolKind::Read, json!({"path": "Makefile"}), "Makefile"),
             (r#"{"a":"#, ToolKind::Fetch, json!(null), "fetch"),
+            ("`make test`", ToolKind::Execute, json!(null), "run make test"),
+            ("echo `date`", ToolKind::Execute, json!(null), "run echo `date`"),
+            ("echo `date`", ToolKind::Execute, json!({"command": "echo `date`"}), "run echo `date`"),
+            ("Run `make` in `src`", ToolKind::Other, json!(null), "Run make in src"),
         ] {
             assert_eq!(call(title, kind, Some(input)).headline(), expected, "{title}");
         }
@@ -362,13 +379,13 @@ mod tests {
     fn what_an_agent_wants_is_a_sentence_with_its_verb() {
         let request = |title: &str, kind| call(title, kind, None).request();
         for (title, kind, expected) in [
-            ("Edit `notes.txt`", ToolKind::Edit, "wants to edit `notes.txt`"),
+            ("Edit `notes.txt`", ToolKind::Edit, "wants to edit notes.txt"),
             ("/p/notes.txt", ToolKind::Edit, "wants to edit notes.txt"),
             ("Write new/hello.txt", ToolKind::Edit, "wants to write new/hello.txt"),
             ("Editing files", ToolKind::Edit, "wants to edit files"),
             ("Modifying critical file", ToolKind::Edit, "wants to modify critical file"),
             ("Run a shell command", ToolKind::Execute, "wants to run a shell command"),
-            ("`sleep 20`", ToolKind::Execute, "wants to run `sleep 20`"),
+            ("`sleep 20`", ToolKind::Execute, "wants to run sleep 20"),
             ("Edit file: notes.txt", ToolKind::Edit, "wants to edit notes.txt"),
             ("Approve Plan", ToolKind::SwitchMode, "asks: Approve Plan"),
             ("Set 3 todo(s)", ToolKind::Other, "wants to set 3 todo(s)"),
@@ -394,7 +411,7 @@ mod tests {
     fn a_headline_names_the_command_that_the_title_keeps_to_itself() {
         let run = |title: &str, command: &str| subject_of(title, ToolKind::Execute, &[], Some(command));
         assert_eq!(run("Run the tests", "cargo  test\n--all"), "Run the tests: cargo test ↵ --all");
-        assert_eq!(run("`cargo test`", "cargo test"), "`cargo test`");
+        assert_eq!(run("`cargo test`", "cargo test"), "cargo test");
         assert_eq!(run("Run the tests", ""), "Run the tests");
         assert_eq!(subject_of("bash", ToolKind::Other, &[], Some("ls")), "ls");
     }
@@ -402,7 +419,7 @@ mod tests {
     #[test]
     fn paths_in_the_project_are_short_and_commands_are_left_as_they_are() {
         let edit = |title: &str| subject_of(title, ToolKind::Edit, &[], None);
-        assert_eq!(edit("Edit `/p/src/a.rs` and /p/b"), "Edit `src/a.rs` and b");
+        assert_eq!(edit("Edit `/p/src/a.rs` and /p/b"), "Edit src/a.rs and b");
         assert_eq!(edit("Edit /home/p/a.rs, /px/a and /p"), "Edit /home/p/a.rs, /px/a and /p");
         assert_eq!(subject_of("rm -r /p/build", ToolKind::Execute, &[], None), "rm -r /p/build");
     }

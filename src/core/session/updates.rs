@@ -9,7 +9,7 @@ use crate::core::message::{
 };
 use crate::core::session::entry::{Body, Entry};
 use crate::core::session::tool_call::ToolCall;
-use crate::core::text::{Text, cut, one_line};
+use crate::core::text::{Text, cut, one_line, without_ticks};
 
 /// A title is read whenever a bar is drawn.
 const MOST_TITLE: usize = 1024;
@@ -19,6 +19,26 @@ const LONG_PLAN: usize = 1000;
 
 /// In a longer prompt the agent's words are not looked for.
 const MOST_SEARCHED: usize = 64 << 10;
+
+/// A notice that was said before is looked for among so many entries.
+const MOST_SEARCHED_ENTRIES: usize = 200;
+
+/// A title on one line. Some agents make it of a prompt with its Markdown, or with its line breaks written out.
+fn plain_title(title: &str) -> String {
+    let title = one_line(cut(title, MOST_TITLE));
+    // A backslash before anything else is one of a path's.
+    let breaks = title.matches("\\n").count();
+    let is_written_out = breaks > 0 && breaks == title.matches('\\').count() && !is_path(&title);
+    without_ticks(&if is_written_out { one_line(&title.replace("\\n", " ")) } else { title })
+}
+
+/// Whether a text has a path of Windows in it: `C:\new`.
+fn is_path(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    words.any(|word| {
+        word.get(1..3) == Some(":\\") && word.starts_with(|char: char| char.is_ascii_alphabetic())
+    })
+}
 
 impl Session {
     pub fn chosen(&mut self, chosen: Chosen) {
@@ -71,7 +91,7 @@ impl Session {
             }
             Update::Info { title, updated_at: _ } => {
                 if let Some(title) = title.filter(|_| !self.named) {
-                    self.title = title.map(|title| one_line(cut(&title, MOST_TITLE)));
+                    self.title = title.map(|title| plain_title(&title));
                     self.status_touched = true;
                 }
             }
@@ -134,7 +154,29 @@ impl Session {
 
     /// Something the user should know that no entry of the agent's says.
     pub fn notice(&mut self, severity: Severity, text: String, now: Moment) {
-        self.add(Body::Notice { severity, text }, now);
+        if let Some(said) = self.said_before(severity, &text)
+            && let Body::Notice { times, .. } = &mut self.entries[said].body
+        {
+            *times += 1;
+            self.touched.insert(EntryId(said));
+            return;
+        }
+        self.add(Body::Notice { severity, text, times: 1 }, now);
+    }
+
+    /// The notice that says the same: among the last entries, or in the same turn where it is only for information.
+    fn said_before(&self, severity: Severity, text: &str) -> Option<usize> {
+        let is_notice = |at: &usize| matches!(self.entries[*at].body, Body::Notice { .. });
+        let first = if severity == Severity::Info { self.turn.first } else { self.entries.len() };
+        let last = (0..self.entries.len()).rev().take(MOST_SEARCHED_ENTRIES);
+        let mut searched = last.scan(true, |only_notices, at| {
+            *only_notices &= is_notice(&at);
+            (*only_notices || at >= first).then_some(at)
+        });
+        searched.find(|at| match &self.entries[*at].body {
+            Body::Notice { severity: known, text: said, .. } => *known == severity && said == text,
+            _ => false,
+        })
     }
 
     /// Says at the end of a turn how much of what came could not be shown.

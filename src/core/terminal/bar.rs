@@ -1,14 +1,17 @@
 //! The bar above a terminal: what runs, how it is going, and what could not be shown. Pure text; where
 //! it goes is for `window`.
 
+use std::borrow::Cow;
+
 use crate::core::ids::Moment;
 use crate::core::message::Exit;
+use crate::core::text::cells;
 use crate::core::text::visible::visible_line;
-use crate::core::transcript::cut_middle;
+use crate::core::transcript::{cut_end, cut_middle, running_time, seconds};
 
 /// The longest command that is shown whole, and what is left of one in the narrowest window.
 const LABEL: usize = 80;
-const SHORTEST: usize = 16;
+const SHORTEST: usize = 8;
 
 /// How a command is going.
 #[derive(Clone, Copy, Debug)]
@@ -19,12 +22,12 @@ pub struct State<'a> {
 }
 
 impl State<'_> {
-    /// In words, with the time: `running 0:12`, `exit 1 · 0:03`.
+    /// In words, with the time as the chat says it: `running 12 s`, `exit 1 · 3.2 s`.
     pub fn words(&self, now: Moment) -> String {
-        let time = clock(self.ended.unwrap_or(now).since(self.started));
+        let time = self.ended.unwrap_or(now).since(self.started);
         match self.exit {
-            None => format!("running {time}"),
-            Some(exit) => format!("{} \u{b7} {time}", exit.words()),
+            None => format!("running {}", running_time(time)),
+            Some(exit) => format!("{} \u{b7} {}", exit.words(), seconds(time)),
         }
     }
 
@@ -64,35 +67,48 @@ pub struct Lost {
 }
 
 impl Lost {
-    fn words(self) -> String {
-        let mut words = String::new();
-        if self.cut > 0 {
-            words.push_str(&format!("{} cut for the agent \u{b7} ", amount(self.cut)));
-        }
-        if self.skipped > 0 {
-            words.push_str(&format!("{} not shown \u{b7} ", amount(self.skipped)));
-        }
-        words
+    /// In words, the longest way first.
+    fn variants(self) -> [String; 3] {
+        let words = |bytes: usize, what: &str| match bytes {
+            0 => String::new(),
+            _ => format!("{} {what} \u{b7} ", amount(bytes)),
+        };
+        let (cut, skipped) = (words(self.cut, "cut for the agent"), words(self.skipped, "not shown"));
+        [format!("{cut}{skipped}"), skipped, cut]
     }
 }
 
-/// In the format of 'winbar', for a window of this width.
+/// A command without the shell that an agent runs it in: `sh -c 'make test'` is `make test`.
+pub fn without_shell(command: &str) -> Cow<'_, str> {
+    let inside = || {
+        let (program, rest) = command.trim().split_once(' ')?;
+        let name = program.rsplit(['/', '\\']).next()?;
+        let (flag, script) = rest.trim_start().split_once(' ')?;
+        let is_shell = matches!(name, "sh" | "bash" | "zsh" | "dash") && matches!(flag, "-c" | "-lc");
+        let script = script.trim();
+        let bare = ['\'', '"'].iter().find_map(|quote| script.strip_prefix(*quote)?.strip_suffix(*quote));
+        let bare = bare.unwrap_or(script).trim();
+        (is_shell && !bare.is_empty()).then(|| match script.starts_with('\'') {
+            // As the shell writes a quote in quotes.
+            true => Cow::Owned(bare.replace(r"'\''", "'")),
+            false => Cow::Borrowed(bare),
+        })
+    };
+    inside().unwrap_or(Cow::Borrowed(command))
+}
+
+/// In the format of 'winbar', for a window of this width. Where there is too little room, what is lost gives way to the
+/// command first, then the command's middle, then the end of how it is going.
 pub fn bar(label: &str, state: State<'_>, lost: Lost, now: Moment, width: usize) -> String {
-    let (lost, words) = (lost.words(), state.words(now));
-    let room = width.saturating_sub(lost.chars().count() + words.chars().count() + 4);
-    let label = cut_middle(&visible_line(label), room.clamp(SHORTEST, LABEL));
+    let label = cut_middle(&visible_line(label), LABEL);
+    let words = cut_end(&state.words(now), width.saturating_sub(2));
+    // A blank at both ends, and one at least between the two.
+    let room = width.saturating_sub(cells(&words) + 3);
+    let mut variants = lost.variants().into_iter().filter(|lost| !lost.is_empty());
+    let lost = variants.find(|lost| cells(lost) + cells(&label).min(SHORTEST) <= room).unwrap_or_default();
+    let label = cut_middle(&label, room.saturating_sub(cells(&lost)));
     let lost = if lost.is_empty() { lost } else { format!("%#AcpMeta#{lost}") };
-    // Where there is still too little room, what is lost gives way first.
-    format!("%#AcpWinbar# {}%=%<{lost}%#{}#{} ", escape(&label), state.group(), escape(&words))
-}
-
-/// `0:12`, `1:02:03`.
-fn clock(ms: u64) -> String {
-    let seconds = ms / 1000;
-    match seconds {
-        0..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
-        _ => format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
-    }
+    format!("%#AcpWinbar# {}%={lost}%#{}#{} ", escape(&label), state.group(), escape(&words))
 }
 
 /// `12 kB`, `3.4 MB`.
@@ -120,26 +136,60 @@ mod tests {
     }
 
     #[test]
+    fn a_command_is_called_by_what_it_does_rather_than_by_its_shell() {
+        for (command, name) in [
+            ("sh -c ' printf \"a\"; exit 3'", "printf \"a\"; exit 3"),
+            ("/bin/bash -lc make", "make"),
+            (r"sh -c 'echo '\''a'\'''", "echo 'a'"),
+            ("bash run.sh", "bash run.sh"),
+            ("sh -c ''", "sh -c ''"),
+            ("make -c x y", "make -c x y"),
+        ] {
+            assert_eq!(without_shell(command), name);
+        }
+    }
+
+    #[test]
     fn the_bar_says_what_runs_and_for_how_long() {
-        assert_eq!(plain(None, None, (0, 0)), " date +%%s ^[ && true%=%<running 0:12 ");
+        assert_eq!(plain(None, None, (0, 0)), " date +%%s ^[ && true%=running 12 s ");
         assert_eq!(
             plain(None, None, (12_345_678, 0)),
-            " date +%%s ^[ && true%=%<12.3 MB not shown \u{b7} running 0:12 "
+            " date +%%s ^[ && true%=12.3 MB not shown \u{b7} running 12 s "
         );
         assert_eq!(
             plain(None, None, (0, 2_300_000)),
-            " date +%%s ^[ && true%=%<2.3 MB cut for the agent \u{b7} running 0:12 "
+            " date +%%s ^[ && true%=2.3 MB cut for the agent \u{b7} running 12 s "
         );
         let both = plain(None, None, (1_000_000, 123_000_000_000));
-        assert!(both.contains('\u{2026}') && both.ends_with("0:12 "), "the command gives way: {both}");
+        assert!(both.contains('\u{2026}') && both.ends_with("12 s "), "the command gives way: {both}");
     }
 
     #[test]
     fn the_bar_says_how_it_ended_and_its_time_stands_still() {
         let exit = |code, signal: Option<&str>| Some(Exit { code, signal: signal.map(str::to_owned) });
-        let ended = |exit| plain(exit, Some(4_000_000), (0, 0)).split("%<").last().map(str::to_owned);
+        let ended = |exit| plain(exit, Some(4_000_000), (0, 0)).split("%=").last().map(str::to_owned);
         assert_eq!(ended(exit(Some(0), None)).as_deref(), Some("exit 0 \u{b7} 1:06:39 "));
         assert_eq!(ended(exit(None, Some("SIGTERM"))).as_deref(), Some("SIGTERM \u{b7} 1:06:39 "));
         assert_eq!(ended(exit(None, None)).as_deref(), Some("ended \u{b7} 1:06:39 "));
+    }
+
+    #[test]
+    fn the_bar_is_never_wider_than_its_window() {
+        let exits = [None, Some(Exit { code: Some(101), signal: None })];
+        for (width, exit) in (0..100).flat_map(|width| exits.iter().map(move |exit| (width, exit))) {
+            let state = State {
+                exit: exit.as_ref(),
+                started: Moment(0),
+                ended: exit.as_ref().map(|_| Moment(62_000)),
+            };
+            let lost = Lost { skipped: 12_345_678, cut: 2_300_000 };
+            let bar = bar("cargo test --workspace \u{65e5}\u{672c}", state, lost, Moment(62_000), width);
+            let plain: String =
+                bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text)).collect();
+            let plain = plain.replace("%=", "").replace("%%", "%");
+            assert!(cells(&plain) <= width.max(2), "{plain:?} in {width}");
+            assert!(width < 20 || plain.ends_with("1:02 "), "{plain:?} in {width}");
+            assert!(width < 39 || plain.starts_with(" ca"), "{plain:?} in {width}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::core::ids::Moment;
-use crate::core::message::Exit;
+use crate::core::message::{Exit, Skipped};
 use crate::core::session::exit_text;
 use crate::core::terminal::backlog::Backlog;
 use crate::core::terminal::bar::{self, Lost, State, amount};
@@ -37,6 +37,8 @@ pub struct Shown {
     screen: Screen,
     /// How many bytes came too fast to be shown, and how many the agent's record lacks at its beginning.
     lost: Lost,
+    /// Lines in what came too fast to be shown.
+    skipped_lines: usize,
     /// Rows and columns, as the program was last told.
     size: (u16, u16),
 }
@@ -53,6 +55,7 @@ impl Shown {
             backlog: Backlog::default(),
             screen: Screen::new(TAIL_LINES),
             lost: Lost::default(),
+            skipped_lines: 0,
             size: (24, 80),
         }
     }
@@ -73,14 +76,15 @@ impl Shown {
 
     /// Takes new output in, and how much was skipped before it and is cut from the agent's record. Says
     /// whether it is the first.
-    pub fn grew(&mut self, bytes: &[u8], (skipped, cut): (usize, usize)) -> bool {
+    pub fn grew(&mut self, bytes: &[u8], (skipped, cut): (Skipped, usize)) -> bool {
         self.lost.cut = self.lost.cut.max(cut);
         let first = !std::mem::replace(&mut self.grew, true);
         let bytes = self.harmless.pass(bytes);
         self.screen.feed(&bytes);
-        if skipped > 0 {
-            self.lost.skipped += skipped;
-            let amount = amount(skipped);
+        if skipped.bytes > 0 {
+            self.lost.skipped += skipped.bytes;
+            self.skipped_lines += skipped.lines;
+            let amount = amount(skipped.bytes);
             let note = format!("\x1b[0m\r\n\x1b[2m\u{2026} {amount} not shown \u{2026}\x1b[0m\r\n");
             self.backlog.push(note.as_bytes());
         }
@@ -131,9 +135,10 @@ impl Shown {
     pub fn tail(&self) -> Tail {
         let running = self.is_running();
         let failed = self.state().has_failed();
+        let took = self.ended.map(|ended| ended.since(self.program.started));
         if self.screen.is_taken() {
             let lines = vec!["(it has the whole terminal for itself, <CR> shows it)".to_owned()];
-            return Tail { lines, spans: Vec::new(), total: 1, running, failed };
+            return Tail { lines, spans: Vec::new(), total: 1, running, failed, took };
         }
         let (lines, spans) = self
             .screen
@@ -141,8 +146,8 @@ impl Shown {
             .into_iter()
             .map(|line| (line.text, line.spans))
             .unzip::<_, _, Vec<_>, Vec<_>>();
-        let total = self.screen.count().max(lines.len());
-        Tail { lines, spans, total, running, failed }
+        let total = self.screen.count().max(lines.len()) + self.skipped_lines;
+        Tail { lines, spans, total, running, failed, took }
     }
 
     pub fn state(&self) -> State<'_> {
@@ -151,13 +156,22 @@ impl Shown {
 
     /// The bar of its windows. `label` is what the chat calls what runs.
     pub fn bar(&self, label: Option<&str>, now: Moment, width: usize) -> String {
-        bar::bar(label.unwrap_or(&self.program.command), self.state(), self.lost, now, width)
+        bar::bar(
+            label.unwrap_or(&bar::without_shell(&self.program.command)),
+            self.state(),
+            self.lost,
+            now,
+            width,
+        )
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Nothing was skipped, nothing cut.
+    const NOTHING: (Skipped, usize) = (Skipped { bytes: 0, lines: 0 }, 0);
 
     fn shown() -> Shown {
         let (command, cwd) = ("make".to_owned(), PathBuf::from("/p"));
@@ -179,8 +193,8 @@ mod tests {
     #[test]
     fn only_the_first_output_is_the_first() {
         let mut shown = shown();
-        assert!(shown.grew(b"one\r\n", (0, 0)));
-        assert!(!shown.grew(b"two\r\n", (0, 0)));
+        assert!(shown.grew(b"one\r\n", NOTHING));
+        assert!(!shown.grew(b"two\r\n", NOTHING));
         assert_eq!(shown.tail().lines, ["one", "two"]);
         assert_eq!(shown.raw(), b"one\r\ntwo\r\n");
     }
@@ -188,21 +202,22 @@ mod tests {
     #[test]
     fn what_was_skipped_is_named_where_it_is_missing_and_in_the_bar() {
         let mut shown = shown();
-        shown.grew(b"before\r\n", (0, 0));
-        shown.grew(b"after\r\n", (2_000_000, 0));
+        shown.grew(b"before\r\n", NOTHING);
+        shown.grew(b"after\r\n", (Skipped { bytes: 2_000_000, lines: 40_000 }, 0));
         let text = text(&mut shown);
         let (before, after) = text.split_once("2.0 MB not shown").expect("it is named");
         assert!(before.starts_with("before") && after.ends_with("after\r\n"), "{text:?}");
         assert!(shown.bar(None, Moment(2000), 80).contains("2.0 MB not shown"));
         // The chat shows the end of it all the same.
         assert_eq!(shown.tail().lines, ["before", "after"]);
+        assert_eq!(shown.tail().total, 40_002, "what nobody saw is counted");
     }
 
     #[test]
     fn the_most_that_was_cut_for_the_agent_counts() {
         let mut shown = shown();
-        shown.grew(b"x", (0, 5000));
-        shown.grew(b"y", (0, 3000));
+        shown.grew(b"x", (Skipped::default(), 5000));
+        shown.grew(b"y", (Skipped::default(), 3000));
         assert!(shown.bar(None, Moment(2000), 80).contains("5 kB cut"));
     }
 
@@ -214,7 +229,7 @@ mod tests {
         shown.ended(exit(Some(1), None), Moment(9000));
         assert_eq!(text(&mut shown).matches("[The command").count(), 1);
         assert!(shown.tail().failed);
-        assert_eq!(shown.state().words(Moment(10_000)), "exit 1 \u{b7} 0:02");
+        assert_eq!(shown.state().words(Moment(10_000)), "exit 1 \u{b7} 2.0 s");
     }
 
     #[test]
@@ -241,7 +256,7 @@ mod tests {
     #[test]
     fn what_takes_the_whole_screen_is_not_drawn_into_the_chat() {
         let mut shown = shown();
-        shown.grew(b"\x1b[?1049hfull", (0, 0));
+        shown.grew(b"\x1b[?1049hfull", NOTHING);
         let tail = shown.tail();
         assert_eq!((tail.lines.len(), tail.total, tail.running), (1, 1, true));
         assert!(tail.lines[0].contains("<CR>"));

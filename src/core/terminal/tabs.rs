@@ -3,8 +3,9 @@
 
 use crate::core::ids::Moment;
 use crate::core::terminal::bar::State;
+use crate::core::text::cells;
 use crate::core::text::visible::visible_line;
-use crate::core::transcript::cut_middle;
+use crate::core::transcript::{cut_end, cut_middle};
 
 /// The shortest label of a command.
 const SHORTEST: usize = 8;
@@ -30,29 +31,40 @@ pub fn successor<Id: Copy>(others: &[(Id, State<'_>)]) -> Option<Id> {
 /// In the format of 'winbar', for a window of this width: each command with its state, and the time of the shown one.
 pub fn line(tabs: &[Tab<'_>], now: Moment, width: usize) -> String {
     let words = tabs.iter().find(|tab| tab.is_shown).map(|tab| tab.state.words(now)).unwrap_or_default();
-    let room = width.saturating_sub(words.chars().count() + 2);
-    // A sign, and a blank on each side.
-    let each = (room / tabs.len().max(1)).saturating_sub(4).clamp(SHORTEST, LONGEST);
-    let fitting = (room / (each + 4)).clamp(1, tabs.len().max(1));
-    // Those around the shown one, where there are too many.
+    let words = cut_end(&words, width.saturating_sub(2));
+    let room = width.saturating_sub(cells(&words) + 2);
     let shown = tabs.iter().position(|tab| tab.is_shown).unwrap_or_default();
-    let first = shown.saturating_sub(fitting / 2).min(tabs.len().saturating_sub(fitting));
+    // As many as have room, around the shown one; where not even that has a label, its state says what matters.
+    let fitting = (1..=tabs.len()).rev().find_map(|count| {
+        let first = shown.saturating_sub(count / 2).min(tabs.len() - count);
+        let rest = tabs.len() - first - count;
+        let left = room.saturating_sub(cells(&before(first)) + cells(&after(rest)));
+        // A sign, and a blank on each side.
+        let each = (left / count).saturating_sub(4);
+        (each >= SHORTEST).then_some((first, count, rest, each.min(LONGEST)))
+    });
     let mut line = String::new();
-    if first > 0 {
-        line.push_str(&format!("%#AcpMeta# +{first}"));
-    }
-    for tab in tabs.iter().skip(first).take(fitting) {
-        let label = cut_middle(&visible_line(tab.label), each).replace('%', "%%");
-        let (sign, group) = (tab.state.sign(), tab.state.group());
-        let name = if tab.is_shown { "AcpWinbar" } else { "AcpMeta" };
-        line.push_str(&format!("%#{group}# {sign} %#{name}#{label} "));
-    }
-    let rest = tabs.len() - (first + fitting).min(tabs.len());
-    if rest > 0 {
-        line.push_str(&format!("%#AcpMeta#+{rest} "));
+    if let Some((first, count, rest, each)) = fitting {
+        line.push_str(&format!("%#AcpMeta#{}", before(first)));
+        for tab in &tabs[first..first + count] {
+            let label = cut_middle(&visible_line(tab.label), each).replace('%', "%%");
+            let (sign, group) = (tab.state.sign(), tab.state.group());
+            let name = if tab.is_shown { "AcpWinbar" } else { "AcpMeta" };
+            line.push_str(&format!("%#{group}# {sign} %#{name}#{label} "));
+        }
+        line.push_str(&format!("%#AcpMeta#{}", after(rest)));
     }
     let group = tabs.get(shown).map_or("AcpMeta", |tab| tab.state.group());
-    format!("{line}%=%<%#{group}#{} ", words.replace('%', "%%"))
+    format!("{line}%=%#{group}#{} ", words.replace('%', "%%"))
+}
+
+/// How many there are before and after those that have room.
+fn before(count: usize) -> String {
+    if count > 0 { format!(" +{count}") } else { String::new() }
+}
+
+fn after(count: usize) -> String {
+    if count > 0 { format!("+{count} ") } else { String::new() }
 }
 
 #[cfg(test)]
@@ -90,24 +102,24 @@ mod tests {
             Tab { label: "ls", state: state(Some(&GOOD), 0), is_shown: false },
         ];
         let line = line(&tabs, Moment(13_000), 80);
-        assert_eq!(plain(&line), " \u{2717} cargo test 100%%  \u{25cf} make  \u{2713} ls %=%<running 0:12 ");
+        assert_eq!(plain(&line), " \u{2717} cargo test 100%%  \u{25cf} make  \u{2713} ls %=running 12 s ");
     }
 
     #[test]
     fn where_there_are_too_many_the_shown_one_is_among_those_that_are_listed() {
         let labels: Vec<String> = (0..12).map(|number| format!("command {number}")).collect();
-        for shown in 0..12 {
+        for (shown, width) in (0..12).flat_map(|shown| (0..90).map(move |width| (shown, width))) {
             let tabs = labels.iter().enumerate().map(|(at, label)| Tab {
                 label,
                 state: state(None, 0),
                 is_shown: at == shown,
             });
             let tabs: Vec<Tab<'_>> = tabs.collect();
-            let line = plain(&line(&tabs, Moment(1000), 60));
+            let line = plain(&line(&tabs, Moment(1000), width));
             let before = line.split("%=").next().unwrap_or_default();
-            assert!(before.chars().count() <= 60, "{line}");
-            assert!(line.contains(" +") || line.contains('+'), "{line}");
-            assert!(before.contains(&cut_middle(&labels[shown], SHORTEST)), "{shown}: {line}");
+            assert!(cells(&line.replace("%=", "")) <= width.max(2), "{line:?} in {width}");
+            let is_there = before.contains(&format!(" {shown} "));
+            assert!(width < 39 || is_there && line.contains('+'), "{shown} in {width}: {line}");
         }
     }
 }

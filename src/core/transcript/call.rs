@@ -11,10 +11,10 @@ use super::{ansi_spans, choices, clean_lines};
 use crate::core::ids::TerminalId;
 use crate::core::message::{Content, FileDiff, Location, ResourceBody, ToolContent, ToolKind};
 use crate::core::session::as_markdown;
-use crate::core::session::tool_call::{Status, ToolCall};
+use crate::core::session::tool_call::{Status, ToolCall, lines_of};
 use crate::core::session::tool_input;
 use crate::core::terminal::screen::Screen;
-use crate::core::text::{Text, one_line};
+use crate::core::text::{Text, cells, one_line};
 
 pub fn draw(
     drawing: &mut Drawing,
@@ -23,27 +23,25 @@ pub fn draw(
     style: &Style,
     tail: &dyn Fn(&TerminalId) -> Option<Tail>,
 ) {
-    let (mark, group) = status_mark(call.status, style.icons);
+    let status = call.shown_status();
+    let (mark, group) = status_mark(status, style.icons);
     let row = drawing.lines.len();
     let whole = call.headline();
     let room = style.width.saturating_sub(mark.chars().count() + 3);
     // The title has half of the line at least, or what it needs of that.
-    let facts = tool_facts(call, room.saturating_sub(whole.chars().count().min(room / 2) + 2));
-    let taken = facts.as_ref().map_or(0, |facts| facts.chars().count() + 2);
-    let title = cut_middle(&whole, room.saturating_sub(taken).max(12));
+    let facts =
+        tool_facts(call, time(call, tail), room.saturating_sub(whole.chars().count().min(room / 2) + 2));
+    let taken = facts.as_ref().map_or(0, |facts| cells(facts) + 2);
+    let title = cut_middle(&whole, room.saturating_sub(taken).max(SHORTEST_TITLE));
     drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
-    if call.status == Status::Waiting || call.status == Status::Failed {
-        drawing.marks.push(Mark { row, start: mark.len() + 1, end: mark.len() + 1 + title.len(), group });
-    } else {
-        drawing.marks.push(Mark {
-            row,
-            start: mark.len() + 1,
-            end: mark.len() + 1 + title.len(),
-            group: "AcpTool",
-        });
-    }
+    let is_loud = matches!(status, Status::Waiting | Status::Failed);
+    drawing.marks.push(Mark {
+        row,
+        start: mark.len() + 1,
+        end: mark.len() + 1 + title.len(),
+        group: if is_loud { group } else { "AcpTool" },
+    });
     drawing.lines.push(format!("{mark} {title}"));
-    let is_loud = matches!(call.status, Status::Waiting | Status::Failed);
     drawing.framed(if is_loud { group } else { "AcpMeta" });
     if let Some(right) = facts {
         drawing.right.push((row, right));
@@ -75,6 +73,9 @@ pub fn draw(
     }
 }
 
+/// Of a title so many cells are shown, also beside facts that leave it less room.
+const SHORTEST_TITLE: usize = 4;
+
 /// What the call has to show, as far as it is open; whether that is anything.
 fn draw_content(
     drawing: &mut Drawing,
@@ -83,7 +84,7 @@ fn draw_content(
     style: &Style,
     tail: &dyn Fn(&TerminalId) -> Option<Tail>,
 ) -> bool {
-    let failed = call.status == Status::Failed;
+    let failed = call.shown_status() == Status::Failed;
     // Agents that run commands without a terminal show what they put out as the call's text.
     let live = call.kind == ToolKind::Execute && matches!(call.status, Status::Pending | Status::Running);
     let (mut any, mut said) = (false, false);
@@ -291,7 +292,14 @@ fn live_tail(text: &str) -> Tail {
     // A terminal's line feed alone leaves the column as it is.
     screen.feed(text[end.unwrap_or(0)..].replace('\n', "\r\n").as_bytes());
     let (lines, spans) = screen.tail(LIVE_LINES).into_iter().map(|line| (line.text, line.spans)).unzip();
-    Tail { lines, spans, total: text.lines().count().max(screen.count()), running: true, failed: false }
+    Tail {
+        lines,
+        spans,
+        total: text.lines().count().max(screen.count()),
+        running: true,
+        failed: false,
+        took: None,
+    }
 }
 
 fn draw_tail(drawing: &mut Drawing, tail: &Tail, open: bool, more: &str) {
@@ -334,7 +342,8 @@ fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff, style: &Style)
         return;
     }
     let first = drawing.lines.len();
-    let changes = similar::TextDiff::from_lines(old, &*diff.new_text);
+    let (old, new) = (lines_of(old), lines_of(&diff.new_text));
+    let changes = similar::TextDiff::from_slices(&old, &new);
     let groups = changes.grouped_ops(1);
     for (number, group) in groups.iter().enumerate() {
         if number > 0 {
@@ -361,10 +370,18 @@ fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff, style: &Style)
     }
 }
 
+/// How long it took, once it is over: the time of its one command is what the bar above that says, too.
+fn time(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Option<u64> {
+    let took = call.took()?;
+    let mut terminals = call.terminals();
+    let only = terminals.next().filter(|_| terminals.next().is_none());
+    Some(only.and_then(tail).and_then(|tail| tail.took).unwrap_or(took))
+}
+
 /// Counts and time, at the right edge. What has no room is left out: first a file's name, then the time, then what it
 /// changed; how it ended stays.
-fn tool_facts(call: &ToolCall, room: usize) -> Option<String> {
-    let time = call.ended.map(|ended| ended.since(call.started)).filter(|time| *time >= 1000).map(seconds);
+fn tool_facts(call: &ToolCall, time: Option<u64>, room: usize) -> Option<String> {
+    let time = time.filter(|time| *time >= 1000).map(seconds);
     let changed = call.changed_words().map(|words| one_line(&words));
     let counted = changed.is_some().then(|| match call.changed.len() {
         1 => "1 file".to_owned(),

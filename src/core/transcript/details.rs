@@ -171,7 +171,7 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
     };
     let mut facts = vec![kind_word(call.kind).to_owned(), status.to_owned()];
     facts.extend(call.exit_words());
-    facts.extend(call.ended.map(|ended| seconds(ended.since(call.started))));
+    facts.extend(call.took().map(seconds));
     facts.extend(call.name.as_ref().map(|name| format!("tool {name}")));
     facts.push(format!("id {}", call.id.0));
     page.line(facts.join(" · "));

@@ -49,6 +49,8 @@ pub struct Tail {
     pub total: usize,
     pub running: bool,
     pub failed: bool,
+    /// For how many milliseconds the command ran, once it has ended.
+    pub took: Option<u64>,
 }
 
 /// An entry as text and what colours it. Rows are 0-based and count from the entry's first line,
@@ -69,6 +71,8 @@ pub struct Drawing {
     pub pictures: Vec<(usize, Picture)>,
     /// The rows that are Markdown.
     pub markdown: Option<Range<usize>>,
+    /// They are the user's, who wants to see what they typed.
+    pub is_typed: bool,
 }
 
 /// The place in a file that a row is about.

@@ -246,6 +246,7 @@ mod tests {
             total: 3,
             running: false,
             failed: true,
+            took: None,
             spans: Vec::new(),
         })
     }

@@ -48,7 +48,14 @@ struct Canvas {
 
 fn tail(terminal: &TerminalId) -> Option<Tail> {
     let lines = vec!["1 failed".to_owned()];
-    Some(Tail { lines, spans: Vec::new(), total: 1, running: false, failed: terminal.0 == "failing" })
+    Some(Tail {
+        lines,
+        spans: Vec::new(),
+        total: 1,
+        running: false,
+        failed: terminal.0 == "failing",
+        took: None,
+    })
 }
 
 impl Canvas {

@@ -75,8 +75,8 @@ impl Tally {
         if call.kind == ToolKind::Read {
             self.deeds[at].paths.extend(call.places().into_iter().map(|place| place.path));
         }
-        if let Some(ended) = call.ended {
-            self.ran(call.started.0, ended.0.max(call.started.0));
+        if let Some((start, end)) = call.span() {
+            self.ran(start, end);
         }
     }
 

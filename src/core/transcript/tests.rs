@@ -32,6 +32,7 @@ fn shown(session: &Session, style: &Style) -> String {
                 total: 2,
                 running: true,
                 failed: false,
+                took: None,
             })
         });
         for (row, line) in drawing.lines.iter().enumerate() {
@@ -561,7 +562,7 @@ fn whatever_an_agent_sends_is_so_many_lines_of_such_a_length_at_most() {
             call(WireStatus::Failed),
             waiting,
             Body::Plan((0..100).map(item).collect()),
-            Body::Notice { severity: Severity::Error, text: text.clone() },
+            Body::Notice { severity: Severity::Error, text: text.clone(), times: 1 },
             Body::Compaction { status: "completed".into(), summary: text.clone(), error: None },
             Body::TurnFailed(Failure { kind: FailureKind::Agent, message: text.clone(), details: None }),
         ];
@@ -637,7 +638,7 @@ fn a_replaced_terminal_is_shown_unless_the_text_says_the_same() {
         two
     ");
     assert_snapshot!(last(&ran(text("one\ntwo\n"), exit(2)), true, &output), @r"
-    ✓ run make | exit 2
+    ✗ run make | exit 2
         one
         two
     ");

@@ -3,7 +3,7 @@
 use super::hints::Hints;
 use crate::core::message::{Cost, Failure, FailureKind};
 use crate::core::session::tool_call::Status;
-use crate::core::text::{cut, one_line};
+use crate::core::text::{cells, cut, one_line};
 
 /// The mark and the highlight group of a status.
 pub fn status_mark(status: Status, icons: bool) -> (&'static str, &'static str) {
@@ -60,13 +60,22 @@ pub fn advice(failure: &Failure, hints: &Hints) -> String {
     }
 }
 
-/// `850 ms`, `1.2 s`, `42 s`, `3:07`.
+/// `850 ms`, `1.2 s`, `42 s`, `3:07`, `1:02:03`.
 pub fn seconds(ms: u64) -> String {
     match ms {
         0..1000 => format!("{ms} ms"),
         1000..10_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
         10_000..60_000 => format!("{} s", ms / 1000),
-        _ => format!("{}:{:02}", ms / 60_000, ms / 1000 % 60),
+        60_000..3_600_000 => format!("{}:{:02}", ms / 60_000, ms / 1000 % 60),
+        _ => format!("{}:{:02}:{:02}", ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60),
+    }
+}
+
+/// The same in whole seconds, for a time that goes on: what shows it changes once a second.
+pub fn running_time(ms: u64) -> String {
+    match ms {
+        0..60_000 => format!("{} s", ms / 1000),
+        _ => seconds(ms),
     }
 }
 
@@ -83,25 +92,63 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Cuts a text to `width` characters, in the middle, since both ends of a path tell most.
+/// Cuts a text to `width` cells, in the middle, since both ends of a path tell most.
 pub fn cut_middle(text: &str, width: usize) -> String {
-    let count = text.chars().count();
-    if count <= width || width < 3 {
+    if width < 3 || taken(text) <= width {
         // There is no room for both ends.
         return cut_end(text, width);
     }
     let head = (width - 1) / 2;
-    let tail = width - 1 - head;
-    let start: String = text.chars().take(head).collect();
-    let end: String = text.chars().skip(count - tail).collect();
+    let start = fitting(text.chars(), head);
+    let end: String = fitting(text.chars().rev(), width - 1 - head).chars().rev().collect();
     format!("{start}…{end}")
 }
 
-/// Cuts a text to `width` characters, at its end.
+/// Cuts a text to `width` cells, at its end.
 pub fn cut_end(text: &str, width: usize) -> String {
-    match text.char_indices().nth(width) {
-        Some(_) if width == 0 => String::new(),
-        Some(_) => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),
-        None => text.to_owned(),
+    match width {
+        0 => String::new(),
+        _ if taken(text) <= width => text.to_owned(),
+        _ => fitting(text.chars(), width - 1) + "…",
+    }
+}
+
+/// As many characters as have room in so many cells.
+fn fitting(chars: impl Iterator<Item = char>, width: usize) -> String {
+    let mut sum = 0;
+    let has_room = |char: &char| {
+        sum += taken(char.encode_utf8(&mut [0; 4]));
+        sum <= width
+    };
+    chars.take_while(has_room).collect()
+}
+
+/// The cells of a text. What has none counts, too: a text of nothing else would have no end.
+fn taken(text: &str) -> usize {
+    text.chars().map(|char| cells(char.encode_utf8(&mut [0; 4])).max(1)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_to_cells() {
+        assert_eq!(cut_middle("src/deep/down/file.rs", 11), "src/d…le.rs");
+        assert_eq!(cut_middle("日本語の題名", 7), "日…名");
+        assert_eq!(
+            (cut_end("日本語", 4), cut_end("abc", 3), cut_end("abc", 0)),
+            ("日…".into(), "abc".into(), String::new())
+        );
+        for width in 0..16 {
+            let (middle, end) = (cut_middle("日本語 and more", width), cut_end("日本語 and more", width));
+            assert!(cells(&middle) <= width && cells(&end) <= width, "{middle:?} {end:?} in {width}");
+        }
+    }
+
+    #[test]
+    fn times_are_said_in_one_way() {
+        assert_eq!((seconds(3_723_000), seconds(3_200)), ("1:02:03".to_owned(), "3.2 s".to_owned()));
+        assert_eq!((running_time(3_200), running_time(187_000)), ("3 s".to_owned(), "3:07".to_owned()));
     }
 }

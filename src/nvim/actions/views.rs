@@ -1,14 +1,19 @@
 //! What is only looked at: the log, the keys.
 
-use mlua::{Result, Value};
+use mlua::{Function, Result, Value};
 
+use crate::config::Pane;
 use crate::core::locations::Look;
+use crate::core::session::status::mode;
+use crate::core::session::{Phase, Session};
 use crate::nvim::actions::fail;
 use crate::nvim::agents::Agents;
 use crate::nvim::app::App;
 use crate::nvim::editor::float::float;
+use crate::nvim::editor::{Buf, Win};
 use crate::nvim::follow;
-use crate::nvim::keys::page::page;
+use crate::nvim::keys::page::{MORE, Page, page, table};
+use crate::nvim::run;
 
 impl App {
     pub fn open_log(&mut self) -> Result<()> {
@@ -34,26 +39,80 @@ impl App {
         Ok(())
     }
 
+    /// The keys that do something here, in a small table; where none are bound, all keys.
     pub fn show_keys(&mut self) -> Result<()> {
-        let (columns, _) = self.cx.editor.size();
         let here = self.cx.editor.current_buf()?;
-        let in_review = self.reviews.panel.as_ref().is_some_and(|panel| panel.buf == here);
-        let in_agents = self.agents.is_page(here);
-        let key = in_review.then_some("review_keep").or(in_agents.then_some("agents_start"));
-        let page = page(&self.cx.config.keys, usize::from(columns.saturating_sub(6)).min(90), key);
+        let Some(pane) = self.pane_of(here) else { return self.show_all_keys(None) };
+        let (columns, _) = self.cx.editor.size();
+        let session = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
+        let can = |name: &str| session.is_none_or(|session| can(session, name));
+        let page = table(&self.cx.config.keys, pane, usize::from(columns.saturating_sub(6)).min(90), &can);
+        let win = self.show_page_of_keys(&page)?;
+        let buf = self.cx.editor.win_buf(win)?;
+        let set: Function = self.cx.editor.module("keymap")?.get("set")?;
+        let show_all = self.cx.editor.lua.create_function(move |_, ()| {
+            run(move |app| {
+                app.cx.editor.close_win(win)?;
+                app.show_all_keys(Some(pane))
+            });
+            Ok(())
+        })?;
+        let options =
+            self.cx.editor.table([("buffer", Value::Integer(buf.0)), ("nowait", Value::Boolean(true))])?;
+        set.call(("n", MORE, show_all, options))
+    }
+
+    fn pane_of(&self, buf: Buf) -> Option<Pane> {
+        if let Some(chat) = self.cx.chats.values().find(|chat| chat.prompt == buf || chat.transcript == buf) {
+            return Some(if chat.prompt == buf { Pane::Prompt } else { Pane::Transcript });
+        }
+        if self.reviews.panel.as_ref().is_some_and(|panel| panel.buf == buf) {
+            return Some(Pane::Review);
+        }
+        self.agents.is_page(buf).then_some(Pane::Agents)
+    }
+
+    fn show_all_keys(&mut self, pane: Option<Pane>) -> Result<()> {
+        let (columns, _) = self.cx.editor.size();
+        let first = match pane {
+            Some(Pane::Review) => Some("review_keep"),
+            Some(Pane::Agents) => Some("agents_start"),
+            Some(Pane::Transcript) => Some("toggle"),
+            _ => None,
+        };
+        let page = page(&self.cx.config.keys, usize::from(columns.saturating_sub(6)).min(90), first);
+        self.show_page_of_keys(&page).map(drop)
+    }
+
+    fn show_page_of_keys(&self, page: &Page) -> Result<Win> {
         let win = float(&self.cx.editor, &page.lines)?;
         let buf = self.cx.editor.win_buf(win)?;
         let list = self.cx.editor.lua.create_table()?;
-        let titles = page.titles.iter().map(|row| (*row, page.lines[*row].len(), "AcpUser"));
-        let keys = page.keys.iter().map(|(row, end)| (*row, *end, "Special"));
-        for (row, end, group) in titles.chain(keys) {
+        let titles = page.titles.iter().map(|row| (*row, 0..page.lines[*row].len(), "AcpUser"));
+        let keys = page.keys.iter().map(|(row, cells)| (*row, cells.clone(), "AcpPlan"));
+        for (row, bytes, group) in titles.chain(keys) {
             list.raw_push(row)?;
-            list.raw_push(0)?;
+            list.raw_push(bytes.start)?;
             list.raw_push(self.cx.editor.table([
-                ("end_col", Value::Integer(end as i64)),
+                ("end_col", Value::Integer(bytes.end as i64)),
                 ("hl_group", self.cx.editor.string(group)?),
             ])?)?;
         }
-        self.cx.editor.paint(buf, self.cx.editor.namespace("acp.marks")?, list)
+        self.cx.editor.paint(buf, self.cx.editor.namespace("acp.marks")?, list)?;
+        Ok(win)
+    }
+}
+
+/// Whether a key does something in a session as it is now.
+fn can(session: &Session, key: &str) -> bool {
+    match key {
+        "answer" => !session.asks().is_empty(),
+        "cancel" => session.is_busy(),
+        "steer" => session.is_working() && session.can_be_steered(),
+        "take_back" | "queue" => !session.queue().is_empty(),
+        "restart" => matches!(session.phase, Phase::Gone | Phase::Ending { .. } | Phase::LoginNeeded),
+        "end_left" => !session.left().is_empty(),
+        "next_mode" | "next_mode_insert" => mode(session).is_some(),
+        _ => true,
     }
 }

@@ -1,13 +1,11 @@
 //! What the background tells, event by event: which feature takes it in.
 
 use mlua::Result;
-use serde_json::json;
 
 use crate::config::Stay;
-use crate::core::ids::{AskId, Moment, SessionKey};
+use crate::core::ids::{AskId, EntryId, Moment, SessionKey};
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Access, Answer, Command, Event, Question, Severity};
-use crate::core::session::Session;
 use crate::core::session::lifecycle::Admitted;
 use crate::core::session::written_files::Road;
 use crate::core::store::checkpoint::Held;
@@ -18,6 +16,7 @@ use crate::nvim::events::{Change, EditorEvent};
 use crate::nvim::extensions::Call;
 use crate::nvim::files::{Task, after_apply};
 use crate::nvim::sessions::Sessions;
+use crate::nvim::sessions::user_events::permission_facts;
 
 impl App {
     #[expect(clippy::too_many_lines, reason = "a flat match")]
@@ -172,9 +171,18 @@ impl App {
         self.settle(key)
     }
 
-    pub(super) fn permission_asked(&mut self, key: SessionKey, title: &str, request: &str) {
-        let Some(name) = self.cx.sessions.get(&key).map(Session::name) else { return };
-        self.cx.emit("AcpPermissionAsked", key, json!({ "title": title }));
+    pub(super) fn permission_asked(
+        &mut self,
+        key: SessionKey,
+        (title, request): (&str, &str),
+        entry: Option<EntryId>,
+    ) {
+        let Some(session) = self.cx.sessions.get(&key) else { return };
+        let name = session.name();
+        if self.cx.is_heard("AcpPermissionAsked") {
+            let facts = permission_facts(session, title, entry);
+            self.cx.emit("AcpPermissionAsked", key, facts);
+        }
         self.cx.announce(key, &format!("{name} {request}"), Level::Warn);
     }
 

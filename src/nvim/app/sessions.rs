@@ -122,12 +122,29 @@ impl App {
         self.forget_prompt(key)?;
         self.sessions.close(&mut self.cx, key);
         self.route()?;
+        let other = self.cx.sessions.keys().rev().find(|other| **other != key).copied();
+        let was_current = self.cx.current == Some(key);
+        if let Some(other) = other.filter(|_| self.chats.is_shown(&self.cx, key)) {
+            self.show_in_place(key, other)?;
+        }
         self.forget_session(key)?;
         collect_garbage(&self.cx.editor)?;
-        if self.cx.current == Some(key) {
-            self.cx.current = self.cx.sessions.keys().next_back().copied();
+        if was_current {
+            self.cx.current = other;
         }
         self.guard_all()
+    }
+
+    /// The windows of a chat that is about to go show another one. The cursor goes along only if it was there.
+    fn show_in_place(&mut self, gone: SessionKey, other: SessionKey) -> Result<()> {
+        let (win, buf) = (self.cx.editor.current_win()?, self.cx.editor.current_buf()?);
+        let was_there =
+            self.cx.chats.get(&gone).is_some_and(|chat| chat.prompt == buf || chat.transcript == buf);
+        self.show(other)?;
+        match was_there || !self.cx.editor.win_is_valid(win) {
+            true => Ok(()),
+            false => self.cx.editor.set_current_win(win),
+        }
     }
 
     /// Each feature lets go of what it has of a session.

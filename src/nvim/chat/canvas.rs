@@ -22,10 +22,10 @@ pub struct Chat {
 
 impl Chat {
     pub fn new(editor: &Editor, session: SessionKey, title: &str) -> Result<Self> {
-        let transcript = buffer(editor, "acp", &format!("acp://chat/{}/{title}", session.0))?;
+        let transcript = buffer(editor, "acp", &format!("acp://{title} chat"))?;
         editor.set_buf_option(transcript, "modifiable", false)?;
         editor.set_buf_option(transcript, "undolevels", -1)?;
-        let prompt = buffer(editor, "acp-prompt", &format!("acp://prompt/{}/{title}", session.0))?;
+        let prompt = buffer(editor, "acp-prompt", &format!("acp://{title} prompt"))?;
         editor.set_buf_option(prompt, "omnifunc", "v:lua.require'acp.complete'.omnifunc")?;
         let canvas = Canvas::new(editor)?;
         canvas.yank_meant(editor, transcript)?;
@@ -67,10 +67,7 @@ fn buffer(editor: &Editor, filetype: &str, name: &str) -> Result<Buf> {
     let buf = editor.create_buf(false, true)?;
     editor.set_buf_option(buf, "bufhidden", "hide")?;
     editor.set_buf_option(buf, "swapfile", false)?;
-    // A session that was restored may have left a buffer of this name.
-    if editor.set_buf_name(buf, name).is_err() {
-        editor.set_buf_name(buf, &format!("{name}#{}", buf.0))?;
-    }
+    editor.set_free_name(buf, name)?;
     editor.command_in(buf, &format!("noautocmd setlocal filetype={filetype}"))?;
     Ok(buf)
 }

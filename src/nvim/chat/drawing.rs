@@ -475,7 +475,10 @@ impl Chat {
         drawing: &Drawing,
     ) -> Result<()> {
         if let Some(rows) = &drawing.markdown {
-            highlight.open(self.transcript, id, start + rows.start);
+            match drawing.is_typed {
+                true => highlight.open_as_typed(self.transcript, id, start + rows.start),
+                false => highlight.open(self.transcript, id, start + rows.start),
+            }
             highlight.close(self.transcript, id, start + rows.end);
         }
         let list = editor.lua.create_table()?;

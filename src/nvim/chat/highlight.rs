@@ -47,6 +47,11 @@ impl Highlight {
         self.call("open", (buf, id, row));
     }
 
+    /// The same, with all that was typed to be seen.
+    pub fn open_as_typed(&self, buf: Buf, id: usize, row: usize) {
+        self.call("open", (buf, id, row, true));
+    }
+
     /// The region ends before `end_row` now.
     pub fn grew(&self, buf: Buf, id: usize, end_row: usize) {
         self.call("grew", (buf, id, end_row));
@@ -57,9 +62,9 @@ impl Highlight {
     }
 
     /// Regions stand below all others, complete: `list` has the id, the first row and the row after the
-    /// last of each.
-    pub fn add(&self, buf: Buf, list: Vec<usize>) {
-        self.call("add", (buf, list));
+    /// last of each. In those of the ids in `typed` all that was typed is seen.
+    pub fn add(&self, buf: Buf, list: Vec<usize>, typed: Vec<usize>) {
+        self.call("add", (buf, list, typed));
     }
 
     /// The region's text is about to be replaced.

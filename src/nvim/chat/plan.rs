@@ -104,6 +104,7 @@ fn make(editor: &Editor) -> Result<Buf> {
     let buf = editor.create_buf(false, true)?;
     editor.set_buf_option(buf, "bufhidden", "wipe")?;
     editor.set_buf_option(buf, "modifiable", false)?;
+    editor.set_free_name(buf, "acp://plan")?;
     editor.set_buf_option(buf, "filetype", "acp-plan")?;
     let keymap: Table = editor.module("keymap")?;
     let options = editor.table([("buffer", Value::Integer(buf.0)), ("nowait", Value::Boolean(true))])?;

@@ -113,12 +113,7 @@ impl Chats {
             return fail("nothing has been asked here yet");
         }
         let title = session.title.clone().unwrap_or_else(|| session.name());
-        let what = cx
-            .editor
-            .table([("items", Value::Table(items)), ("title", cx.editor.string(visible_line(&title))?)])?;
-        let none = cx.editor.lua.create_table()?;
-        cx.editor.func::<Value>("setloclist", (win.0, none, " ", what))?;
         cx.editor.set_current_win(win)?;
-        cx.editor.command("lopen")
+        cx.editor.helper("outline", (win.0, items, visible_line(&title)))
     }
 }

@@ -10,7 +10,7 @@ use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::session::Session;
 use crate::core::transcript::{Hints, Style};
 use crate::nvim::chat::canvas::Chat;
-use crate::nvim::chat::{AllTails, Chats, winbar};
+use crate::nvim::chat::{AllTails, Chats, TICK, winbar};
 use crate::nvim::context::Context;
 use crate::nvim::events::EditorEvent;
 
@@ -21,9 +21,6 @@ const BUDGET: Duration = Duration::from_millis(4);
 /// drawn so that it goes on at all.
 const SLICE: Duration = Duration::from_millis(6);
 const LEAST: Duration = Duration::from_millis(2);
-
-/// How often the time of a running turn moves on.
-const TICK: Duration = Duration::from_millis(250);
 
 impl Chats {
     /// Notes what changed, so that the next frame draws it.
@@ -108,7 +105,8 @@ impl Chats {
         let wins = cx.editor.wins_of(chat.transcript);
         let width =
             wins.iter().filter_map(|win| cx.editor.win_size(*win).ok()).map(|(columns, _)| columns).min();
-        let bar = winbar::transcript(session, now, width.map_or(80, usize::from), location);
+        let width = width.map_or(80, usize::from);
+        let bar = winbar::transcript(session, now, width, (location, cx.config.icons));
         let hints = winbar::prompt(session, &cx.config.keys);
         let prompts = cx.editor.wins_of(chat.prompt);
         let both = format!("{bar}\n{hints}");

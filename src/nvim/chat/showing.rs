@@ -6,6 +6,7 @@ use std::time::Duration;
 use mlua::Result;
 
 use crate::core::ids::SessionKey;
+use crate::core::text::visible::visible_line;
 use crate::nvim::chat::canvas::Chat;
 use crate::nvim::chat::window_events::leave_insert_mode;
 use crate::nvim::chat::{AllTails, Chats};
@@ -19,7 +20,8 @@ impl Chats {
     /// Makes the buffers of a session's chat; gives them.
     pub fn make(&mut self, cx: &mut Context, key: SessionKey) -> Result<ChatBuffers> {
         let title = cx.sessions.get(&key).map(|session| cx.configured_title(&session.agent_name));
-        let title = title.unwrap_or_default();
+        // A slash would make a folder of it, of which tab labels show a letter.
+        let title = visible_line(&title.unwrap_or_default()).replace('/', "-");
         let chat = Chat::new(&cx.editor, key, &title)?;
         if self.highlight.attach(chat.transcript) {
             cx.later(UNHURRIED, |this: &mut Self, _| {
@@ -72,6 +74,11 @@ impl Chats {
         Ok(())
     }
 
+    /// Whether a chat stands in this tab page.
+    pub fn is_shown(&self, cx: &Context, key: SessionKey) -> bool {
+        cx.chats.get(&key).is_some_and(|chat| self.windows.is_shown(&cx.editor, chat))
+    }
+
     /// Hides a chat that stands in this tab page. Says whether it did.
     pub fn hide(&mut self, cx: &Context, key: SessionKey) -> Result<bool> {
         let Some(chat) = cx.chats.get(&key).filter(|chat| self.windows.is_shown(&cx.editor, chat)) else {
@@ -91,7 +98,10 @@ impl Chats {
         if cx.editor.current_buf()? == bufs.prompt {
             cx.editor.command("stopinsert")?;
         }
-        self.windows.hide(&cx.editor, &bufs)?;
+        // Its windows may show another chat by now.
+        if self.windows.is_shown(&cx.editor, &bufs) {
+            self.windows.hide(&cx.editor, &bufs)?;
+        }
         self.windows.forget(key);
         chat.close(&cx.editor);
         [bufs.prompt, bufs.transcript].iter().for_each(|buf| cx.buffers.texts.forget(*buf));

@@ -5,28 +5,44 @@ use crate::config::Keys;
 use crate::core::ids::Moment;
 use crate::core::session::status::{mode, model};
 use crate::core::session::{Phase, Session};
+use crate::core::text::cells;
 use crate::core::text::visible::visible_line;
-use crate::core::transcript::{cut_middle, price, progress, seconds};
+use crate::core::transcript::{cut_middle, price, progress, running_time};
+use crate::nvim::chat::TICK;
 
 /// The transcript's bar, in the format of 'winbar', for a window of `width` cells. Where that is
 /// narrow the title is cut in its middle first, then facts go, the least important one first. `place` is
 /// where the agent is, if that is to be told.
-pub fn transcript(session: &Session, now: Moment, width: usize, place: Option<&str>) -> String {
-    let (state, group) = match &session.phase {
+pub fn transcript(
+    session: &Session,
+    now: Moment,
+    width: usize,
+    (place, icons): (Option<&str>, bool),
+) -> String {
+    let (mut state, group) = match &session.phase {
         _ if !session.asks().is_empty() => ("waiting for you".to_owned(), "AcpToolWaiting"),
-        Phase::Opening { since } => (format!("starting {}", clock(now.since(*since))), "AcpToolRunning"),
+        Phase::Opening { since } => {
+            (format!("starting {}", running_time(now.since(*since))), "AcpToolRunning")
+        }
         Phase::LoginNeeded => ("log in".to_owned(), "AcpToolWaiting"),
         Phase::Gone => ("ended".to_owned(), "AcpError"),
         Phase::Idle => ("ready".to_owned(), "AcpMeta"),
-        Phase::Working { since } => (format!("working {}", clock(now.since(*since))), "AcpToolRunning"),
-        Phase::Cancelling { asked, .. } => {
-            (format!("stopping {}", clock(now.since(*asked))), "AcpToolCancelled")
+        Phase::Working { since } => {
+            (format!("working {}", running_time(now.since(*since))), "AcpToolRunning")
         }
-        Phase::Ending { since, .. } => (format!("ending {}", clock(now.since(*since))), "AcpToolCancelled"),
+        Phase::Cancelling { asked, .. } => {
+            (format!("stopping {}", running_time(now.since(*asked))), "AcpToolCancelled")
+        }
+        Phase::Ending { since, .. } => {
+            (format!("ending {}", running_time(now.since(*since))), "AcpToolCancelled")
+        }
     };
+    let waits = !session.asks().is_empty();
+    if icons && !waits && matches!(session.phase, Phase::Working { .. } | Phase::Opening { .. }) {
+        state = format!("{} {state}", spinner(now));
+    }
     let name = visible_line(&session.name());
     let mut facts = facts(session, now);
-    let cells = |text: &str| text.chars().count();
     // What is always there: a blank at both ends, the name, two blanks, the state.
     let fixed = 4 + cells(&name) + cells(&state);
     let room = width.saturating_sub(fixed + 3);
@@ -37,7 +53,8 @@ pub fn transcript(session: &Session, now: Moment, width: usize, place: Option<&s
     while !facts.is_empty() && fixed + of_facts(&facts) > width {
         facts.pop();
     }
-    let room = width.saturating_sub(fixed + of_facts(&facts) + 1);
+    // The title ends before what follows begins.
+    let room = width.saturating_sub(fixed + of_facts(&facts) + 2);
     let title = session.title.as_deref().map(|title| cut_middle(&visible_line(title), room.min(60)));
     let title = title.filter(|_| room >= SHORTEST_TITLE).unwrap_or_default();
     let facts: String = facts.iter().map(|fact| format!("{} · ", escape(fact))).collect();
@@ -46,6 +63,15 @@ pub fn transcript(session: &Session, now: Moment, width: usize, place: Option<&s
         escape(&name),
         escape(&title)
     )
+}
+
+/// What shows that an agent is at work. It turns with the clock that moves the time on, which stands still when no agent
+/// is: an idle chat costs nothing.
+pub const SPINNER: [char; 8] = ['⣾', '⣽', '⣻', '⢿', '⡿', '⣟', '⣯', '⣷'];
+
+fn spinner(now: Moment) -> char {
+    let step = now.0 / u64::try_from(TICK.as_millis()).unwrap_or(u64::MAX);
+    SPINNER[usize::try_from(step % 8).unwrap_or_default()]
 }
 
 /// Where the agent is needs no more to be found.
@@ -123,14 +149,6 @@ pub fn prompt(session: &Session, keys: &Keys) -> String {
     format!("%#AcpMeta# {}%<", parts.join(" · "))
 }
 
-/// Whole seconds, so that the bar changes once a second.
-fn clock(ms: u64) -> String {
-    match ms {
-        0..60_000 => format!("{} s", ms / 1000),
-        _ => seconds(ms),
-    }
-}
-
 /// A text in which 'winbar' finds nothing to evaluate.
 fn escape(text: &str) -> String {
     text.replace('%', "%%")
@@ -139,8 +157,11 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, SessionKey};
-    use crate::core::message::{Content, Cost, Limit, LimitStatus, Opened, Place, Update};
+    use crate::core::ids::{AgentId, AskId, SessionKey};
+    use crate::core::message::{
+        Content, Cost, Limit, LimitStatus, Opened, PermissionKind, PermissionOption, Place, ToolCallPatch,
+        Update,
+    };
 
     fn idle() -> Session {
         let mut session =
@@ -151,7 +172,7 @@ mod tests {
 
     /// The bar without its colours.
     fn plain(session: &Session, now: u64, width: usize) -> String {
-        let bar = transcript(session, Moment(now), width, None);
+        let bar = transcript(session, Moment(now), width, (None, false));
         bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text)).collect()
     }
 
@@ -186,15 +207,50 @@ mod tests {
     }
 
     #[test]
+    fn a_spinner_turns_while_an_agent_works_and_stops_when_it_waits() {
+        let mut session = idle();
+        let bar = |session: &Session, now| transcript(session, Moment(now), 80, (None, true));
+        let turns = |session: &Session| bar(session, 0) != bar(session, 250);
+        assert!(!turns(&session), "idle");
+        session.prompt(vec![Content::Text("x".into())], Moment(0));
+        assert!(turns(&session), "at work");
+        let option = PermissionOption { id: "y".into(), name: "Yes".into(), kind: PermissionKind::AllowOnce };
+        session.asked(AskId(1), ToolCallPatch::new("1"), vec![option], Moment(0));
+        assert!(!turns(&session), "it waits for the user");
+        assert_eq!(plain(&session, 0, 80), " demo  %=waiting for you ");
+    }
+
+    #[test]
     fn a_narrow_bar_cuts_the_title_then_drops_facts_and_keeps_the_state() {
         let mut session = idle();
         let cost = Some(Cost { amount: 1.0, currency: "USD".into() });
         session.apply(Update::Usage { used: 1, size: 2, cost }, Moment(0));
         let title = Some(Some("A title that is rather long".into()));
         session.apply(Update::Info { title, updated_at: None }, Moment(0));
-        assert_eq!(plain(&session, 0, 45), " demo  A titl…r long%=ctx 50%% · $1.00 · ready ");
+        assert_eq!(plain(&session, 0, 45), " demo  A tit…r long%=ctx 50%% · $1.00 · ready ");
         assert_eq!(plain(&session, 0, 32), " demo  %=ctx 50%% · $1.00 · ready ");
         assert_eq!(plain(&session, 0, 24), " demo  %=ctx 50%% · ready ");
         assert_eq!(plain(&session, 0, 10), " demo  %=ready ");
+    }
+
+    #[test]
+    fn a_title_ends_before_the_facts_begin_however_wide_its_characters_are() {
+        let mut session = idle();
+        let title = Some(Some("日本語の題名はとても長いのでここで切られます".repeat(3)));
+        session.apply(Update::Info { title, updated_at: None }, Moment(0));
+        session.apply(Update::Mode("ask".into()), Moment(0));
+        for width in 20..120 {
+            let bar = plain(&session, 0, width);
+            let (left, right) = bar.split_once("%=").expect("two sides");
+            assert!(cells(left) + cells(right) < width, "{bar} in {width}");
+        }
+    }
+
+    #[test]
+    fn a_title_is_plain_text_on_one_line() {
+        let mut session = idle();
+        let title = Some(Some("Fix `login`:\\nsee\nthe log".into()));
+        session.apply(Update::Info { title, updated_at: None }, Moment(0));
+        assert_eq!(plain(&session, 0, 80), " demo  Fix login: see the log%=ready ");
     }
 }

@@ -10,7 +10,6 @@ use crate::core::store::checkpoint::{Reply, Wish};
 use crate::nvim::arguments::fail;
 use crate::nvim::checkpoints::Checkpoints;
 use crate::nvim::context::Context;
-use crate::nvim::editor::float::float;
 use crate::nvim::editor::{Buf, Level};
 
 impl Checkpoints {
@@ -20,10 +19,10 @@ impl Checkpoints {
         self.ask_store(
             cx,
             move |job| Wish::Blame { job, path, text, row },
-            |_, cx, reply| match reply {
+            move |_, cx, reply| match reply {
                 Reply::Blamed(Some(author)) => {
                     let time: String = cx.editor.func("strftime", ("%Y-%m-%d %H:%M", author.at / 1000))?;
-                    float(&cx.editor, &recorded_note(&author, &time)).map(drop)
+                    cx.editor.show_beside_line(buf, row, recorded_note(&author, &time))
                 }
                 Reply::Blamed(None) => {
                     cx.advise("no agent wrote this line, as far as is recorded", Level::Info);

@@ -31,6 +31,11 @@ impl OpenConflicts {
         self.0.iter().any(|conflict| conflict.path == path)
     }
 
+    /// The file that a question is about.
+    pub fn path_of(&self, ask: AskId) -> Option<&Path> {
+        self.0.iter().find(|conflict| conflict.ask == ask).map(|conflict| conflict.path.as_path())
+    }
+
     /// The one to be decided in a buffer.
     pub fn of(&self, buf: Buf) -> Option<AskId> {
         self.0.iter().find(|conflict| conflict.buf == buf).map(|conflict| conflict.ask)

@@ -21,6 +21,12 @@ impl Context {
         self.effects.push_back(Box::new(move |editor| editor.notify(&text, level)));
     }
 
+    /// Tells that something waits for the user; the message goes once nothing does.
+    pub fn advise_of_question(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        self.effects.push_back(Box::new(move |editor| editor.notify_question(&text)));
+    }
+
     /// A line in the chat of a session, or of the one used last.
     pub fn note(&mut self, key: Option<SessionKey>, severity: Severity, text: String) {
         let now = self.now();
@@ -47,15 +53,17 @@ impl Context {
         }));
     }
 
-    /// Says something outside the chat when no window of the tab page shows it, or the user is away.
+    /// Says something outside the chat, a warning being a question, when no window of the tab page shows it, or the user is away.
     pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
         let hidden = self.chats.get(&key).is_none_or(|chat| chat.window(&self.editor).is_none());
         if !hidden && !self.is_away {
             return;
         }
         let (notify, bell) = (self.config.notify, self.config.bell);
-        if notify {
-            self.advise(text, level);
+        match (notify, level) {
+            (true, Level::Warn) => self.advise_of_question(text),
+            (true, _) => self.advise(text, level),
+            (false, _) => {}
         }
         if bell {
             self.attempt("couldn't ring the bell", ring);

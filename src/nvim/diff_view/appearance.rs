@@ -26,7 +26,12 @@ pub struct Shape {
     filetype: String,
     /// The cells of a line where lines that are longer wrap.
     room: Option<usize>,
+    /// The cells before and after the column of signs, which is left of the text; nothing where there is none.
+    signs: Option<(usize, usize)>,
 }
+
+/// The cells of a sign.
+const SIGN: usize = 2;
 
 /// Bytes of a line, and the id of the group that colours them.
 pub type Coloured = (Range<usize>, i64);
@@ -84,12 +89,21 @@ impl Appearance {
             let chars = on.then(|| editor.win_option::<String>(win, "listchars"))?;
             Some(ListChars::read(&chars.ok()?))
         });
+        let info = win.and_then(|win| editor.func::<Vec<Table>>("getwininfo", win).ok()?.into_iter().next());
+        let beside = info.as_ref().and_then(|info| {
+            let aside: usize = info.get("textoff").ok()?;
+            Some(aside.max(with_signs(editor, win?, buf).unwrap_or_default()))
+        });
         let room = win.and_then(|win| {
             editor.win_option::<bool>(win, "wrap").ok().filter(|wrap| *wrap)?;
-            let info: Vec<Table> = editor.func("getwininfo", win).ok()?;
-            let info = info.first()?;
-            let (width, aside): (usize, usize) = (info.get("width").ok()?, info.get("textoff").ok()?);
-            Some(width.saturating_sub(aside.max(with_signs(editor, win, buf).unwrap_or_default())))
+            let width: usize = info.as_ref()?.get("width").ok()?;
+            Some(width.saturating_sub(beside?))
+        });
+        let signs = win.and_then(|win| {
+            let folds = editor.win_option::<String>(win, "foldcolumn").ok()?.parse().unwrap_or(0);
+            let has_signs = editor.win_option::<String>(win, "signcolumn").ok()? != "no";
+            let rest = beside?.checked_sub(folds + SIGN).filter(|_| has_signs)?;
+            Some((folds, rest))
         });
         let is_plain = editor.buf_option::<String>(buf, "syntax").is_ok_and(|syntax| syntax == "OFF");
         let filetype = match is_plain {
@@ -97,17 +111,26 @@ impl Appearance {
             false => editor.buf_option(buf, "filetype").unwrap_or_default(),
         };
         let tabstop = editor.buf_option::<usize>(buf, "tabstop").unwrap_or(8).max(1);
-        Self { shape: Shape { tabstop, list, filetype, room }, left: Cell::new(budget) }
+        Self { shape: Shape { tabstop, list, filetype, room, signs }, left: Cell::new(budget) }
     }
 
     /// As code of a file type looks where no buffer is meant.
     pub fn of_filetype(filetype: String, budget: Duration) -> Self {
-        Self { shape: Shape { tabstop: 8, list: None, filetype, room: None }, left: Cell::new(budget) }
+        Self {
+            shape: Shape { tabstop: 8, list: None, filetype, room: None, signs: None },
+            left: Cell::new(budget),
+        }
     }
 
     /// The cells of a line where lines that are longer wrap.
     pub fn room(&self) -> Option<usize> {
         self.shape.room
+    }
+
+    /// What stands left of a virtual line's text: its sign where the signs of lines are, if those have a column.
+    pub fn margin(&self, sign: char) -> Option<String> {
+        let (before, after) = self.shape.signs?;
+        Some(format!("{:before$}{sign:<SIGN$}{:after$}", "", ""))
     }
 
     /// What is left of the budget.

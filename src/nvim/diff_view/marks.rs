@@ -65,6 +65,8 @@ pub fn virtual_lines<'a>(
     let shown = &lines[..lines.len().min(MAX_VIRTUAL_LINES)];
     let colours = if sign == '?' { Vec::new() } else { appearance.colours(editor, shown) };
     let all = editor.lua.create_table()?;
+    // Beside the text, where the signs of the buffer's own lines are: both stay on their side with the answer.
+    let margin = appearance.margin(if sign == '?' { ' ' } else { sign });
     for (at, text) in shown.iter().enumerate() {
         let colours = colours.get(at).map_or(&[][..], Vec::as_slice);
         let trails = text.trim_end_matches(' ').len();
@@ -78,15 +80,17 @@ pub fn virtual_lines<'a>(
             shown.push((appearance.shown(editor, &text[piece], &mut column, trails), groups));
         }
         // Neovim does not wrap lines that are none.
-        let room =
-            appearance.room().map(|room| room.saturating_sub(2)).filter(|room| *room > 0 && column > *room);
+        let sign_in_text = if margin.is_some() { 0 } else { 2 };
+        let room = appearance.room().map(|room| room.saturating_sub(sign_in_text));
+        let room = room.filter(|room| *room > 0 && column > *room);
         let rows = match room {
             Some(room) => wrapped(editor, shown, room),
             None => vec![shown],
         };
         for (number, row) in rows.into_iter().enumerate() {
             let chunks = editor.lua.create_table()?;
-            let begin = if number == 0 { format!("{sign} ") } else { "  ".to_owned() };
+            let begin = margin.clone().unwrap_or_else(|| format!("{sign} "));
+            let begin = if number == 0 { begin } else { " ".repeat(begin.chars().count()) };
             chunks.raw_push(chunk(editor, &begin, &[Group::Named(group)])?)?;
             for (text, groups) in &row {
                 chunks.raw_push(chunk(editor, text, groups)?)?;
@@ -101,11 +105,16 @@ pub fn virtual_lines<'a>(
         }
     }
     if lines.len() > MAX_VIRTUAL_LINES {
-        let text = format!("{sign} … {} more lines", lines.len() - MAX_VIRTUAL_LINES);
+        let begin = margin.clone().unwrap_or_else(|| format!("{sign} "));
+        let text = format!("{begin}… {} more lines", lines.len() - MAX_VIRTUAL_LINES);
         let more = chunk(editor, &text, &[Group::Named("AcpMeta")])?;
         all.raw_push(editor.lua.create_sequence_from([more])?)?;
     }
-    editor.table([("virt_lines", Value::Table(all)), ("virt_lines_above", Value::Boolean(above))])
+    editor.table([
+        ("virt_lines", Value::Table(all)),
+        ("virt_lines_above", Value::Boolean(above)),
+        ("virt_lines_leftcol", Value::Boolean(margin.is_some())),
+    ])
 }
 
 /// Pieces of a line, each with what colours it, in rows of so many cells.

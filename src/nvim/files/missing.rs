@@ -6,13 +6,19 @@ use std::path::Path;
 use mlua::{Result, Value};
 
 use crate::core::message::Severity;
+use crate::core::text::visible::visible_line;
+use crate::core::transcript::cut_middle;
 use crate::nvim::buffers::Gone;
 use crate::nvim::buffers::open;
 use crate::nvim::context::Context;
+use crate::nvim::diff_view::marks::{forget_above_first_line, show_above_first_line};
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::files::Files;
 use crate::nvim::files::job::Job;
+
+/// The new name of a file has this many cells at most in the line that tells of it.
+const LONGEST_NAME: usize = 40;
 
 #[derive(Clone, Copy)]
 enum Choice {
@@ -43,13 +49,13 @@ impl Files {
         let name = cx.short_name(job.session(), &job.path);
         let (mark, text) = match &gone {
             Gone::Deleted => (
-                "  deleted on the disk; :Acp settle".to_owned(),
+                "deleted on the disk \u{b7} :Acp settle".to_owned(),
                 format!("{name} is gone from the disk; its buffer keeps the text: :Acp settle in it chooses"),
             ),
             Gone::Renamed(to) => {
                 let to = cx.short_name(job.session(), to);
                 (
-                    format!("  renamed to {to}; :Acp settle"),
+                    format!("renamed to {} \u{b7} :Acp settle", cut_middle(&to, LONGEST_NAME)),
                     format!("{name} is {to} now; its buffer keeps the text: :Acp settle in it chooses"),
                 )
             }
@@ -71,7 +77,11 @@ impl Files {
             // What is said of it elsewhere is about this buffer again.
             cx.raise(EditorEvent::FileLoaded { buf, path });
         }
-        cx.editor.clear_namespace(buf, cx.editor.namespace("acp.gone")?, 0, -1)
+        cx.editor.clear_namespace(buf, cx.editor.namespace("acp.gone")?, 0, -1)?;
+        if was_gone {
+            forget_above_first_line(&cx.editor, buf);
+        }
+        Ok(())
     }
 
     /// Asks what becomes of the buffer of a file that is gone. Says whether it is one.
@@ -127,14 +137,16 @@ impl Files {
     }
 }
 
+/// A line above the first one: beside it, a long line would hide it.
 fn mark_gone(editor: &Editor, buf: Buf, text: &str) -> Result<()> {
     let ns = editor.namespace("acp.gone")?;
-    let chunk = editor
-        .lua
-        .create_sequence_from([editor.lua.create_string(text)?, editor.lua.create_string("AcpError")?])?;
+    let chunk = editor.lua.create_sequence_from([visible_line(text).as_str(), "AcpError"])?;
+    let line = editor.lua.create_sequence_from([chunk])?;
     let options = editor.table([
-        ("virt_text", Value::Table(editor.lua.create_sequence_from([chunk])?)),
-        ("virt_text_pos", editor.string("eol")?),
+        ("virt_lines", Value::Table(editor.lua.create_sequence_from([line])?)),
+        ("virt_lines_above", Value::Boolean(true)),
     ])?;
-    editor.set_extmark(buf, ns, 0, 0, options).map(drop)
+    editor.set_extmark(buf, ns, 0, 0, options)?;
+    show_above_first_line(editor, buf);
+    Ok(())
 }

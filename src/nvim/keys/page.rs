@@ -1,7 +1,11 @@
-//! The page that `g?` shows: the keys as they are bound, by what they are for, and what the prompt knows
-//! beside keys. Plain lines for a width; the window is left to `views`.
+//! The pages that `g?` shows: first a small table of the keys that do something where the user is, then all of them by
+//! what they are for, as they are bound. Plain lines for a width; the window is left to `views`.
 
-use crate::config::{KEYS, KeySpec, Keys, Section};
+use std::ops::Range;
+
+use crate::config::{KEYS, KeySpec, Keys, Pane, Section};
+use crate::core::text::cells;
+use crate::core::transcript::cut_end;
 
 /// A row that is no key: what is typed, what for.
 type Word = (&'static str, &'static str);
@@ -53,9 +57,125 @@ pub struct Page {
     pub lines: Vec<String>,
     /// The rows of the titles.
     pub titles: Vec<usize>,
-    /// The rows with a key, and where it ends.
-    pub keys: Vec<(usize, usize)>,
+    /// The keys, and the rows they are in.
+    pub keys: Vec<(usize, Range<usize>)>,
 }
+
+/// What keys do, in the few words that a table has room for. Those of others begin their sentence in the help.
+const LABELS: &[(&str, &str)] = &[
+    ("send", "send"),
+    ("send_insert", "send"),
+    ("steer", "send into the turn"),
+    ("cancel", "stop the turn"),
+    ("next_mode", "next mode"),
+    ("next_mode_insert", "next mode"),
+    ("take_back", "take back the last queued"),
+    ("queue", "queued prompts"),
+    ("older_prompt", "previous prompt"),
+    ("newer_prompt", "next prompt"),
+    ("queue_edit", "edit"),
+    ("queue_remove", "remove"),
+    ("queue_up", "move up"),
+    ("queue_down", "move down"),
+    ("queue_send", "send now"),
+    ("queue_close", "back to the prompt"),
+    ("toggle", "open or fold"),
+    ("details", "show all of it"),
+    ("go_to", "go to what it is about"),
+    ("next_entry", "next entry"),
+    ("previous_entry", "previous entry"),
+    ("next_call", "next tool call"),
+    ("previous_call", "previous tool call"),
+    ("next_change", "next edit"),
+    ("previous_change", "previous edit"),
+    ("outline", "outline"),
+    ("yank_code", "yank the code block"),
+    ("answer", "answer"),
+    ("follow", "follow the agent"),
+    ("locations", "where the agent was"),
+    ("prompt", "type a prompt"),
+    ("hide", "hide the chat"),
+    ("restart", "start the agent again"),
+    ("end_left", "kill what is left running"),
+    ("agents_start", "start"),
+    ("agents_details", "details"),
+    ("agents_refresh", "fetch the registry"),
+    ("agents_site", "website"),
+    ("agents_remove", "remove"),
+    ("agents_cancel", "stop the download"),
+    ("agents_close", "close"),
+    ("next_hunk", "next change"),
+    ("previous_hunk", "previous change"),
+    ("review_keep", "keep"),
+    ("review_undo", "undo"),
+    ("review_keep_all", "keep all"),
+    ("review_undo_all", "undo all"),
+    ("review_comment", "comment"),
+    ("review_send", "send comments"),
+    ("review_go", "go to the line"),
+    ("review_next", "next change"),
+    ("review_previous", "previous change"),
+    ("review_close", "close"),
+];
+
+/// A label has at most so many cells.
+const LONGEST_LABEL: usize = 26;
+
+fn label(key: &KeySpec) -> String {
+    match LABELS.iter().find(|(name, _)| *name == key.name) {
+        Some((_, label)) => (*label).to_owned(),
+        None => {
+            let about = plain(key.about);
+            let end = about.find(['.', ';', ':', ',']).unwrap_or(about.len());
+            let first = about[..end].chars().next().map(char::to_lowercase).into_iter().flatten();
+            cut_end(&first.chain(about[..end].chars().skip(1)).collect::<String>(), LONGEST_LABEL)
+        }
+    }
+}
+
+/// The keys of a buffer that `can` do something now, in columns.
+pub fn table(keys: &Keys, pane: Pane, width: usize, can: &dyn Fn(&str) -> bool) -> Page {
+    // Those that do the same share a place. The mouse and this table itself need no word.
+    let mut rows: Vec<(String, String)> = Vec::new();
+    let of_pane = KEYS.iter().filter(|key| key.panes.contains(&pane) && key.name != "click");
+    for key in of_pane.filter(|key| !key.name.ends_with("help") && can(key.name)) {
+        let (lhs, label) = (keys.shown(key.name), label(key));
+        match rows.iter_mut().find(|(_, known)| *known == label) {
+            _ if lhs.is_empty() => {}
+            Some((all, _)) if !all.split(' ').any(|one| one == lhs) => *all = format!("{all} {lhs}"),
+            Some(_) => {}
+            None => rows.push((lhs, label)),
+        }
+    }
+    if pane == Pane::Prompt {
+        rows.extend(
+            [("@", "add context"), ("/", "the agent's commands")]
+                .map(|(lhs, label)| (lhs.into(), label.into())),
+        );
+    }
+    let widest = |of: fn(&(String, String)) -> &str| rows.iter().map(|row| cells(of(row))).max().unwrap_or(0);
+    let (of_keys, of_labels) = (widest(|row| &row.0), widest(|row| &row.1));
+    // Two blanks between keys and labels, three between columns.
+    let column = of_keys + of_labels + 5;
+    let columns = (width / column.max(1)).clamp(1, 3);
+    let height = rows.len().div_ceil(columns).max(1);
+    let mut page = Page::default();
+    for at in 0..height {
+        let mut line = " ".to_owned();
+        for (lhs, label) in rows.iter().skip(at).step_by(height) {
+            page.keys.push((page.lines.len(), line.len()..line.len() + lhs.len()));
+            let (after_key, after_label) = (of_keys + 2 - cells(lhs), of_labels + 3 - cells(label));
+            line.push_str(&format!("{lhs}{:after_key$}{label}{:after_label$}", "", ""));
+        }
+        page.lines.push(line.trim_end().to_owned());
+    }
+    page.lines.push(String::new());
+    page.lines.push(format!(" {MORE} all keys · q closes this · :Acp lists the commands"));
+    page
+}
+
+/// What shows the page of all keys, in the table.
+pub const MORE: &str = "g?";
 
 /// Lines of at most `width` characters; the section that has the key named `here` comes first.
 pub fn page(keys: &Keys, width: usize, here: Option<&str>) -> Page {
@@ -92,7 +212,7 @@ impl Page {
     fn row(&mut self, keys: &str, about: &str, width: usize) {
         let mut head = format!("   {keys:<COLUMN$} ");
         if !keys.is_empty() {
-            self.keys.push((self.lines.len(), 3 + keys.len()));
+            self.keys.push((self.lines.len(), 3..3 + keys.len()));
         }
         if keys.chars().count() > COLUMN {
             self.lines.push(head.trim_end().to_owned());
@@ -146,6 +266,35 @@ mod tests {
                 assert!(line.chars().count() <= width.max(52), "{line:?}");
             }
         }
+    }
+
+    #[test]
+    fn the_table_has_the_keys_of_a_buffer_that_can_do_something_in_columns() {
+        let can = |name: &str| !matches!(name, "steer" | "take_back" | "queue" | "cancel");
+        let table = table(&Keys::default(), Pane::Prompt, 76, &can);
+        insta::assert_snapshot!(table.lines.join("\n"), @r"
+        <CR> <C-s>  send                   <C-n>       next prompt
+        <S-Tab>     next mode              @           add context
+        <C-p>       previous prompt        /           the agent's commands
+
+        g? all keys · q closes this · :Acp lists the commands
+        ");
+    }
+
+    #[test]
+    fn every_table_is_short_and_fits() {
+        let panes = [Pane::Transcript, Pane::Prompt, Pane::File, Pane::Review, Pane::Queue, Pane::Agents];
+        for (pane, width) in panes.iter().flat_map(|pane| [76, 136].map(|width| (*pane, width))) {
+            let table = table(&Keys::default(), pane, width, &|_| true);
+            assert!(table.lines.len() <= 16, "{pane:?} has {} lines", table.lines.len());
+            assert!(table.lines.iter().all(|line| cells(line) <= width), "{:#?}", table.lines);
+        }
+    }
+
+    #[test]
+    fn what_has_no_label_is_called_by_how_its_sentence_begins() {
+        let key = KeySpec { name: "new", about: "Go to the next thing; see |acp-x|.", ..KEYS[0] };
+        assert_eq!(label(&key), "go to the next thing");
     }
 
     #[test]

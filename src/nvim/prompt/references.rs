@@ -54,8 +54,8 @@ impl Prompts {
                     match self.open.get(&key).and_then(|prompt| prompt.known.get(&path)) {
                         _ if held => "AcpMention",
                         Some(true) => "AcpMention",
-                        Some(false) if target.is_deliberate() => "AcpMentionMissing",
-                        Some(false) => continue,
+                        // Also a bare word, though it may be a person: nothing is sent for it.
+                        Some(false) => "AcpMentionMissing",
                         None => {
                             unknown.push(path);
                             continue;

@@ -60,6 +60,9 @@ impl Questions {
         let waiting = waiting(cx, &known.others);
         self.preview = known.preview.clone();
         self.close_stale(cx, &waiting);
+        if waiting.is_empty() {
+            cx.editor.nothing_waits();
+        }
         let now = self.now();
         let step = self.queue.next(&waiting, known.sight, now, |front| readiness(cx, front.is_sudden));
         let done = match step {
@@ -131,7 +134,7 @@ impl Questions {
         };
         // A message that is longer than the line would have Neovim wait for a key.
         let room = usize::from(cx.editor.size().0).saturating_sub(how.len() + 24).max(20);
-        cx.advise(format!("{} ({how})", cut_end(&prompt, room)), Level::Warn);
+        cx.advise_of_question(format!("{} ({how})", cut_end(&prompt, room)));
     }
 
     /// The answer that the key of this number gives in the chat, to the question of the entry under the cursor.
@@ -283,10 +286,10 @@ fn waiting_sign(cx: &Context, key: SessionKey, ask: AskId) -> Option<String> {
         _ if mode.starts_with('t') => "leave the terminal to answer",
         _ => "<Esc> to answer",
     };
-    let prompt = Questions::permission_prompt(cx, key, ask).or_else(|| {
-        let session = cx.sessions.get(&key)?;
-        Some(format!("{} asks", session.name()))
-    })?;
+    // A conflict is nobody's question: a shell may have changed the file.
+    let conflict = || Some(format!("{} has conflicts", cx.short_name(Some(key), cx.conflicts.path_of(ask)?)));
+    let asks = || Some(format!("{} asks", cx.sessions.get(&key)?.name()));
+    let prompt = Questions::permission_prompt(cx, key, ask).or_else(conflict).or_else(asks)?;
     let room = usize::from(cx.editor.size().0).saturating_sub(how.len() + 8).max(20);
     Some(format!("{} \u{b7} {how}", cut_end(&prompt, room)))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mlua::{Function, Result, Table, Value};
 
-use crate::config::Pane;
+use crate::config::{Keys, Pane};
 use crate::core::changes::review_page::Listed;
 use crate::core::changes::scope::Scope;
 use crate::core::changes::stepping::step;
@@ -31,7 +31,14 @@ pub enum Verdict {
 
 const NO_LINES: &str = "what is left to decide has no lines to go to; :Acp review lists it";
 
-pub const NOTHING_HERE: &str = "no agent has changed anything here; ]c goes to the next change";
+/// Why there is nothing to decide, and how to go on where there is something elsewhere.
+pub fn nothing_here(reviews: &Reviews, keys: &Keys) -> String {
+    let elsewhere = keys.line(&[("next_hunk", "goes to the next change")]);
+    match reviews.listed().is_empty() || elsewhere.is_empty() {
+        true => "no agent has changed anything here".to_owned(),
+        false => format!("no agent has changed anything here; {elsewhere}"),
+    }
+}
 
 impl Reviews {
     pub fn decide_hunks(
@@ -90,7 +97,7 @@ impl Reviews {
                 let row = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
                 Ok(Scope::Rows(path, row..row + 1))
             }
-            (None | Some("file" | "hunk"), None) => fail(NOTHING_HERE),
+            (None | Some("file" | "hunk"), None) => fail(nothing_here(self, &cx.config.keys)),
             (Some(other), _) => fail(format!("it takes hunk, file, turn, session or all, not {other:?}")),
         }
     }

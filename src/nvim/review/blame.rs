@@ -1,7 +1,7 @@
 //! Who wrote the line at the cursor: which agent, in which turn, by which tool call, asked for what.
 //! What agents wrote before Neovim was started is told by the checkpoints.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
@@ -10,7 +10,6 @@ use crate::nvim::arguments::fail;
 use crate::nvim::buffers::Buffers;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Buf;
-use crate::nvim::editor::float::float;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
 
@@ -18,9 +17,9 @@ impl Reviews {
     pub fn blame(&mut self, cx: &mut Context) -> Result<()> {
         let buf = cx.editor.current_buf()?;
         let row = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
-        if let Some(path) = self.path_of(buf).map(std::path::Path::to_owned) {
+        if let Some(path) = self.path_of(buf).map(Path::to_owned) {
             return self.when_reviewed(cx, &path.clone(), move |this: &mut Self, cx| {
-                match this.blame_reviewed(cx, &path, row)? {
+                match this.blame_reviewed(cx, &path, (buf, row))? {
                     true => Ok(()),
                     false => this.blame_recorded(cx, buf, path, row),
                 }
@@ -33,14 +32,14 @@ impl Reviews {
     }
 
     /// Says whether it is known.
-    fn blame_reviewed(&mut self, cx: &mut Context, path: &std::path::Path, row: usize) -> Result<bool> {
+    fn blame_reviewed(&mut self, cx: &mut Context, path: &Path, (buf, row): (Buf, usize)) -> Result<bool> {
         let file = self.files.get(path).and_then(|reviewed| reviewed.file.as_deref());
         let Some((origin, edited)) = file.and_then(|file| file.author(row)) else { return Ok(false) };
         let Some(origin) = self.origins.get(origin) else { return Ok(false) };
         let time: String = cx.editor.func("strftime", ("%H:%M", origin.at.0 / 1000))?;
         let head = format!("{} · turn {} · {time}", origin.agent, origin.turn);
         let (title, asked) = (origin.title.clone(), origin.asked.clone());
-        float(&cx.editor, &author_note(&head, &title, &asked, edited))?;
+        cx.editor.show_beside_line(buf, row, author_note(&head, &title, &asked, edited))?;
         Ok(true)
     }
 

@@ -6,12 +6,18 @@ use std::path::{Path, PathBuf};
 
 use crate::core::changes::writers::Writer;
 use crate::core::ids::SessionKey;
+use crate::core::message::FileDiff;
+use crate::core::session::tool_call::count_lines;
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::events::{Change, OutsideChange, Renamed};
 
 /// At most this many files that somebody else changed are remembered.
 const MAX_OUTSIDE: usize = 1000;
+
+/// Longer texts are not compared line by line here, where the editor waits: what lies between their first and their
+/// last difference counts.
+const MAX_COMPARED: usize = 64 << 10;
 
 #[derive(Default)]
 pub struct ChangeStats {
@@ -99,10 +105,18 @@ impl Changes {
         ranges: &[(usize, usize)],
         lines: Option<(usize, usize)>,
     ) {
+        let is_told = !ranges.is_empty();
         let ranges = match (ranges, before, after) {
             ([], before, Some(after)) => vec![span(before.unwrap_or_default(), after)],
             (ranges, ..) => ranges.to_vec(),
         };
+        if let Some((added, removed)) = counted(before, after).filter(|_| !is_told) {
+            self.times += 1;
+            self.added += added;
+            self.removed += removed;
+            self.ranges = ranges.iter().map(|(first, end)| (first + 1, (*end).max(first + 1))).collect();
+            return;
+        }
         let count = |text: Option<&str>| text.map_or(0, |text| breaks(text) + 1);
         let added: usize = ranges.iter().map(|(first, end)| end - first).sum();
         self.times += 1;
@@ -111,6 +125,16 @@ impl Changes {
         self.removed += (before + added).saturating_sub(after);
         self.ranges = ranges.iter().map(|(first, end)| (first + 1, (*end).max(first + 1))).collect();
     }
+}
+
+/// The lines that came and went, as its tool call counts them, too; nothing for files that are long to compare.
+fn counted(before: Option<&str>, after: Option<&str>) -> Option<(usize, usize)> {
+    let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+    if before.len() + after.len() > MAX_COMPARED {
+        return None;
+    }
+    let (old_text, new_text) = (Some(before.into()), after.into());
+    Some(count_lines(&FileDiff { path: PathBuf::new(), old_text, new_text }))
 }
 
 /// What is said of a change beside its numbers.
@@ -161,6 +185,14 @@ mod tests {
             unknown: None,
             renamed: None,
         }
+    }
+
+    #[test]
+    fn a_change_counts_the_lines_that_differ_and_no_others() {
+        let mut stats = ChangeStats::default();
+        stats.add(&change("a\nb\nc\nd\n", "A\nb\nc\nD\ne\n", Vec::new()));
+        let counts: Vec<_> = stats.of(SessionKey(1)).map(|(_, it)| (it.added, it.removed)).collect();
+        assert_eq!(counts, [(3, 2)]);
     }
 
     #[test]

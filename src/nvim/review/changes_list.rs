@@ -7,13 +7,16 @@ use mlua::{Result, Value};
 
 use crate::core::changes::scope::{Origin, Scope};
 use crate::core::ids::SessionKey;
+use crate::core::text::cells;
 use crate::core::text::visible::visible_line;
+use crate::core::transcript::cut_middle;
 use crate::nvim::arguments::{Args, NO_SESSION, fail};
 use crate::nvim::buffers::open;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
 use crate::nvim::editor::code_window::code_window;
+use crate::nvim::editor::picker::is_builtin;
 use crate::nvim::review::Reviews;
 
 /// A file, how much of it was changed, and where.
@@ -49,15 +52,25 @@ impl Reviews {
             cx.advise(text, Level::Info);
             return Ok(());
         }
-        if args.bang || args.first() == Some("quickfix") {
+        // More than a screen would be shown page by page.
+        let is_long = is_builtin(&cx.editor) && changed.len() + 2 > usize::from(cx.editor.size().1);
+        if args.bang || args.first() == Some("quickfix") || args.first().is_none() && is_long {
             return self.changes_to_quickfix(cx, &name, &changed);
         }
         if let Some(other) = args.first() {
             return fail(format!("changes takes quickfix or nothing, not {other:?}"));
         }
+        let columns = usize::from(cx.editor.size().0);
+        // Neovim's own picker wraps what is too long, after the number before it.
+        let room = |counts: &str| match is_builtin(&cx.editor) {
+            true => columns.saturating_sub(cells(counts) + 6).max(8),
+            false => usize::MAX,
+        };
         let items = changed
             .iter()
-            .map(|(path, counts, _)| format!("{} {counts}", cx.short_name(Some(key), path)))
+            .map(|(path, counts, _)| {
+                format!("{} {counts}", cut_middle(&cx.short_name(Some(key), path), room(counts)))
+            })
             .collect();
         cx.offer(&format!("Changed by {name}"), "acp_changes", items, move |_: &mut Self, cx, index| {
             let Some((path, _, ranges)) = changed.get(index) else { return Ok(()) };

@@ -21,7 +21,7 @@ use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
-use crate::nvim::review::actions::{NOTHING_HERE, Verdict};
+use crate::nvim::review::actions::{Verdict, nothing_here};
 use crate::nvim::review::decisions::{Decided, Decision, text_of};
 
 /// So many files are gone through before the editor has its turn.
@@ -146,7 +146,7 @@ impl Reviews {
             {
                 return self.decide_scope(cx, verdict, scope);
             }
-            return fail(NOTHING_HERE);
+            return fail(nothing_here(self, &cx.config.keys));
         }
         if verdict == Verdict::Keep || mixed == 0 {
             return self.judge(cx, verdict, found);

@@ -214,7 +214,7 @@ impl Sessions {
             cx.raise(EditorEvent::CallChanged { session: key, entry, moved: true, content: true });
         }
         if waits {
-            cx.raise(EditorEvent::PermissionAsked { session: key, title, request });
+            cx.raise(EditorEvent::PermissionAsked { session: key, title, request, entry });
         }
     }
 

@@ -2,13 +2,15 @@
 //! `core::session::told`'s part.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::core::ids::{EntryId, SessionKey};
-use crate::core::message::ToolKind;
+use crate::core::message::{PermissionOption, ToolKind};
 use crate::core::session::told::News;
 use crate::core::session::tool_call::Status;
+use crate::core::session::{Session, Wanted};
 use crate::nvim::context::Context;
 use crate::nvim::sessions::{Sessions, status};
 
@@ -63,6 +65,31 @@ fn tell_call(cx: &mut Context, key: SessionKey, entry: EntryId) {
         "status": status_word(call.status),
     });
     cx.emit("AcpToolCall", key, data);
+}
+
+/// What is known of a call that the user is asked about.
+pub fn permission_facts(session: &Session, title: &str, entry: Option<EntryId>) -> Value {
+    let Some((entry, call)) = entry.and_then(|entry| Some((entry, session.entry(entry)?.tool()?))) else {
+        return json!({ "title": title });
+    };
+    let mut paths: Vec<PathBuf> = call.places().into_iter().map(|place| call.root.join(place.path)).collect();
+    paths.dedup();
+    let options: Vec<Value> = match session.permission_of(entry).map(|open| &open.wanted) {
+        Some(Wanted::Permission(options)) => options.iter().map(option_facts).collect(),
+        _ => Vec::new(),
+    };
+    json!({
+        "title": title,
+        "tool_call": call.id.0,
+        "kind": kind_word(call.kind),
+        "paths": paths,
+        "command": call.command(),
+        "options": options,
+    })
+}
+
+fn option_facts(option: &PermissionOption) -> Value {
+    json!({ "id": option.id, "name": option.name, "kind": option.kind.word() })
 }
 
 /// As the protocol writes it.

@@ -7,7 +7,7 @@ use mlua::Result;
 use serde_json::json;
 
 use crate::config::{AutoClose, AutoOpen};
-use crate::core::message::{Command, Exit};
+use crate::core::message::{Command, Exit, Skipped};
 use crate::core::session::Session;
 use crate::core::terminal::shown::Program;
 use crate::nvim::context::Context;
@@ -43,7 +43,7 @@ impl Terminals {
     }
 
     /// `lost` says how much was skipped before this, and how much the agent's record lacks.
-    pub fn grew(&mut self, cx: &mut Context, key: Key, bytes: &[u8], lost: (usize, usize)) -> Result<()> {
+    pub fn grew(&mut self, cx: &mut Context, key: Key, bytes: &[u8], lost: (Skipped, usize)) -> Result<()> {
         let first = self.open.get_mut(&key).is_some_and(|terminal| terminal.shown.grew(bytes, lost));
         touch(cx, &key);
         // Many agents tell of what they run themselves only in the end: until then there is

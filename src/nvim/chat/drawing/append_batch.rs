@@ -29,6 +29,8 @@ pub struct Arrivals {
     frame_wraps: Vec<bool>,
     /// Entry, first row and row after the last of each region of Markdown.
     markdown: Vec<usize>,
+    /// Those of them that are the user's words.
+    typed: Vec<usize>,
 }
 
 impl Arrivals {
@@ -49,6 +51,7 @@ impl Arrivals {
             frame_groups: Vec::new(),
             frame_wraps: Vec::new(),
             markdown: Vec::new(),
+            typed: Vec::new(),
         }
     }
 
@@ -79,6 +82,7 @@ impl Arrivals {
             && drawing.lines[rows.clone()].iter().any(|line| !line.is_empty())
         {
             self.markdown.extend([entry, start + rows.start, start + rows.end]);
+            self.typed.extend(drawing.is_typed.then_some(entry));
         }
         self.bytes += drawing.lines.iter().map(|line| line.len() + 1).sum::<usize>();
         self.lines.extend(drawing.lines.iter().cloned());
@@ -112,7 +116,7 @@ impl Arrivals {
             editor.paint(self.buf, marks, list)?;
         }
         if !self.markdown.is_empty() {
-            highlight.add(self.buf, self.markdown);
+            highlight.add(self.buf, self.markdown, self.typed);
         }
         Ok(self.entries.into_iter().zip(ids).collect())
     }

@@ -1,0 +1,436 @@
+//! What the screens look like beside the transcript: colours that can be read, names of buffers, the small pages of
+//! commands and keys, what stands beside a line.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::json;
+use support::script::{Scripted, ends, permission, prompt, runs, says, steps, update, writes};
+
+const FIVE: &[(&str, &str)] = &[("a.txt", "one\ntwo\nthree\nfour\nfive\n")];
+
+/// An agent that has changed a file, which is on the screen with the cursor in it.
+fn changed() -> Scripted {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", "one\nTWO\nthree\nfour\nfive\n"));
+    all.extend([says("# First\n\n## Second"), ends("end_turn")]);
+    let mut chat = Scripted::new(FIVE, steps(all));
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h");
+    chat.nvim.wait_for_screen("- two");
+    chat
+}
+
+// Colours.
+
+fn ratio(one: u64, other: u64) -> f64 {
+    let luminance = |colour: u64| {
+        let part = |shift: u64| {
+            let value = (colour >> shift & 0xff) as f64 / 255.0;
+            if value <= 0.03928 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * part(16) + 0.7152 * part(8) + 0.0722 * part(0)
+    };
+    let (one, other) = (luminance(one), luminance(other));
+    (one.max(other) + 0.05) / (one.min(other) + 0.05)
+}
+
+/// What xterm shows for the numbers of a terminal's colours.
+fn of_256(number: u64) -> u64 {
+    const SIXTEEN: [u64; 16] = [
+        0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5, 0x7f7f7f, 0xff0000,
+        0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff,
+    ];
+    let level = |step: u64| if step == 0 { 0 } else { 55 + step * 40 };
+    match number {
+        0..16 => SIXTEEN[number as usize],
+        16..232 => {
+            let at = number - 16;
+            level(at / 36) << 16 | level(at / 6 % 6) << 8 | level(at % 6)
+        }
+        _ => (8 + (number - 232) * 10) * 0x010101,
+    }
+}
+
+#[test]
+fn every_group_can_be_read_on_every_stock_scheme_light_and_dark_with_and_without_true_colours() {
+    let mut chat = Scripted::new(&[], steps([]));
+    chat.chat();
+    let schemes = chat.nvim.exec_lua("return vim.fn.getcompletion('', 'color')", []);
+    let schemes: Vec<String> = schemes
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|name| name.as_str().expect("a name").to_owned())
+        .collect();
+    assert!(schemes.len() > 20, "{schemes:?}");
+    // Text and background of each group, as a screen of true colours and as one of 256 has them.
+    let code = "local scheme, background = ...
+        vim.o.background = background
+        vim.cmd.colorscheme(scheme)
+        vim.o.background = background
+        local dark = vim.o.background == 'dark'
+        local function looks(name)
+          return vim.api.nvim_get_hl(0, { name = name, link = false })
+        end
+        local normal, all = looks('Normal'), {}
+        for _, name in ipairs(vim.fn.getcompletion('Acp', 'highlight')) do
+          local own = looks(name)
+          local cterm = own.cterm or {}
+          local fg, bg = own.fg or normal.fg or (dark and 0xffffff or 0), own.bg or normal.bg or (dark and 0 or 0xffffff)
+          local cfg = own.ctermfg or normal.ctermfg or (dark and 15 or 0)
+          local cbg = own.ctermbg or normal.ctermbg or (dark and 0 or 15)
+          if own.reverse then fg, bg = bg, fg end
+          if cterm.reverse then cfg, cbg = cbg, cfg end
+          all[#all + 1] = { name, fg, bg, cfg, cbg }
+        end
+        return all";
+    let mut bad = Vec::new();
+    let mut seen = 0;
+    for (scheme, background) in schemes.iter().flat_map(|scheme| ["dark", "light"].map(|it| (scheme, it))) {
+        let groups = chat.nvim.exec_lua(code, [scheme.as_str().into(), background.into()]);
+        for group in groups.as_array().expect("a list") {
+            let name = group[0].as_str().expect("a name");
+            // What commands print on a background is theirs.
+            if name.starts_with("AcpOn") {
+                continue;
+            }
+            seen += 1;
+            let number = |at: usize| group[at].as_u64().expect("a colour");
+            let (gui, cterm) = (ratio(number(1), number(2)), ratio(of_256(number(3)), of_256(number(4))));
+            if gui < 4.5 || cterm < 4.5 {
+                bad.push(format!("{scheme} {background} {name}: {gui:.1}, {cterm:.1}"));
+            }
+        }
+    }
+    assert!(seen > 1000 && bad.is_empty(), "of {seen}: {bad:#?}");
+}
+
+#[test]
+fn a_group_that_the_user_has_set_stays_as_it_is() {
+    let mut chat = Scripted::new(&[], steps([]));
+    chat.nvim.command("highlight AcpMeta guifg=#202020");
+    chat.chat();
+    let of = "return vim.api.nvim_get_hl(0, { name = 'AcpMeta' }).fg";
+    assert_eq!(chat.nvim.exec_lua(of, []), 0x202020.into());
+    chat.nvim.command("highlight AcpThought guifg=#303030");
+    chat.nvim.command("set background=light");
+    let of = "return vim.api.nvim_get_hl(0, { name = 'AcpThought' }).fg";
+    assert_eq!(chat.nvim.exec_lua(of, []), 0x303030.into());
+}
+
+// Names.
+
+#[test]
+fn buffers_have_names_that_a_person_would_choose() {
+    let mut all = vec![prompt()];
+    all.extend(runs("1", "printf 'a\\n'; exec sleep 60"));
+    let mut chat = Scripted::new(&[], steps(all));
+    chat.configure("terminal = { auto_open = 'always' }");
+    chat.chat();
+    chat.send("run it");
+    let names = "local names = {}
+        for _, buf in ipairs(vim.api.nvim_list_bufs()) do names[#names + 1] = vim.api.nvim_buf_get_name(buf) end
+        return table.concat(names, '\\n')";
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua(names, []).as_str().is_some_and(|names| names.contains("acp://terminal printf")),
+        "the terminal's name",
+    );
+    let all = chat.nvim.exec_lua(names, []);
+    let all = all.as_str().expect("names");
+    assert!(all.contains("acp://fake chat") && all.contains("acp://fake prompt"), "{all}");
+    chat.nvim.command("AcpChat! fake");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua(names, []).as_str().is_some_and(|names| names.contains("acp://fake chat 2")),
+        "the second chat's name",
+    );
+}
+
+#[test]
+fn closing_one_of_two_chats_shows_the_other_in_its_windows() {
+    let mut chat = Scripted::new(FIVE, steps([]));
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.nvim.command("AcpChat! fake");
+    chat.nvim.wait_for_screen("acp://fake chat 2");
+    let sizes = "return vim.fn.winrestcmd()";
+    let before = chat.nvim.exec_lua(sizes, []);
+    chat.nvim.command("Acp close");
+    chat.nvim.wait_until(
+        |nvim| nvim.screen().contains("acp://fake chat") && !nvim.screen().contains("acp://fake chat 2"),
+        "the first chat",
+    );
+    assert_eq!(chat.nvim.exec_lua(sizes, []), before, "in the same windows");
+}
+
+// Pages.
+
+#[test]
+fn acp_alone_is_a_small_page_that_says_what_each_command_does_and_runs_it() {
+    for (columns, rows) in [(80, 24), (140, 40)] {
+        let mut chat = Scripted::sized(&[], steps([]), columns, rows);
+        chat.nvim.command("Acp");
+        chat.nvim.wait_for_screen("Start another session with an agent");
+        let screen = chat.nvim.screen();
+        for name in ["Chat", "Answer", "Review", "checkpoints", "build", "<CR> runs it"] {
+            assert!(screen.contains(name), "{name} at {columns}: {screen}");
+        }
+        chat.nvim.input("<Tab>");
+        chat.nvim.wait_for_screen("Show or hide the chat");
+        chat.nvim.input("j");
+        chat.nvim.wait_until(|nvim| !nvim.screen().contains("Show or hide the chat"), "another line");
+        chat.nvim.input("gg<Tab><CR>");
+        chat.nvim.wait_for_screen("Fake 1.0");
+    }
+}
+
+#[test]
+fn the_keys_of_here_come_first_and_the_rest_is_one_key_away() {
+    let mut chat = Scripted::sized(&[], steps([]), 80, 24);
+    chat.chat();
+    chat.nvim.input("<Esc>g?");
+    chat.nvim.wait_for_screen("g? all keys");
+    let screen = chat.nvim.screen();
+    assert!(screen.contains("previous prompt") && !screen.contains("take back"), "{screen}");
+    chat.nvim.input("g?");
+    chat.nvim.wait_for_screen("Ask again");
+    chat.nvim.input("q");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("Ask again"), "the page to close");
+    chat.nvim.input("<C-w>kg?");
+    chat.nvim.wait_for_screen("open or fold");
+    assert!(!chat.nvim.screen().contains("answer"), "nothing is asked: {}", chat.nvim.screen());
+}
+
+#[test]
+fn who_wrote_a_line_stands_beside_it_until_the_cursor_moves() {
+    let mut chat = changed();
+    chat.nvim.input("2G:Acp blame<CR>");
+    chat.nvim.wait_for_screen("asked: Change it");
+    assert_eq!(
+        chat.nvim.exec_lua("return vim.api.nvim_get_current_buf() == vim.fn.bufnr('a.txt')", []),
+        true.into()
+    );
+    assert!(chat.nvim.screen().contains("Fake · turn 1"), "{}", chat.nvim.screen());
+    chat.nvim.input("j");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("asked: Change it"), "the note to go");
+}
+
+#[test]
+fn the_outline_is_words_without_line_numbers() {
+    let mut chat = changed();
+    chat.nvim.command("wincmd l");
+    chat.nvim.input("<Esc><C-w>kgO");
+    chat.nvim.wait_for_screen("[Location List]");
+    let lines =
+        chat.nvim.exec_lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')", []);
+    assert_eq!(lines, "Change it\n  First\n    Second".into());
+    chat.nvim.input("G<CR>");
+    let line = chat.nvim.exec_lua("return vim.api.nvim_get_current_line()", []);
+    assert_eq!(line, "## Second".into(), "it leads there");
+}
+
+#[test]
+fn the_columns_of_tables_are_aligned_and_the_text_stays_as_it_is() {
+    let table = "| name | what it is |\n|---|--:|\n| a | `x` |\n| longer one | **yes** |\n\nAfter.";
+    let mut chat = Scripted::new(&[], steps([prompt(), says(table), ends("end_turn")]));
+    chat.chat();
+    chat.send("a table");
+    chat.wait_for("Done");
+    chat.nvim.wait_for_screen("| name       | what it is |");
+    let screen = chat.nvim.screen();
+    for line in ["|------------|-----------:|", "| a          |          x |", "| longer one |        yes |"]
+    {
+        assert!(screen.contains(line), "{line:?}: {screen}");
+    }
+    assert!(chat.transcript().contains(table), "{}", chat.transcript());
+}
+
+// What is told.
+
+#[test]
+fn who_hears_of_a_question_knows_what_it_is_about() {
+    let call = json!({ "toolCallId": "1", "title": "Run it", "kind": "execute",
+        "locations": [{ "path": "$PROJECT/a.txt" }], "rawInput": { "command": "make test" } });
+    let mut chat = Scripted::new(FIVE, steps([prompt(), permission("p", call)]));
+    chat.nvim.exec_lua("require('acp').on('PermissionAsked', function(data) _G.asked = data end)", []);
+    chat.chat();
+    chat.send("ask");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.asked ~= nil", []) == true.into(), "the event");
+    let asked = chat.nvim.exec_lua(
+        "local asked = _G.asked
+         return table.concat({ asked.kind, asked.command, vim.fs.basename(asked.paths[1]), asked.options[1].kind,
+           asked.tool_call }, ' ')",
+        [],
+    );
+    assert_eq!(asked, "execute make test a.txt allow_once 1".into());
+}
+
+#[test]
+fn a_title_of_an_agent_is_plain_text_wherever_it_stands() {
+    let title = update(json!({ "sessionUpdate": "session_info_update", "title": "Fix `a`\\nand b" }));
+    let call = update(json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "Read `src/a.rs`",
+        "kind": "read", "status": "in_progress" }));
+    let mut chat = Scripted::new(&[], steps([prompt(), title, call]));
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Read src/a.rs");
+    chat.nvim.wait_for_screen("Fix a and b");
+}
+
+#[test]
+fn keys_that_edit_a_file_do_no_harm_in_the_transcript() {
+    let mut chat = Scripted::new(FIVE, steps([]));
+    chat.chat();
+    for keys in ["dd", "x", "p", "u", "J", "rx", "."] {
+        chat.nvim.input("<Esc><C-w>k");
+        chat.nvim.input(keys);
+        chat.nvim.wait_for_screen("the transcript can't be edited; i goes to the prompt");
+        chat.nvim.input("<C-w>j:mess clear<CR>:echo ''<CR>");
+        chat.nvim.wait_until(|nvim| !nvim.screen().contains("can't be edited"), "the hint to go");
+    }
+    for keys in ["A", "o", "cc", "I"] {
+        chat.nvim.input("<Esc><C-w>k");
+        chat.nvim.input(keys);
+        chat.nvim.wait_until(
+            |nvim| {
+                nvim.exec_lua("return vim.bo.filetype", []) == "acp-prompt".into() && nvim.mode().name == "i"
+            },
+            "the prompt",
+        );
+        chat.nvim.stop_insert();
+    }
+    assert!(!chat.nvim.messages().contains("E21"), "{}", chat.nvim.messages());
+}
+
+#[test]
+fn a_warning_that_something_waits_goes_with_the_answer() {
+    let call = json!({ "toolCallId": "1", "title": "Run it", "kind": "execute",
+        "rawInput": { "command": "make test" } });
+    let mut chat = Scripted::new(FIVE, steps([prompt(), permission("p", call), says("Going on.")]));
+    chat.configure("permission = { open = 'never' }");
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("Acp toggle");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("fake prompt"), "the chat to be hidden");
+    chat.nvim.command("Acp send ask");
+    chat.nvim.wait_for_screen("acp: Fake wants to run");
+    chat.nvim.command("Acp allow");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("Fake wants to run"), "the warning to go");
+    // Another message that came meanwhile stays.
+    chat.nvim.exec_lua("require('acp.notify').ask('Fake wants to run make test')", []);
+    chat.nvim.wait_for_screen("Fake wants to run make test");
+    chat.nvim.command("echomsg 'something else'");
+    chat.nvim.wait_for_screen("something else");
+    chat.nvim.exec_lua("require('acp.notify').answered()", []);
+    chat.nvim.exec_lua("vim.schedule(function() vim.g.later = true end)", []);
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return vim.g.later", []) == true.into(), "what was scheduled");
+    assert!(chat.nvim.screen().contains("something else"));
+}
+
+#[test]
+fn what_a_command_cannot_do_is_one_line_also_through_a_stub_that_loads_the_plugin() {
+    let mut chat = Scripted::new(FIVE, steps([]));
+    // As plugin managers define commands that load a plugin when they are first used.
+    chat.nvim.exec_lua(
+        "vim.api.nvim_create_user_command('Acp', function(event)
+           vim.api.nvim_del_user_command('Acp')
+           vim.g.loaded_acp = nil
+           vim.cmd.runtime({ 'plugin/acp.lua', bang = true })
+           vim.cmd({ cmd = 'Acp', bang = event.bang, args = event.fargs, mods = event.smods })
+         end, { bang = true, range = true, nargs = '*' })",
+        [],
+    );
+    for (command, told) in [
+        ("Acp nonsense", ":Acp has no subcommand \"nonsense\""),
+        ("Acp keep", "no agent has changed anything here"),
+        ("Acp follow nonsense", "not \"nonsense\""),
+        ("Acp terminal", "no command has been run yet"),
+    ] {
+        chat.nvim.input(&format!(":{command}<CR>"));
+        chat.nvim.wait_for_screen(told);
+        assert!(!chat.nvim.mode().blocking, "{command}: {}", chat.nvim.screen());
+    }
+    let messages = chat.nvim.messages();
+    assert!(!messages.contains("traceback") && !messages.contains("E5108"), "{messages}");
+    assert!(!messages.contains("]c goes"), "there is no next change: {messages}");
+    let error = "local _, err = require('acp').mode('nonsense'); return err";
+    assert!(chat.nvim.exec_lua(error, []).as_str().is_some(), "scripts get the error");
+}
+
+#[test]
+fn a_saved_session_is_restored_without_a_key() {
+    let mut chat = Scripted::sized(FIVE, steps([]), 80, 24);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("mksession! session.vim");
+    let cwd = Some(chat.project.path().to_owned());
+    let args = vec!["-S".to_owned(), "session.vim".to_owned()];
+    let mut again =
+        support::Nvim::start(support::Options { cwd, args, columns: 80, rows: 24, ..Default::default() });
+    again.wait_for_screen("This chat was saved with the session.");
+    assert!(!again.mode().blocking, "{}", again.screen());
+}
+
+#[test]
+fn the_note_of_a_deleted_file_stands_above_its_first_line_however_long_that_is() {
+    let long = format!("{}\nsecond\n", "long ".repeat(30));
+    let mut all = vec![prompt()];
+    all.extend(runs("1", "rm a.txt"));
+    all.push(ends("end_turn"));
+    let mut chat = Scripted::sized(&[("a.txt", &long)], steps(all), 80, 24);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("delete it");
+    chat.nvim.wait_for_screen("deleted on the disk · :Acp settle");
+    let screen = chat.nvim.screen();
+    let rows: Vec<&str> = screen.lines().collect();
+    let note = rows.iter().position(|row| row.contains("deleted on the disk")).expect("the note");
+    assert!(rows[note + 1].contains("long long"), "{screen}");
+}
+
+#[test]
+fn changes_that_a_screen_has_no_room_for_are_a_quickfix_list() {
+    let mut all = vec![prompt()];
+    for number in 0..40 {
+        all.extend(writes(&format!("file{number}.txt"), "new\n"));
+    }
+    all.push(ends("end_turn"));
+    let mut chat = Scripted::sized(&[], steps(all), 80, 24);
+    chat.chat();
+    chat.send("write");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp changes");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return vim.bo.buftype", []) == "quickfix".into(), "the list");
+    assert_eq!(chat.nvim.exec_lua("return #vim.fn.getqflist()", []), 40.into());
+}
+
+#[test]
+fn the_users_own_prompt_is_shown_as_it_was_typed() {
+    let mut chat = Scripted::new(&[], steps([prompt(), says("**bold**"), ends("end_turn")]));
+    chat.chat();
+    chat.send("make **this** `bold`");
+    chat.wait_for("Done");
+    chat.nvim.wait_for_screen("make **this** `bold`");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("**bold**"), "the answer to be rendered");
+}
+
+#[test]
+fn a_reference_to_nothing_looks_as_if_something_is_missing() {
+    let mut chat = Scripted::new(FIVE, steps([]));
+    chat.chat();
+    chat.nvim.input("see @missing and @a.txt");
+    chat.nvim.wait_for_screen("see @missing and @a.txt");
+    for (word, group) in [("@a.txt", "Underlined"), ("@missing", "DiagnosticWarn")] {
+        chat.nvim.wait_until(
+            |nvim| nvim.groups_of(word).iter().any(|shown| shown == group),
+            &format!("{word} to look like {group}"),
+        );
+    }
+}
