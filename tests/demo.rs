@@ -151,9 +151,7 @@ fn the_tour_of_the_help_shows_what_the_help_says_in_an_empty_folder() {
             let wanted = expected(number, said);
             match said.strip_prefix(':') {
                 Some(command) => {
-                    if number == 6 && command.starts_with("Acp allow")
-                        || number == 6 && command == "Acp reject"
-                    {
+                    if number == 6 && ["Acp allow", "Acp reject"].contains(&command) {
                         nvim.wait_until(|nvim| state(nvim) == "waiting", "the next question");
                     }
                     nvim.stop_insert();

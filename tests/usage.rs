@@ -33,8 +33,8 @@ fn opens() -> Vec<Value> {
 fn loads() -> Vec<Value> {
     let mut steps = initialized(json!({ "loadSession": true }), json!([]));
     steps.push(json!({ "expect": "session/load" }));
-    // As codex does: what is told with the session was used up before.
-    steps.push(costs(0.25, "USD"));
+    // As codex does: what is told with the session was used up before, in part elsewhere.
+    steps.push(costs(0.30, "USD"));
     steps.push(json!({ "reply": "session/load", "result": null }));
     steps
 }
@@ -144,13 +144,13 @@ fn a_session_that_is_loaded_in_another_neovim_counts_nothing_twice() {
     wait_kept(&mut first.nvim, &folder, "120");
     let cwd = first.project.path().to_string_lossy().into_owned();
     first.nvim.kill9();
-    let mut second = beside(&first, all([loads(), turn(0.40, 130)]));
+    let mut second = beside(&first, all([loads(), turn(0.45, 130)]));
     second.nvim.command(&format!("cd {cwd} | Acp resume"));
     second.nvim.wait_for_screen("Fake 1.0");
     ask(&mut second, "two");
     wait_kept(&mut second.nvim, &folder, "130");
     let page = page(&mut second.nvim);
-    assert_eq!(line(&page, "This session", "cost"), "cost $0.40");
+    assert_eq!(line(&page, "This session", "cost"), "cost $0.40 here; $0.45 in all, its agent says");
     assert_eq!(line(&page, "Today", "Fake"), "Fake $0.40 250 tokens 2 turns 1 session");
     let transcript = second.transcript();
     assert!(transcript.contains("130 tokens · $0.15"), "the turn has cost what is new: {transcript}");
