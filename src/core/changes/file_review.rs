@@ -187,8 +187,16 @@ impl FileReview {
 
     /// An agent wrote the file, or removed it; what it found there was `before`, where that is known.
     pub fn agent_wrote(&mut self, before: Option<&str>, after: Option<&str>, origin: OriginId) {
-        if let Some(before) = before {
-            self.user_has(before, false);
+        match before {
+            Some(before) if self.is_there && self.review.base_lines().iter().eq(before.split('\n')) => {
+                // It was without all that is to be decided. Were that the user's doing, what they have put back beside a
+                // hunk would be theirs.
+                if let Some(splice) = self.review.difference(before) {
+                    self.agent_spliced(splice, None);
+                }
+            }
+            Some(before) => self.user_has(before, false),
+            None => {}
         }
         self.is_there = after.is_some();
         self.last = Some(origin);
@@ -668,6 +676,20 @@ mod tests {
             file.undo(0);
         }
         assert_eq!((file.current().as_str(), file.is_there, file.is_settled()), ("mine\n", true, true));
+    }
+
+    #[test]
+    fn what_was_undone_and_is_done_again_is_the_same_hunk_however_it_is_told() {
+        let (before, after) = ("one\ntwo\nthree\nfour\nfive", "one\ntwo\nTHREE\nfive");
+        let mut file = FileReview::new(Some(before));
+        file.agent_wrote(None, Some(after), OriginId(1));
+        file.undo(0);
+        // A buffer takes the text before it is known whose it is.
+        file.user_wrote(after);
+        file.agent_wrote(Some(before), Some(after), OriginId(2));
+        let hunks = file.hunks();
+        assert_eq!((hunks.len(), hunks[0].removed.len(), hunks[0].added.len()), (1, 2, 1));
+        assert_eq!(file.origins(0), [OriginId(2)].into());
     }
 
     #[test]

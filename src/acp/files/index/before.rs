@@ -5,6 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
 use super::git::{Objects, Wanted};
 use super::texts::{self, Copies};
@@ -21,6 +24,10 @@ const UNREADABLE: &str = "it can't be read";
 
 /// Of a larger file it is not told what it holds.
 const LARGEST: u64 = checkpoint::LARGEST as u64;
+
+/// So many threads read files at once, and each so many before it hands them over.
+const THREADS: usize = 4;
+const AT_ONCE: usize = 16;
 
 /// Repositories inside of a project; of more the files are copied.
 const REPOSITORIES: usize = 32;
@@ -61,9 +68,42 @@ impl Before {
             .collect();
         // What was worked on last is the likeliest to be changed, if there is no room for all.
         rest.sort_unstable_by_key(|(_, state)| std::cmp::Reverse(state.modified));
-        for (path, state) in rest {
-            self.copy(&path, state);
-        }
+        let mut room = self.copies.room();
+        rest.retain(|(_, state)| {
+            let fits = state.size <= room;
+            room -= if fits { state.size } else { 0 };
+            fits
+        });
+        self.copy_all(&rest);
+    }
+
+    /// Opening and reading many files takes most of the time, so several threads do it.
+    fn copy_all(&mut self, files: &[(PathBuf, FileState)]) {
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+        let next = AtomicUsize::new(0);
+        let (tell, texts) = mpsc::sync_channel::<Vec<(usize, Vec<u8>)>>(threads);
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                let (tell, next) = (tell.clone(), &next);
+                scope.spawn(move || {
+                    loop {
+                        let first = next.fetch_add(AT_ONCE, Ordering::Relaxed);
+                        let some = files.iter().enumerate().skip(first).take(AT_ONCE);
+                        let read =
+                            some.filter_map(|(at, (path, state))| Some((at, read(path, state)?.ok()?)));
+                        let read: Vec<(usize, Vec<u8>)> = read.collect();
+                        if first >= files.len() || tell.send(read).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(tell);
+            for (at, text) in texts.into_iter().flatten() {
+                let (path, state) = &files[at];
+                self.keep(path, *state, &text);
+            }
+        });
     }
 
     pub fn forget(&mut self, path: &Path) {

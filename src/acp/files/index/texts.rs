@@ -15,6 +15,9 @@ pub const LARGEST: u64 = 1 << 20;
 /// All copies of a project together have no more bytes.
 const MOST: u64 = 64 << 20;
 
+/// What is added is written to the file in pieces of this size.
+const TAIL: usize = 256 << 10;
+
 /// Where a text lies.
 #[derive(Clone, Copy, Debug)]
 pub struct Location {
@@ -28,6 +31,8 @@ pub struct Pack {
     folder: PathBuf,
     file: Option<File>,
     end: u64,
+    /// The last of it, which is not in the file yet: most texts are short, and there are many.
+    tail: Vec<u8>,
 }
 
 /// The last text of each file that was copied.
@@ -41,7 +46,7 @@ pub struct Copies {
 impl Pack {
     /// Nothing is made in the folder before there is a text.
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder, file: None, end: 0 }
+        Self { folder, file: None, end: 0, tail: Vec::new() }
     }
 
     pub fn bytes(&self) -> u64 {
@@ -49,6 +54,16 @@ impl Pack {
     }
 
     pub fn add(&mut self, text: &[u8]) -> io::Result<Location> {
+        if self.tail.len() + text.len() > TAIL {
+            self.flush()?;
+        }
+        let location = Location { at: self.end, bytes: text.len() as u64 };
+        self.tail.extend_from_slice(text);
+        self.end += location.bytes;
+        Ok(location)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
             None => {
@@ -56,14 +71,19 @@ impl Pack {
                 self.file.insert(tempfile::tempfile_in(&self.folder)?)
             }
         };
-        file.seek(SeekFrom::Start(self.end))?;
-        file.write_all(text)?;
-        let location = Location { at: self.end, bytes: text.len() as u64 };
-        self.end += location.bytes;
-        Ok(location)
+        file.seek(SeekFrom::Start(self.end - self.tail.len() as u64))?;
+        // What could not be written is missing when it is read.
+        let tail = std::mem::take(&mut self.tail);
+        file.write_all(&tail)
     }
 
     pub fn read(&mut self, location: Location) -> io::Result<Vec<u8>> {
+        let in_file = self.end - self.tail.len() as u64;
+        if location.at >= in_file {
+            let at = (location.at - in_file) as usize;
+            let text = self.tail.get(at..at + location.bytes as usize);
+            return text.map(<[u8]>::to_vec).ok_or_else(|| io::ErrorKind::UnexpectedEof.into());
+        }
         let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotFound.into()) };
         file.seek(SeekFrom::Start(location.at))?;
         let mut text = Vec::new();
@@ -73,12 +93,18 @@ impl Pack {
 
     pub fn clear(&mut self) {
         (self.file, self.end) = (None, 0);
+        self.tail.clear();
     }
 }
 
 impl Copies {
     pub fn new(folder: PathBuf) -> Self {
         Self { pack: Pack::new(folder), known: HashMap::new(), bytes: 0 }
+    }
+
+    /// How many bytes would still be kept.
+    pub fn room(&self) -> u64 {
+        MOST.saturating_sub(self.bytes)
     }
 
     /// Whether a text of this size would still be kept.
