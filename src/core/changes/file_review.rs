@@ -13,7 +13,7 @@ use crate::core::changes::authors::Authors;
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::changes::review::{Review, Splice};
 use crate::core::ids::OriginId;
-use crate::core::message::FileDiff;
+use crate::core::message::call::FileDiff;
 use crate::core::text::Text;
 
 /// One file that agents changed.
