@@ -16,7 +16,7 @@ use crate::core::changes::hunk_history::HunkHistory;
 use crate::core::changes::review::{Part, Review, Splice};
 use crate::core::changes::undecided::{Missing, Undecided, shares};
 use crate::core::ids::OriginId;
-use crate::core::message::FileDiff;
+use crate::core::message::call::FileDiff;
 use crate::core::text::Text;
 
 /// One file that agents changed.
