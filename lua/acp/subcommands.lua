@@ -33,6 +33,7 @@ return {
   },
   {
     name = "add",
+    group = "Ask",
     about = "Add this file, the selected lines, diagnostics, .. to the prompt without leaving the window",
     words = { "diagnostics", "diff", "files", "quickfix", "selection", "symbol", "terminal", "viewport" },
     files = true,
@@ -44,6 +45,7 @@ return {
   },
   {
     name = "edit-prompt",
+    group = "Ask",
     about = "Edit an earlier prompt of this session and send it again, in a new session",
   },
   {
@@ -135,11 +137,13 @@ return {
   },
   {
     name = "comment",
+    group = "Review",
     about = "Write a comment on lines for the agent, or go on with it; with ! delete it",
     bang = true,
   },
   {
     name = "comments",
+    group = "Review",
     about = "List your comments on lines, send them to the agent, or share them",
     words = { "list", "send", "share", "clear" },
   },
@@ -151,30 +155,28 @@ return {
   },
   {
     name = "mode",
-    about = "Choose the agent's mode; with ! for this project",
     group = "Settings",
-    about = "Choose the agent's mode",
+    about = "Choose the agent's mode; with ! for this project",
     asked = "mode",
     bang = true,
   },
   {
     name = "model",
-    about = "Choose the agent's model; with ! for this project",
     group = "Settings",
-    about = "Choose the agent's model",
+    about = "Choose the agent's model; with ! for this project",
     asked = "model",
     bang = true,
   },
   {
     name = "config",
-    about = "Choose one of the agent's other options; with ! for this project",
     group = "Settings",
-    about = "Choose one of the agent's other options",
+    about = "Choose one of the agent's other options; with ! for this project",
     asked = "config",
     bang = true,
   },
   {
     name = "remembered",
+    group = "Settings",
     about = "See or forget the modes, models and options remembered for projects",
   },
   {
@@ -213,6 +215,7 @@ return {
   },
   {
     name = "usage",
+    group = "Chat",
     about = "Show cost and tokens of the session, the day and the month",
   },
   {

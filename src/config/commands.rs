@@ -47,12 +47,29 @@ pub enum Bang {
 
 /// What subcommands are for, in the order in which `:Acp` alone shows them. One that is in none comes last.
 pub const COMMAND_GROUPS: &[(&str, &[&str])] = &[
-    ("Chat", &["new", "toggle", "agents", "sessions", "resume", "rename", "export", "close", "delete"]),
-    ("Ask", &["send", "ask", "history", "queue", "paste", "cancel"]),
+    (
+        "Chat",
+        &["new", "toggle", "agents", "sessions", "resume", "rename", "export", "usage", "close", "delete"],
+    ),
+    ("Ask", &["send", "ask", "add", "history", "edit-prompt", "queue", "paste", "cancel"]),
     ("Answer", &["allow", "reject", "answer", "paths"]),
-    ("Review", &["review", "diff", "changes", "keep", "undo", "checkpoints", "settle", "blame"]),
+    (
+        "Review",
+        &[
+            "review",
+            "diff",
+            "changes",
+            "keep",
+            "undo",
+            "comment",
+            "comments",
+            "checkpoints",
+            "settle",
+            "blame",
+        ],
+    ),
     ("Follow", &["follow", "locations", "plan", "terminals", "terminal"]),
-    ("Settings", &["mode", "model", "config"]),
+    ("Settings", &["mode", "model", "config", "remembered"]),
     ("Agent", &["login", "logout", "restart", "stop"]),
     ("Plugin", &["keys", "log", "build"]),
 ];

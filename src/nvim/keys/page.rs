@@ -116,6 +116,11 @@ const LABELS: &[(&str, &str)] = &[
     ("review_next", "next change"),
     ("review_previous", "previous change"),
     ("review_close", "close"),
+    ("review_take_back", "take back a decision"),
+    ("comment_save", "finish"),
+    ("comment_save_insert", "finish"),
+    ("comment_close", "keep as a draft"),
+    ("ask", "open the question"),
 ];
 
 /// A label has at most so many cells.
