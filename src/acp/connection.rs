@@ -13,6 +13,7 @@ pub(crate) mod pending_questions;
 mod responses;
 pub(crate) mod sessions;
 mod state;
+mod subagents;
 mod updates;
 
 use std::ops::ControlFlow;
@@ -29,6 +30,7 @@ use self::open_requests::OutgoingRequest;
 use self::pending_questions::{EndReason, PendingQuestions};
 use self::sessions::Sessions;
 use self::state::{Connection, State};
+use self::subagents::Subagents;
 use super::files::queue::{EditorRequest, FileQueue};
 use super::processes::agent_process::{Context, Process, SpawnError};
 use super::refusals::{failed_to_start, refuse};
@@ -128,6 +130,7 @@ pub async fn converse(
         log,
         open_requests: OpenRequests::default(),
         sessions: Sessions::new(names),
+        subagents: Subagents::default(),
         home: None,
         fast_path,
         origin: transport.origin(),

@@ -142,8 +142,8 @@ impl App {
             EditorEvent::CallChanged { session, entry, moved, content } => {
                 self.call_changed(session, entry, moved, content)?;
             }
-            EditorEvent::PermissionAsked { session, title, request } => {
-                self.permission_asked(session, &title, &request);
+            EditorEvent::PermissionAsked { session, entry, title, request } => {
+                self.permission_asked(session, entry, &title, &request);
             }
             EditorEvent::WindowsResized => self.resized()?,
             EditorEvent::LocationChosen { path, line, column } => {

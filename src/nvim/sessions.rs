@@ -9,6 +9,7 @@ pub mod options;
 pub mod record;
 pub mod status;
 pub mod stored;
+pub mod subagents;
 pub mod user_events;
 
 use std::collections::{BTreeSet, HashMap};

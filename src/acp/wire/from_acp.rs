@@ -7,6 +7,7 @@ mod content;
 mod json;
 mod options;
 mod requests;
+mod subagents;
 mod updates;
 
 use std::collections::BTreeMap;
@@ -18,14 +19,16 @@ use serde_json::Value;
 
 pub use self::chunk::Chunk;
 pub use self::requests::{AgentRequest, Scope, request};
+pub use self::subagents::{Roots, roots, started_by};
 pub use self::updates::{Data, Fact, command, update};
 
-use self::json::{count, each, id, text};
+use self::json::{each, id, text};
 use self::options::{named, options};
+use self::subagents::{stop_reason, usage};
 use super::rpc::{self, RpcError};
 use crate::core::message::{
     AgentInfo, AuthKind, AuthMethod, Capabilities, ConfigOption, Failure, FailureKind, Models, Modes, Opened,
-    Steering, StopReason, StoredSession, TurnEnd, TurnUsage,
+    Steering, StoredSession, TurnEnd,
 };
 
 /// The answer to `initialize`. Another version of the protocol is a failure.
@@ -179,20 +182,8 @@ pub fn listed(result: &Value) -> (Vec<StoredSession>, Option<String>) {
 
 /// The answer to `session/prompt`. Whatever it says, the turn is over.
 pub fn turn_end(result: &Value) -> TurnEnd {
-    let reason = match result["stopReason"].as_str().unwrap_or_default() {
-        "end_turn" => StopReason::EndTurn,
-        "max_tokens" => StopReason::MaxTokens,
-        "max_turn_requests" => StopReason::MaxTurnRequests,
-        "refusal" => StopReason::Refusal,
-        "cancelled" => StopReason::Cancelled,
-        other => StopReason::Other(other.to_owned()),
-    };
-    let usage = &result["usage"];
-    let usage = usage.is_object().then(|| {
-        let [input, output] =
-            ["inputTokens", "outputTokens"].map(|key| count(&usage[key]).unwrap_or_default());
-        TurnUsage { total: count(&usage["totalTokens"]).unwrap_or(input + output), input, output }
-    });
+    let reason = stop_reason(result["stopReason"].as_str().unwrap_or_default());
+    let usage = usage(&result["usage"]);
     TurnEnd::Stopped { reason, usage }
 }
 
@@ -282,7 +273,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::core::message::{Named, OptionGroup, OptionKind};
+    use crate::core::message::{Named, OptionGroup, OptionKind, StopReason};
 
     fn version(version: &Value) -> Result<(), FailureKind> {
         connected(&json!({ "protocolVersion": version })).map(drop).map_err(|failure| failure.kind)

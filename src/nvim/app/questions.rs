@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use mlua::Result;
 
 use crate::core::ids::{AskId, Moment, SessionKey};
-use crate::core::message::{Access, PermissionKind, Question};
+use crate::core::message::{Access, Branch, PermissionKind, Question};
 use crate::core::store::allowlist::Allowed;
 use crate::nvim::app::App;
 use crate::nvim::questions::queue::Known;
@@ -57,8 +57,14 @@ impl App {
         self.route()
     }
 
-    pub fn elicited(&mut self, key: SessionKey, ask: AskId, question: Question, now: Moment) -> Result<()> {
-        Questions::elicited(&mut self.cx, key, ask, question, now);
+    pub fn elicited(
+        &mut self,
+        by: (SessionKey, Option<&Branch>),
+        ask: AskId,
+        question: Question,
+        now: Moment,
+    ) -> Result<()> {
+        Questions::elicited(&mut self.cx, by, ask, question, now);
         self.route()
     }
 

@@ -61,6 +61,11 @@ fn facts(session: &Session) -> Vec<String> {
         0 => {}
         left => facts.push(format!("{left} still running")),
     }
+    match session.subagents().filter(|(_, subagent)| subagent.is_working()).count() {
+        0 => {}
+        1 => facts.push("1 subagent".to_owned()),
+        working => facts.push(format!("{working} subagents")),
+    }
     facts.extend(mode(session));
     if session.is_working()
         && let Some(plan) = session.present_plan().filter(|plan| !plan.is_empty())
