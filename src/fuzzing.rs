@@ -14,9 +14,9 @@ use crate::acp::wire::rpc::{self, Message};
 use crate::core::changes::diff::{self, place};
 use crate::core::changes::merge::{Side, merge, shared};
 use crate::core::changes::text_edits::{apply, edits};
-use crate::core::ids::{AgentId, Moment, SessionKey};
+use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, SubagentId};
 use crate::core::locations::absolute;
-use crate::core::message::{AgentInfo, Content, FileDiff, Opened, Place, TurnEnd, Update};
+use crate::core::message::{AgentInfo, Branch, Content, FileDiff, Opened, Place, TurnEnd, Update};
 use crate::core::session::Session;
 use crate::core::session::entry::Entry;
 use crate::core::terminal::output::Output;
@@ -24,6 +24,7 @@ use crate::core::terminal::sanitize::Harmless;
 use crate::core::terminal::screen::Screen;
 use crate::core::text::line_range;
 use crate::core::text::uri;
+use crate::core::transcript::subagents::draw_tree;
 use crate::core::transcript::{Drawing, Standing, Style, cut_end, cut_middle, draw_standing};
 
 /// Panics when something does not hold for the bytes.
@@ -130,7 +131,13 @@ pub fn updates(data: &[u8]) {
         drop(from_acp::request(&method, &params));
         for fact in from_acp::update(&params["update"]) {
             if let Fact::Update(update) = fact {
-                session.apply(update, now);
+                let named = from_acp::session_of(&params).map(SubagentId);
+                let works = |id: &SubagentId| session.subagents().any(|(_, known)| known.id == *id);
+                let branch = named.filter(works).map(Branch::Subagent);
+                match branch.or_else(|| from_acp::started_by(&params["update"])) {
+                    Some(branch) => session.apply(Update::Within { branch, update: Box::new(update) }, now),
+                    None => session.apply(update, now),
+                }
             }
         }
         if at % 16 == 0 {
@@ -161,9 +168,11 @@ fn drawn(session: &Session) {
     for width in [1, 20, 200] {
         let style = Style { icons: width > 20, width, clock: Some(60), hints: Default::default() };
         let mut before: Option<&Entry> = None;
-        for entry in session.entries() {
+        for (index, entry) in session.entries().iter().enumerate() {
             let drawing = draw_standing(before, entry, Standing::Alone, &style, &|_| None);
             sound(&drawing);
+            let last = index.checked_sub(1).map(EntryId);
+            sound(&draw_tree(session, (last, EntryId(index)), &style, &|_| None));
             before = Some(entry);
         }
     }
@@ -171,7 +180,7 @@ fn drawn(session: &Session) {
 
 /// What Neovim would refuse, or draw elsewhere.
 fn sound(drawing: &Drawing) {
-    let Drawing { lines, marks, right, targets, pictures, markdown, frames, is_typed: _ } = drawing;
+    let Drawing { lines, marks, right, targets, pictures, markdown, frames, is_typed: _, inner } = drawing;
     assert!(lines.iter().all(|line| !line.contains('\n')), "a line of a buffer has no line end: {lines:?}");
     for mark in marks {
         let line = lines.get(mark.row).unwrap_or_else(|| panic!("{mark:?} is below {lines:?}"));
@@ -183,6 +192,7 @@ fn sound(drawing: &Drawing) {
     for row in rows.chain(pictures.iter().map(|(row, _)| *row)) {
         assert!(row < lines.len(), "row {row} is below {lines:?}");
     }
+    assert!(inner.iter().all(|(rows, _)| rows.start <= rows.end && rows.end <= lines.len()), "{inner:?}");
     assert!(markdown.as_ref().is_none_or(|rows| rows.start <= rows.end && rows.end <= lines.len()));
 }
 

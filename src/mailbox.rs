@@ -142,9 +142,17 @@ impl Mailbox {
 /// Whether an event only shows more of a text.
 fn is_stream(event: &Event) -> bool {
     match event {
-        Event::Updated { update: Update::Message { content: Content::Text(_), .. }, .. }
-        | Event::TerminalGrew { .. } => true,
-        Event::Updated { update: Update::ToolCall(call), .. } => only_content(call),
+        Event::TerminalGrew { .. } => true,
+        Event::Updated { update, .. } => streams(update),
+        _ => false,
+    }
+}
+
+fn streams(update: &Update) -> bool {
+    match update {
+        Update::Message { content: Content::Text(_), .. } => true,
+        Update::ToolCall(call) => only_content(call),
+        Update::Within { update, .. } => streams(update),
         _ => false,
     }
 }
@@ -160,18 +168,10 @@ fn only_content(call: &ToolCallPatch) -> bool {
 /// Joins `next` to `last` where both are one stream of text; else gives it back.
 fn join(last: &mut Event, next: Event) -> Option<Event> {
     match (last, next) {
-        (
-            Event::Updated {
-                session: s1,
-                update: Update::Message { role: r1, message: m1, content: Content::Text(t1) },
-            },
-            Event::Updated {
-                session: s2,
-                update: Update::Message { role: r2, message: m2, content: Content::Text(t2) },
-            },
-        ) if *s1 == s2 && *r1 == r2 && *m1 == m2 => {
-            t1.push_str(&t2);
-            None
+        (Event::Updated { session: s1, update: u1 }, Event::Updated { session: s2, update: u2 })
+            if *s1 == s2 =>
+        {
+            join_updates(u1, u2).map(|update| Event::Updated { session: s2, update })
         }
         (
             Event::TerminalGrew { session: s1, terminal: t1, bytes: b1, cut: c1, .. },
@@ -181,12 +181,29 @@ fn join(last: &mut Event, next: Event) -> Option<Event> {
             *c1 = c2;
             None
         }
+        (_, next) => Some(next),
+    }
+}
+
+fn join_updates(last: &mut Update, next: Update) -> Option<Update> {
+    match (last, next) {
         (
-            Event::Updated { session: s1, update: Update::ToolCall(c1) },
-            Event::Updated { session: s2, update: Update::ToolCall(c2) },
-        ) if *s1 == s2 && c1.id == c2.id && only_content(c1) && only_content(&c2) => {
+            Update::Message { role: r1, message: m1, content: Content::Text(t1) },
+            Update::Message { role: r2, message: m2, content: Content::Text(t2) },
+        ) if *r1 == r2 && *m1 == m2 => {
+            t1.push_str(&t2);
+            None
+        }
+        (Update::ToolCall(c1), Update::ToolCall(c2))
+            if c1.id == c2.id && only_content(c1) && only_content(&c2) =>
+        {
             *c1 = c2;
             None
+        }
+        (Update::Within { branch: b1, update: u1 }, Update::Within { branch: b2, update: u2 })
+            if *b1 == b2 =>
+        {
+            join_updates(u1, *u2).map(|update| Update::Within { branch: b2, update: Box::new(update) })
         }
         (_, next) => Some(next),
     }

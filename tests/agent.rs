@@ -20,6 +20,7 @@ mod agent {
     mod replay;
     mod safety;
     mod sessions;
+    mod subagents;
     mod turns;
     mod watching;
 }

@@ -15,7 +15,7 @@ use support::source::{Kind, Token, tokens};
 const PENDING: &[(usize, &str)] = &[];
 
 /// How many points there are.
-const COUNT: usize = 225;
+const COUNT: usize = 248;
 
 /// A line for each point: its number, its level (MUST, SHOULD, MAY, or `robust`: no rule, but agents
 /// in the field need it), its status, a few words, and a test, more of them on lines that begin with
@@ -73,7 +73,7 @@ const POINTS: &str = "
  40 MAY      S+  forms and addresses, each stated: a_form_of_an_unknown_kind_is_refused
  41 MAY      S+  logging in by a terminal: initialize_says_who_we_are_and_what_we_can
  42 MAY      new notices and compaction: initialize_says_who_we_are_and_what_we_can
- 43 MAY      U   plans by operation, subagents: initialize_says_who_we_are_and_what_we_can
+ 43 MAY      new subagents: initialize_says_who_we_are_and_what_we_can
  44 robust   -   a start that takes for ever: an_agent_that_never_answers_is_given_up
     + a_slow_start_can_be_given_up
  45 MAY      4   abilities demanded of us: - only in the draft dialect, which is not spoken
@@ -175,7 +175,8 @@ const POINTS: &str = "
 115 MUST     new compaction in place: a_compaction_is_an_upsert
 116 MUST     new summaries in pieces: a_compaction_is_an_upsert
 117 MAY      U   plans by operation are passed over: an_unknown_or_broken_update_is_named
-118 MAY      U   subagents are passed over: an_unknown_or_broken_update_is_named
+118 MAY      new subagents, also in older forms: what_a_subagent_says_is_not_said_by_its_session
+    + older_forms_are_the_same_news
 119 robust   -   unknown updates: an_unknown_or_broken_update_is_named
     + each_kind_of_update_arrives_in_order
     + an_unknown_update_is_counted_and_harms_nothing
@@ -206,6 +207,7 @@ const POINTS: &str = "
     + a_permission_question_shows_every_option_and_is_answered_by_id
 134 MUST     S   only offered answers: an_answer_that_was_not_offered_is_never_sent
 135 MUST     S   cancelling answers questions: cancelling_answers_what_is_open_and_waits_for_the_agent
+    + cancelling_the_turn_leaves_a_subagents_question_to_the_agent
 136 MAY      S   rules that decide: - the user decides, and agents have modes for that
 137 SHOULD   S   chosen by kind: what_is_chosen_for_the_user_goes_by_kind_and_neither_by_name_nor_by_place
 138 robust   -   unknown kinds of options: a_question_for_permission_carries_what_the_agent_said
@@ -359,6 +361,39 @@ const POINTS: &str = "
 225 robust   -   nothing of an agent's is run: nothing_that_an_agent_says_is_run_or_breaks_the_screen
     + colours_titles_and_links_are_removed
     + a_proposed_text_is_never_taken_for_keys
+226 MUST     new subagents only where all of this holds: initialize_says_who_we_are_and_what_we_can
+227 MUST     new one place for each, the first: a_subagent_keeps_the_place_where_it_was_announced_first
+228 MUST     new absent, null and given: what_is_left_out_null_and_given_are_three_things
+    + a_field_that_is_left_out_stays_and_null_clears_it
+229 robust   -   what comes too early: what_comes_before_the_announcement_is_shown_after_it_and_what_is_never_announced_is_not
+230 MUST     new ids are each session's own: what_a_subagent_says_is_not_said_by_its_session
+    + what_a_subagent_says_and_does_stands_under_it_and_ids_are_its_own
+231 MUST     new requests of subagents: a_subagent_that_asks_for_permission_is_answered
+    + a_subagents_question_is_asked_in_its_name_and_its_change_is_followed_and_its_own
+232 MUST     new where a subagent works: a_subagent_reads_and_runs_where_it_works
+    + each_root_is_inherited_by_itself
+233 MUST NOT new nothing is sent to subagents: one_subagent_is_stopped_alone_and_only_where_that_is_offered
+234 MUST NOT new cancel only while offered: a_subagent_is_cancelled_by_itself_only_while_that_is_offered
+235 SHOULD   new one alone is cancelled: one_subagent_is_stopped_alone_and_only_where_that_is_offered
+    + one_is_cancelled_alone_as_long_as_that_is_offered
+236 SHOULD   new questions of subagents outlive a cancel: cancelling_the_turn_leaves_a_subagents_question_to_the_agent
+    + cancelling_the_turn_leaves_the_questions_of_subagents_to_the_agent
+237 MUST     new idle is no end: time_counts_while_it_works_and_an_equal_word_ends_nothing_twice
+238 MUST     new unknown states: a_line_says_how_a_subagent_is
+    + a_state_is_read_with_why_it_ended
+239 MUST     new why it failed: a_line_says_how_a_subagent_is
+    + a_subagent_is_one_line_that_opens_to_what_it_was_told_and_did
+240 MUST     new messages between sessions: what_sessions_say_to_each_other_stands_once_and_is_nobodys_answer
+    + pieces_of_such_a_message_may_come_before_it_is_known_between_whom_it_goes
+241 MUST     new loading tells of subagents, too: claude_takes_up_a_session_that_had_a_subagent
+242 robust   -   ends that leave it open: the_end_of_a_turn_ends_no_subagent_and_the_end_of_the_agent_leaves_it_unknown
+243 robust   -   the flat form: the_older_form_puts_calls_under_the_call_that_started_them
+    + the_older_form_names_the_call_that_started_it
+244 robust   -   permission for a call never told of: a_permission_may_carry_almost_nothing_and_options_of_any_kind
+245 robust   -   odd ids of subagents: what_a_subagent_says_is_not_said_by_its_session
+246 MAY      new a subagent's options and context: a_subagents_plan_and_context_are_not_the_sessions
+247 MAY      -   older updates: older_forms_are_the_same_news
+248 robust   -   links to sessions in calls: tool_content_is_taken_in_every_form_that_is_seen
 ";
 
 struct Point {

@@ -49,6 +49,18 @@ recordings! {
     an_older_codex_is_stopped_while_it_asks: "codex-acp-cancel-perm",
     an_older_codex_fails_and_goes_on: "codex-acp-error",
     an_older_codex_lists_its_sessions: "codex-acp-load",
+    claude_has_a_subagent_edit_a_file: "claude-agent-acp101-subagent-edit",
+    claude_has_two_subagents_work_at_once: "claude-agent-acp101-subagent-parallel",
+    claude_has_a_subagent_that_has_one: "claude-agent-acp101-subagent-nested",
+    claude_has_a_subagent_fail: "claude-agent-acp101-subagent-error",
+    claude_has_one_subagent_stopped: "claude-agent-acp101-subagent-cancel-child",
+    claude_is_stopped_while_a_subagent_asks: "claude-agent-acp101-subagent-cancel-perm",
+    claude_tells_a_subagent_more: "claude-agent-acp101-subagent-again",
+    claude_tells_of_a_subagent_in_the_older_form: "claude-agent-acp101-subagent-flat-transcript",
+    claude_lists_a_session_that_had_a_subagent: "claude-agent-acp101-subagent-load",
+    codex_has_a_subagent_edit_a_file: "codex-acp2-subagent-edit",
+    codex_has_two_subagents_work_at_once: "codex-acp2-subagent-parallel",
+    codex_tells_of_a_subagent_in_the_older_form: "codex-acp2-subagent-flat",
     codex_runs_a_command_that_fails: "codex-acp2-shell-metaterm",
     copilot_runs_a_command_that_it_was_allowed_to: "copilot-shell",
     copilot_is_told_no: "copilot-edit-reject",
@@ -66,6 +78,14 @@ fn an_older_codex_takes_up_a_session_of_before() {
     let text = come_back(&data().join("codex-acp-load.jsonl")).expect("a second process");
     again.write("codex-acp-load-again.jsonl", &text);
     looks_as_before(&again.file("codex-acp-load-again.jsonl"));
+}
+
+#[test]
+fn claude_takes_up_a_session_that_had_a_subagent() {
+    let again = TempProject::new(&[]);
+    let text = come_back(&data().join("claude-agent-acp101-subagent-load.jsonl")).expect("a second process");
+    again.write("claude-agent-acp101-subagent-load-again.jsonl", &text);
+    looks_as_before(&again.file("claude-agent-acp101-subagent-load-again.jsonl"));
 }
 
 #[test]

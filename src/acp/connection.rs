@@ -14,6 +14,7 @@ mod pushed_output;
 mod responses;
 pub(crate) mod sessions;
 mod state;
+mod subagents;
 mod updates;
 
 use std::ops::ControlFlow;
@@ -31,6 +32,7 @@ use self::pending_questions::{EndReason, PendingQuestions};
 use self::pushed_output::PushedOutput;
 use self::sessions::Sessions;
 use self::state::{Connection, State};
+use self::subagents::Subagents;
 use super::files::queue::{EditorRequest, FileQueue};
 use super::processes::agent_process::{Context, Process, SpawnError};
 use super::refusals::{failed_to_start, refuse};
@@ -141,6 +143,7 @@ pub async fn converse(
         log,
         open_requests: OpenRequests::default(),
         sessions: Sessions::new(names),
+        subagents: Subagents::default(),
         home: None,
         fast_path,
         dialect,

@@ -12,6 +12,7 @@ pub fn session_of(command: &Command) -> Option<SessionKey> {
         | Command::Prompt { session, .. }
         | Command::Steer { session, .. }
         | Command::Cancel { session }
+        | Command::CancelSubagent { session, .. }
         | Command::SetMode { session, .. }
         | Command::SetModel { session, .. }
         | Command::SetOption { session, .. } => Some(*session),

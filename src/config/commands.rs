@@ -207,14 +207,14 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "cancel",
-        about: "Stop the agent's turn",
-        takes: "",
-        completion: Completion::Nothing,
+        about: "Stop the agent's turn, or one of its subagents",
+        takes: "[subagent]",
+        completion: Completion::OneOf(&["subagent"]),
         range: false,
         bang: Bang::No,
         without_library: false,
         help: "Stop the agent's turn, as <C-c> does in the chat. What it has done stays, and queued prompts are \
-               held; see |acp-queue|.",
+               held; see |acp-queue|. With `subagent`, stop one subagent and nothing else; see |acp-subagents|.",
     },
     CommandSpec {
         name: "allow",

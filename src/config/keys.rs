@@ -398,7 +398,8 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["X"],
-        about: "Kill the commands that are still running although their turn was stopped.",
+        about: "Stop the subagent under the cursor, and nothing else; see |acp-subagents|. Elsewhere kill the \
+                commands that are still running although their turn was stopped.",
     },
     KeySpec {
         name: "help",

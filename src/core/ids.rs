@@ -25,6 +25,25 @@ pub struct EntryId(pub usize);
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ToolCallId(pub String);
 
+/// The agent's name for the session of a subagent: opaque, may be long and hold any character.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SubagentId(pub String);
+
+impl ToolCallId {
+    /// The same id in a subagent's session: there it may be that of another call.
+    pub fn within(&self, subagent: &SubagentId) -> Self {
+        Self(format!("{}{SEPARATOR}{}", subagent.0, self.0))
+    }
+
+    /// As the agent wrote it.
+    pub fn as_told(&self) -> &str {
+        self.0.rsplit(SEPARATOR).next().unwrap_or(&self.0)
+    }
+}
+
+/// Between the names of a subagent and of its call; a unit separator stands in no name that was seen.
+const SEPARATOR: char = '\u{1f}';
+
 /// A question that waits for exactly one [`Answer`]; numbered by the background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AskId(pub u64);

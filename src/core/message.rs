@@ -20,6 +20,7 @@ pub mod question;
 mod replay_tests;
 mod size;
 pub mod spent;
+pub mod subagent;
 pub mod turn;
 pub mod update;
 pub mod work;
@@ -29,7 +30,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::core::ids::{AgentId, AskId, JobId, SessionKey, TerminalId};
+use crate::core::ids::{AgentId, AskId, JobId, SessionKey, SubagentId, TerminalId};
 use crate::core::store::allowlist::{Allowed, Rules};
 use crate::core::store::checkpoint::{self, Limits};
 use crate::core::store::record::{Kept, Wish};
@@ -50,6 +51,7 @@ pub use files::{
 pub use launch::{Dialect, Launch, McpServer, Place, Reopen};
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, PermissionKind, PermissionOption, Question};
+pub use subagent::{Branch, SessionMessage, SubagentPatch, SubagentState};
 pub use turn::{Counts, LeftCommand, Steering, StopReason, Tokens, TurnEnd, TurnUsage};
 pub use update::{
     Cost, Limit, LimitStatus, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand, Update,
@@ -76,8 +78,11 @@ pub enum Command {
     /// Steer the running turn (`_session/steering`), where the agent declared that it can be. Answered
     /// by `Steered`.
     Steer { session: SessionKey, content: Vec<Content> },
-    /// `session/cancel`: also answers the session's open permission questions with `cancelled`.
+    /// `session/cancel`: also answers the session's open permission questions with `cancelled`, but for those of
+    /// its subagents.
     Cancel { session: SessionKey },
+    /// The same for one subagent, where that offers it.
+    CancelSubagent { session: SessionKey, subagent: SubagentId },
     /// The answer to an `Asked`; a second one for the same ask does nothing.
     Answer { ask: AskId, answer: Answer },
     /// `session/set_mode`.
@@ -190,6 +195,8 @@ pub enum Event {
     },
     Asked {
         session: SessionKey,
+        /// What in the session asks, where it is not the session's own agent.
+        branch: Option<Branch>,
         ask: AskId,
         question: Question,
     },
@@ -414,6 +421,7 @@ impl Command {
             | Self::Prompt { session, .. }
             | Self::Steer { session, .. }
             | Self::Cancel { session }
+            | Self::CancelSubagent { session, .. }
             | Self::SetMode { session, .. }
             | Self::SetModel { session, .. }
             | Self::SetOption { session, .. }

@@ -24,6 +24,8 @@ pub mod question_queue;
 pub mod references;
 mod set_defaults;
 pub mod status;
+pub mod subagent;
+mod subagents;
 pub mod told;
 pub mod tool_call;
 pub mod tool_input;
@@ -44,6 +46,7 @@ pub use content::as_markdown;
 use defaults::{Defaults, Unset};
 use left_commands::Left;
 pub use opening::{LoggedIn, exit_text};
+use subagents::Subagents;
 pub use turn::Queued;
 
 use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, TerminalId, ToolCallId};
@@ -135,6 +138,7 @@ pub struct Session {
     pub limits: Vec<Limit>,
     /// Commands of a turn that was stopped, which go on.
     left: Left,
+    subagents: Subagents,
     /// What the agent does only after a login.
     after_login: Vec<Again>,
 }
@@ -217,6 +221,7 @@ impl Session {
             meter: Meter::default(),
             limits: Vec::new(),
             left: Left::default(),
+            subagents: Subagents::default(),
             after_login: Vec::new(),
         };
         session.add(
@@ -234,14 +239,14 @@ impl Session {
         self.entries.get(id.0)
     }
 
-    /// The entry of a tool call of the present turn.
+    /// The entry of a tool call of the present turn, or of a subagent's.
     pub fn call_entry(&self, id: &ToolCallId) -> Option<EntryId> {
-        self.turn.calls.get(id).copied()
+        self.turns().find_map(|turn| turn.calls.get(id).copied())
     }
 
-    /// The tool calls of the present turn that are not over.
+    /// The tool calls of the present turn that are not over, and those of subagents.
     pub fn open_calls(&self) -> impl Iterator<Item = (EntryId, &ToolCall)> {
-        self.turn.open.iter().filter_map(|entry| {
+        self.turns().flat_map(|turn| &turn.open).filter_map(|entry| {
             let call = self.entry(*entry)?.tool()?;
             (!call.status.is_over()).then_some((*entry, call))
         })
@@ -407,9 +412,11 @@ impl Session {
     }
 
     fn note_open(&mut self, entry: EntryId) {
-        match self.entry(entry).and_then(Entry::tool).is_some_and(|call| !call.status.is_over()) {
-            true => self.turn.open.insert(entry),
-            false => self.turn.open.remove(&entry),
+        let is_open = self.entry(entry).and_then(Entry::tool).is_some_and(|call| !call.status.is_over());
+        let open = &mut self.turn_with(entry).open;
+        match is_open {
+            true => open.insert(entry),
+            false => open.remove(&entry),
         };
     }
 
@@ -420,11 +427,11 @@ impl Session {
     }
 
     fn end_thought(&mut self, now: Moment) {
-        if let Some(last) = self.entries.len().checked_sub(1)
-            && let Body::Thought { ended: ended @ None, .. } = &mut self.entries[last].body
+        if let Some(last) = self.last()
+            && let Body::Thought { ended: ended @ None, .. } = &mut self.entries[last.0].body
         {
             *ended = Some(now);
-            self.touched.insert(EntryId(last));
+            self.touched.insert(last);
         }
     }
 
@@ -440,7 +447,7 @@ impl Session {
     /// Adds an entry of the agent's, under its name.
     fn say(&mut self, body: Body, now: Moment) -> EntryId {
         self.end_thought(now);
-        if !self.speaker_shown {
+        if !self.speaker_shown && !self.is_within() {
             self.speaker_shown = true;
             self.add(Body::Speaker(self.name()), now);
         }
@@ -449,7 +456,8 @@ impl Session {
 
     fn add(&mut self, body: Body, now: Moment) -> EntryId {
         let id = EntryId(self.entries.len());
-        self.entries.push(Entry { at: now, body, open: false, refused: false });
+        let parent = self.joins(id);
+        self.entries.push(Entry { at: now, parent, body, open: false, refused: false });
         self.touched.insert(id);
         id
     }

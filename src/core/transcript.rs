@@ -17,6 +17,7 @@ mod hints;
 mod last_words;
 pub mod patch;
 pub mod reading;
+pub mod subagents;
 mod summary;
 mod wording;
 mod written;
@@ -47,8 +48,18 @@ fn gap(before: Option<&Body>, body: &Body) -> bool {
         (before, body),
         (None | Some(Body::Speaker(_)), _)
             | (
-                Some(Body::Tool(_) | Body::Thought { .. } | Body::Elicitation(_) | Body::Written(_)),
-                Body::Tool(_) | Body::Thought { .. } | Body::Elicitation(_) | Body::Written(_)
+                Some(
+                    Body::Tool(_)
+                        | Body::Thought { .. }
+                        | Body::Elicitation(_)
+                        | Body::Written(_)
+                        | Body::Subagent(_)
+                ),
+                Body::Tool(_)
+                    | Body::Thought { .. }
+                    | Body::Elicitation(_)
+                    | Body::Written(_)
+                    | Body::Subagent(_)
             )
     )
 }
@@ -151,6 +162,10 @@ pub fn draw(
         Body::Thought { text, ended } => draw_thought(&mut drawing, entry, text, ended.is_some(), style),
         Body::Picture(picture) => drawing.picture(picture, ""),
         Body::Tool(call) => call::draw(&mut drawing, call, entry.open, style, tail),
+        Body::Subagent(subagent) => {
+            subagents::heading(&mut drawing, subagent, &subagents::Doing::default(), style);
+        }
+        Body::Relayed(relayed) => subagents::relayed(&mut drawing, relayed, entry.open, style),
         Body::Elicitation(asked) => elicitation::draw(&mut drawing, asked, entry.open, style),
         Body::Plan(items) => draw_plan(&mut drawing, items, style),
         Body::Written(written) => written::draw(&mut drawing, written, entry.open, style),

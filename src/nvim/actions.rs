@@ -115,9 +115,13 @@ impl App {
                 Some(key) => self.paste_image(key),
                 None => fail(NO_SESSION),
             },
-            "cancel" => match self.cx.session_here() {
-                Some(key) => self.cancel(key).map(drop),
-                None => fail(NO_SESSION),
+            "cancel" => match (self.cx.session_here(), args.first()) {
+                (Some(key), None) => self.cancel(key).map(drop),
+                (Some(key), Some("subagent")) => self.choose_subagent(key),
+                (Some(_), Some(other)) => {
+                    fail(format!("{other:?} is nothing to cancel; say subagent, or nothing"))
+                }
+                (None, _) => fail(NO_SESSION),
             },
             "allow" => {
                 let kinds = [PermissionKind::AllowOnce, PermissionKind::AllowAlways];
@@ -237,7 +241,10 @@ impl App {
                     fail("the agent is running; :Acp restart restarts it anyway")
                 }
             }
-            "end_left" => self.end_left(key),
+            "end_left" => match self.subagent_under_cursor(key)? {
+                Some(entry) => self.cancel_subagent(key, entry),
+                None => self.end_left(key),
+            },
             "follow" => self.set_follow(None),
             "locations" => self.list_locations(&["pick".to_owned()]),
             "hide" => self.toggle_chat(),

@@ -155,6 +155,8 @@ pub enum EditorEvent {
     /// The user is asked for a permission.
     PermissionAsked {
         session: SessionKey,
+        /// That of the call.
+        entry: EntryId,
         /// What the call does.
         title: String,
         /// The same, to stand after the agent's name.

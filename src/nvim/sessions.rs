@@ -10,6 +10,7 @@ pub mod record;
 pub mod remembering;
 pub mod status;
 pub mod stored;
+pub mod subagents;
 pub mod user_events;
 
 use std::collections::{BTreeSet, HashMap};

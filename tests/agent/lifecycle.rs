@@ -47,6 +47,7 @@ fn initialize_says_who_we_are_and_what_we_can() {
             "fs": {"readTextFile": true, "writeTextFile": true},
             "terminal": true,
             "session": {"compaction": {}, "configOptions": {"boolean": {}}, "notices": {}},
+            "subagents": {},
             "auth": {"terminal": true},
             "elicitation": {"form": {}, "url": {}},
             "_meta": {"terminal_output": true, "terminal-auth": true},

@@ -113,6 +113,21 @@ const HOLD: &str = r"
       on_reload = function(_, buf) keep(buf) end,
     })";
 
+const OPEN: &str = r"
+    local win = vim.fn.bufwinid(...)
+    local function press(key)
+      vim.api.nvim_feedkeys(vim.api.nvim_replace_termcodes(key, true, false, true), 'xt', false)
+    end
+    vim.cmd.stopinsert()
+    vim.api.nvim_set_current_win(win)
+    press('gg')
+    for _ = 1, 50 do
+      local row = vim.fn.line('.')
+      press(']t')
+      if vim.fn.line('.') == row then break end
+      press('<Tab>')
+    end";
+
 const UNSAVED: &str = r"
     local project, texts = ..., vim.empty_dict()
     for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
@@ -289,7 +304,7 @@ impl<'a> Player<'a> {
                 self.focus(session);
                 self.prompt(text);
                 self.prompts[session] += 1;
-                let is_stopped = matches!(next, Some(Step::Stop { .. }));
+                let is_stopped = matches!(next, Some(Step::Stop { .. } | Step::StopSubagent { .. }));
                 if !is_stopped && self.recording.sessions.len() == 1 {
                     self.wait_for_turns(session);
                 }
@@ -298,6 +313,16 @@ impl<'a> Player<'a> {
                 self.wait_for_messages(*after);
                 self.wait_for_questions(*asked);
                 self.nvim.input("<C-c>");
+                self.wait_for_turns(session);
+            }
+            Step::StopSubagent { after } => {
+                self.wait_for_messages(*after);
+                let code =
+                    "return select(2, require('acp').call('cancel', { args = { 'subagent' } })) == nil";
+                self.nvim.wait_until(
+                    |nvim| nvim.exec_lua(code, []).as_bool() == Some(true),
+                    "a subagent that can be stopped",
+                );
                 self.wait_for_turns(session);
             }
             Step::Choose { action, words, until } => {
@@ -355,6 +380,9 @@ impl<'a> Player<'a> {
         sessions.clone().for_each(|session| self.wait_for_turns(session));
         let held = self.held();
         self.nvim.exec_lua(CAUGHT_UP, []);
+        if self.recording.name.contains("subagent") {
+            sessions.clone().for_each(|session| self.open_calls(session));
+        }
         let before: Vec<String> = sessions.clone().map(|session| self.transcript(session)).collect();
         let transcripts = if self.recording.closes {
             self.nvim.command("Acp close");
@@ -417,6 +445,13 @@ impl<'a> Player<'a> {
         let last = end.split_once(" was stopped\n").map(|(_, last)| last);
         assert!(last.is_some_and(|last| last.starts_with("R starts it again")), "{end}");
         Some(before.to_owned())
+    }
+
+    /// Opens all calls of a session's, and what worked for it: what is in the tree stands on the screen then.
+    fn open_calls(&mut self, session: usize) {
+        let buffer = status(&mut self.nvim, session)["buffer"].as_u64().expect("a buffer");
+        self.focus(session);
+        self.nvim.exec_lua(OPEN, [buffer.into()]);
     }
 
     fn transcript(&mut self, session: usize) -> String {

@@ -46,6 +46,10 @@ pub enum Step {
         after: usize,
         asked: usize,
     },
+    /// Stopped a subagent alone, likewise.
+    StopSubagent {
+        after: usize,
+    },
     /// An action of `:Acp` that takes words; it is over when the agent has sent so many messages.
     Choose {
         action: &'static str,
@@ -166,10 +170,16 @@ fn foreign(lines: &[Line]) -> Option<String> {
         return Some(format!("version {}", params["protocolVersion"]));
     }
     let announced = params["clientCapabilities"].as_object()?;
-    let known = ["elicitation", "fs", "session", "terminal"];
-    let own = announced.keys().find(|name| !known.contains(&name.as_str()) && *name != "_meta");
+    let known = ["elicitation", "fs", "session", "subagents", "terminal", "_meta"];
+    // What no agent made use of makes no difference.
+    let is_told =
+        |kind: &str| lines.iter().any(|line| line.message["params"]["update"]["sessionUpdate"] == kind);
+    let is_used = |name: &str| name != "plan" || is_told("plan_update");
+    let own = announced.keys().find(|name| !known.contains(&name.as_str()) && is_used(name));
     let meta = announced.get("_meta").and_then(Value::as_object);
-    let other = meta.and_then(|meta| meta.keys().find(|name| *name != "terminal_output"));
+    // The older form of subagents is understood, whoever asked for it.
+    let known = ["terminal_output", "subagent-transcript"];
+    let other = meta.and_then(|meta| meta.keys().find(|name| !known.contains(&name.as_str())));
     own.or(other).cloned()
 }
 
@@ -238,6 +248,10 @@ fn steps(lines: &[Line], session: &str, without: &BTreeSet<String>) -> Vec<Step>
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| !line.from_agent) {
         let params = &line.message["params"];
         let Some(method) = line.message["method"].as_str() else { continue };
+        if method == "session/cancel" && is_subagent(lines, &params["sessionId"]) {
+            steps.push(Step::StopSubagent { after: sent(at) });
+            continue;
+        }
         let is_ours = params["sessionId"] == session || params["sessionId"].is_null();
         if !is_ours || without.contains(method) {
             continue;
@@ -280,6 +294,11 @@ fn steps(lines: &[Line], session: &str, without: &BTreeSet<String>) -> Vec<Step>
         }
     }
     steps
+}
+
+fn is_subagent(lines: &[Line], session: &Value) -> bool {
+    let mut updates = lines.iter().map(|line| &line.message["params"]["update"]);
+    updates.any(|update| update["sessionUpdate"] == "subagent_update" && update["sessionId"] == *session)
 }
 
 /// Whether the options that the agent told last have this one, with this value.

@@ -32,6 +32,8 @@ pub enum Done {
 /// A command that is to be started.
 pub struct PendingCommand {
     pub session: SessionKey,
+    /// It is to end when the turn of its session is cancelled.
+    pub in_turn: bool,
     pub reply: Reply,
     pub spec: TerminalSpec,
 }

@@ -9,6 +9,7 @@ use super::deferred_replies::PendingCommand;
 use super::open_requests::OutgoingRequest;
 use super::pending_questions::{EndReason, EndsWith};
 use super::state::{Connection, State};
+use super::subagents::Actor;
 use super::updates::call_news;
 use crate::acp::files::queue::EditorRequest;
 use crate::acp::files::request::{BufferRequest, FileRequest, FileWork, SharedReply};
@@ -37,11 +38,12 @@ impl Connection {
             return reply.fail(&RpcError::no_method(method));
         }
         let served = from_acp::request(method, params).and_then(|request| {
-            let session = self.session_for(&request)?;
-            Ok((session, request))
+            let mut actor = self.actor_of(&request)?;
+            actor.branch = actor.branch.or_else(|| from_acp::started_by(&params["toolCall"]));
+            Ok((actor, request))
         });
         match served {
-            Ok((session, request)) => self.serve_in(session, request, reply),
+            Ok((actor, request)) => self.serve_in(&actor, request, reply),
             Err(error) => reply.fail(&error),
         }
     }
@@ -61,10 +63,10 @@ impl Connection {
     /// The session of ours that a message beyond the protocol names, if it does.
     fn named_session(&self, params: &serde_json::Value) -> Option<SessionKey> {
         let acp_id = from_acp::session_of(params)?;
-        self.sessions.find(&acp_id).map(|session| session.key)
+        self.actor(&acp_id).map(|actor| actor.session)
     }
 
-    fn session_for(&self, request: &AgentRequest) -> Result<SessionKey, RpcError> {
+    fn actor_of(&self, request: &AgentRequest) -> Result<Actor, RpcError> {
         let acp_id = match request {
             AgentRequest::Permission { session, .. }
             | AgentRequest::Read { session, .. }
@@ -76,10 +78,13 @@ impl Connection {
             | AgentRequest::TerminalRelease { session, .. } => session,
             AgentRequest::Form { scope, .. } | AgentRequest::Url { scope, .. } => match scope {
                 Scope::Session(session) => session,
-                Scope::Request(request) => return self.session_of_call(request),
+                Scope::Request(request) => {
+                    let session = self.session_of_call(request)?;
+                    return Ok(Actor { session, branch: None });
+                }
             },
         };
-        self.sessions.find(acp_id).map(|session| session.key).ok_or_else(|| {
+        self.actor(acp_id).ok_or_else(|| {
             let message = format!("no session {acp_id:?}; open or load it first");
             RpcError::new(NOT_FOUND, message).with_data(serde_json::json!({ "sessionId": acp_id }))
         })
@@ -102,21 +107,24 @@ impl Connection {
         of_call.ok_or_else(|| RpcError::invalid("requestId", "must be that of a request that still runs"))
     }
 
-    fn serve_in(&mut self, session: SessionKey, request: AgentRequest, reply: Reply) {
+    fn serve_in(&mut self, actor: &Actor, request: AgentRequest, reply: Reply) {
+        let session = actor.session;
         match request {
-            AgentRequest::Permission { call, options, .. } => self.permission(session, call, options, reply),
+            AgentRequest::Permission { call, options, .. } => self.permission(actor, call, options, reply),
             AgentRequest::Read { path, line, limit, .. } => {
                 let missing_is_empty = self.needs(Quirk::MissingFileIsEmpty);
-                self.file(session, FileWork::Read { path, line, limit, missing_is_empty }, reply);
+                self.file(actor, FileWork::Read { path, line, limit, missing_is_empty }, reply);
             }
             AgentRequest::Write { path, content, .. } => {
-                self.file(session, FileWork::Write { path, content }, reply)
+                self.file(actor, FileWork::Write { path, content }, reply)
             }
             AgentRequest::TerminalCreate { command, args, env, cwd, output_limit, timeout, .. } => {
-                let Some(known) = self.sessions.get_mut(session) else { return };
-                let cwd = cwd.unwrap_or_else(|| known.place.cwd.clone());
+                let Some(place) = self.place_of(actor) else { return };
+                let cwd = cwd.unwrap_or_else(|| place.cwd.clone());
                 let spec = TerminalSpec { command, args, env, cwd, output_limit, timeout };
-                self.deferred.add_command(&self.shared.disks, PendingCommand { session, reply, spec });
+                let in_turn = actor.subagent().is_none();
+                let pending = PendingCommand { session, in_turn, reply, spec };
+                self.deferred.add_command(&self.shared.disks, pending);
             }
             AgentRequest::TerminalOutput { terminal, .. } => {
                 match self.shared.terminals.output(session, &terminal) {
@@ -146,29 +154,41 @@ impl Connection {
                 }
             }
             AgentRequest::Form { scope, message, schema, call } => {
-                self.ask_within(scope, session, Question::Form { message, schema, call }, reply);
+                let call = match actor.subagent() {
+                    Some(id) => call.map(|call| call.within(id)),
+                    None => call,
+                };
+                self.ask_within(scope, actor, Question::Form { message, schema, call }, reply);
             }
             AgentRequest::Url { scope, message, url, elicitation } => {
-                self.ask_within(scope, session, Question::Url { message, url, elicitation }, reply);
+                self.ask_within(scope, actor, Question::Url { message, url, elicitation }, reply);
             }
         }
     }
 
     fn permission(
         &mut self,
-        session: SessionKey,
+        actor: &Actor,
         mut call: Box<ToolCallPatch>,
         options: Vec<PermissionOption>,
         reply: Reply,
     ) {
-        let Some(known) = self.sessions.get_mut(session) else { return };
+        let session = actor.session;
+        let Some(place) = self.place_of(actor) else { return };
+        if let Some(id) = actor.subagent() {
+            call.id = call.id.within(id);
+        }
+        let turn = self.sessions.get(session).and_then(|known| known.turn.as_ref());
+        // A turn that is cancelled ends those subagents that it waits for, and they take their questions back.
+        let is_cancelled = actor.subagent().is_none() && turn.is_some_and(|turn| turn.cancelled);
         let ours = |terminal: &TerminalId| self.shared.terminals.has(session, terminal);
-        let started = known.agent_terminals.show(&mut call, ours);
+        let terminals = Self::agent_terminals(&mut self.sessions, &mut self.subagents, actor);
+        let Some(terminals) = terminals else { return };
+        let started = terminals.show(&mut call, ours);
         self.shared.images.take_all(session, call.content.iter_mut().flatten());
-        let is_cancelled = known.turn.as_ref().is_some_and(|turn| turn.cancelled);
-        let news = call_news(&call, &known.place.cwd);
+        let news = call_news(&call, &place.cwd);
         self.shared.folder_indexes.asked(session, &call.id, news, self.arrived);
-        started.into_iter().for_each(|event| self.post(event));
+        self.tell(actor, started);
         let action = Action::Permission { has_options: !options.is_empty(), is_cancelled };
         let (Decision { verdict, reason }, _) = self.shared.policy.decide(session, &action);
         if reason == Reason::NothingToChoose {
@@ -181,30 +201,36 @@ impl Connection {
             self.shared.folder_indexes.answered(session, &call.id, false);
             return reply.ok(to_acp::permission_cancelled());
         }
-        self.ask(session, Question::Permission { call, options }, reply);
+        self.ask(actor, Question::Permission { call, options }, reply);
     }
 
-    fn ask(&mut self, session: SessionKey, question: Question, reply: Reply) {
-        let in_turn = self.sessions.get_mut(session).is_some_and(|known| known.turn.is_some());
-        self.ask_until(if in_turn { EndsWith::Turn } else { EndsWith::Session }, session, question, reply);
+    fn ask(&mut self, actor: &Actor, question: Question, reply: Reply) {
+        let in_turn = self.sessions.get_mut(actor.session).is_some_and(|known| known.turn.is_some());
+        let ends_with = match actor.subagent() {
+            Some(id) => EndsWith::Subagent(id.clone()),
+            None if in_turn => EndsWith::Turn,
+            None => EndsWith::Session,
+        };
+        self.ask_until(ends_with, actor, question, reply);
     }
 
-    fn ask_within(&mut self, scope: Scope, session: SessionKey, question: Question, reply: Reply) {
+    fn ask_within(&mut self, scope: Scope, actor: &Actor, question: Question, reply: Reply) {
         match scope {
-            Scope::Session(_) => self.ask(session, question, reply),
-            Scope::Request(request) => self.ask_until(EndsWith::Request(request), session, question, reply),
+            Scope::Session(_) => self.ask(actor, question, reply),
+            Scope::Request(request) => self.ask_until(EndsWith::Request(request), actor, question, reply),
         }
     }
 
-    fn ask_until(&mut self, ends_with: EndsWith, session: SessionKey, question: Question, reply: Reply) {
+    fn ask_until(&mut self, ends_with: EndsWith, actor: &Actor, question: Question, reply: Reply) {
+        let (session, branch) = (actor.session, actor.branch.clone());
         let ask = self.questions.open(session, ends_with, &question, reply);
-        self.post(Event::Asked { session, ask, question });
+        self.post(Event::Asked { session, branch, ask, question });
     }
 
-    fn file(&mut self, session: SessionKey, work: FileWork, reply: Reply) {
-        let Some(known) = self.sessions.get_mut(session) else { return };
-        let request =
-            FileRequest { session, place: known.place.clone(), reply: SharedReply::new(reply), work };
+    fn file(&mut self, actor: &Actor, work: FileWork, reply: Reply) {
+        let Some(place) = self.place_of(actor) else { return };
+        let session = actor.session;
+        let request = FileRequest { session, place, reply: SharedReply::new(reply), work };
         self.file_queue.serve(request);
     }
 
@@ -214,7 +240,7 @@ impl Connection {
         match passed {
             EditorRequest::Buffer(BufferRequest { session, reply, question }) => {
                 if self.sessions.get_mut(session).is_some() {
-                    self.ask(session, question, reply);
+                    self.ask(&Actor { session, branch: None }, question, reply);
                 }
             }
             EditorRequest::Outside { reply, question, held } => {
@@ -226,14 +252,14 @@ impl Connection {
                     None => EndsWith::Session,
                 };
                 let ask = self.questions.open_outside(ends_with, held, reply);
-                self.post(Event::Asked { session, ask, question });
+                self.post(Event::Asked { session, branch: None, ask, question });
             }
         }
     }
 
     /// Starts a command, whose folder's disk answers.
     pub(super) fn start_command(&mut self, starting: PendingCommand) {
-        let PendingCommand { session, reply, spec } = starting;
+        let PendingCommand { session, in_turn, reply, spec } = starting;
         if self.sessions.get_mut(session).is_none() {
             return;
         }
@@ -253,6 +279,8 @@ impl Connection {
                 }
                 reply.ok(to_acp::terminal_created(&terminal.0));
                 let turn = self.sessions.get_mut(session).and_then(|known| known.turn.as_mut());
+                // A subagent's may go on when the turn is over.
+                let turn = turn.filter(|_| in_turn);
                 let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
                 if let Some(turn) = turn {
                     turn.terminals.push(terminal.clone());

@@ -40,6 +40,7 @@ impl Connection {
             Command::Close { session } => self.close(session),
             Command::Prompt { session, content } => self.prompt(session, content),
             Command::Cancel { session } => self.cancel(session),
+            Command::CancelSubagent { subagent, .. } => self.cancel_subagent(&subagent),
             Command::Answer { ask, answer } => {
                 if let Some((session, call, allowed)) = self.questions.permission(ask, &answer) {
                     self.shared.folder_indexes.answered(session, &call, allowed);
@@ -252,6 +253,7 @@ impl Connection {
             return;
         }
         let Some(known) = self.sessions.remove(session) else { return };
+        self.subagents.forget(session);
         let State::Ready(info) = &self.state else { return };
         if info.can.close {
             let params = to_acp::close_session(&known.acp_id);

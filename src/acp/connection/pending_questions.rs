@@ -7,7 +7,7 @@ use crate::acp::files::queue::PendingAccess;
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::{INTERNAL_ERROR, REQUEST_CANCELLED, RequestId, RpcError};
 use crate::acp::wire::to_acp;
-use crate::core::ids::{AgentId, AskId, SessionKey, ToolCallId};
+use crate::core::ids::{AgentId, AskId, SessionKey, SubagentId, ToolCallId};
 use crate::core::message::{Answer, PermissionKind, Question};
 use crate::core::store::allowlist::Choice;
 
@@ -33,6 +33,8 @@ pub enum EndsWith {
     Turn,
     /// A request of ours.
     Request(RequestId),
+    /// What the subagent does now. It may go on when the turn of its session is over.
+    Subagent(SubagentId),
 }
 
 enum QuestionKind {
@@ -55,6 +57,7 @@ pub enum EndReason<'a> {
     /// The user cancelled: all that asks the user, rather than the editor, goes with it.
     TurnCancelled(SessionKey),
     TurnEnded(SessionKey),
+    SubagentIdle(SessionKey, &'a SubagentId),
     /// A request of ours has its answer.
     Answered(&'a RequestId),
     Session(SessionKey),
@@ -166,7 +169,14 @@ impl EndReason<'_> {
     fn covers(&self, ask: &PendingQuestion) -> bool {
         let for_user = !matches!(ask.kind, QuestionKind::Read | QuestionKind::Write | QuestionKind::Call);
         match self {
-            EndReason::TurnCancelled(session) => ask.session == Some(*session) && for_user,
+            EndReason::TurnCancelled(session) => {
+                let is_own = !matches!(ask.ends_with, EndsWith::Subagent(_));
+                ask.session == Some(*session) && for_user && is_own
+            }
+            EndReason::SubagentIdle(session, id) => {
+                let is_its = matches!(&ask.ends_with, EndsWith::Subagent(asker) if asker == *id);
+                ask.session == Some(*session) && for_user && is_its
+            }
             EndReason::TurnEnded(session) => {
                 ask.session == Some(*session) && for_user && ask.ends_with == EndsWith::Turn
             }

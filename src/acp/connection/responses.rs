@@ -126,6 +126,7 @@ impl Connection {
     pub(super) fn not_opened(&mut self, session: SessionKey, failure: Failure) {
         self.fail_waiting(session, &failure);
         self.sessions.remove(session);
+        self.subagents.forget(session);
         self.shared.folder_indexes.session_ended(session);
         self.post(Event::OpenFailed { session, failure });
     }

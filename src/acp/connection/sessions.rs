@@ -89,9 +89,14 @@ impl Sessions {
         Self { by_key: HashMap::new(), names, count: 0 }
     }
 
-    pub fn insert(&mut self, mut session: Session) {
+    /// Tells apart those who run terminals under the same key.
+    pub fn next_generation(&mut self) -> u32 {
         self.count += 1;
-        session.agent_terminals.generation = self.count;
+        self.count
+    }
+
+    pub fn insert(&mut self, mut session: Session) {
+        session.agent_terminals.generation = self.next_generation();
         self.names.lock().insert(session.acp_id.clone(), session.key);
         self.by_key.insert(session.key, session);
     }

@@ -11,6 +11,7 @@ use super::open_requests::OutgoingRequest;
 use super::pending_questions::{EndReason, PendingQuestions};
 use super::pushed_output::PushedOutput;
 use super::sessions::Sessions;
+use super::subagents::Subagents;
 use crate::acp::files::queue::FileQueue;
 use crate::acp::processes::escaped::Origin;
 use crate::acp::shared::Shared;
@@ -30,6 +31,7 @@ pub(super) struct Connection {
     pub(super) outbox: Outbox,
     pub(super) open_requests: OpenRequests<OutgoingRequest>,
     pub(super) sessions: Sessions,
+    pub(super) subagents: Subagents,
     /// The session that was opened last, or is yet to be: what is about none is shown there.
     pub(super) home: Option<SessionKey>,
     pub(super) fast_path: Arc<FastPath>,
@@ -81,7 +83,10 @@ impl Connection {
                 self.deferred.forget(*session);
             }
             EndReason::CancelledByAgent(request) => self.file_queue.take_back(request),
-            EndReason::Answered(_) | EndReason::Completed(_) | EndReason::All => {}
+            EndReason::Answered(_)
+            | EndReason::Completed(_)
+            | EndReason::SubagentIdle(..)
+            | EndReason::All => {}
         }
         for (session, call) in self.questions.permissions(reason) {
             // An agent that takes its question back goes on without an answer.

@@ -8,13 +8,14 @@ use serde_json::Value;
 
 use super::open_requests::OutgoingRequest;
 use super::state::Connection;
-use crate::acp::wire::from_acp::{self, Chunk, Fact};
+use super::subagents::Actor;
+use crate::acp::wire::from_acp::{self, Chunk, Fact, Roots};
 use crate::acp::wire::message_reader::Incoming;
 use crate::acp::wire::rpc::Message;
 use crate::core::changes::attribution::CallNews;
 use crate::core::changes::half_written::Millis;
-use crate::core::ids::{SessionKey, TerminalId};
-use crate::core::message::{Event, ToolCallPatch, ToolContent, Update};
+use crate::core::ids::{SessionKey, SubagentId, TerminalId};
+use crate::core::message::{Event, SubagentPatch, ToolCallPatch, ToolContent, Update};
 
 /// Messages kept for sessions that the agent has not named yet.
 const MAX_BUFFERED: usize = 1000;
@@ -33,9 +34,9 @@ impl Connection {
             if paths.peek().is_none() {
                 continue;
             }
-            let session = from_acp::session_of(params).and_then(|acp_id| self.sessions.find(&acp_id));
-            let Some(session) = session else { continue };
-            named.extend(paths.map(|path| session.place.cwd.join(path)));
+            let actor = from_acp::session_of(params).and_then(|acp_id| self.actor(&acp_id));
+            let Some(place) = actor.and_then(|actor| self.place_of(&actor)) else { continue };
+            named.extend(paths.map(|path| place.cwd.join(path)));
         }
         named.into_iter().collect()
     }
@@ -56,47 +57,77 @@ impl Connection {
                 .buffered
                 .push((acp_id, Message::Notification { method: "session/update".into(), params }));
         }
-        let session = from_acp::session_of(&params).and_then(|acp_id| self.sessions.find(&acp_id));
-        let Some(session) = session.map(|session| session.key) else {
-            return self.log.note("an update for no session of ours");
+        let acp_id = from_acp::session_of(&params).unwrap_or_default();
+        let Some(mut actor) = self.actor(&acp_id) else {
+            self.log.note("an update for no session of ours");
+            // It may be a subagent's that is about to be announced.
+            if !self.subagents.keep(acp_id, params) {
+                self.log.note("too many updates for no session of ours; the oldest is dropped");
+            }
+            return;
         };
-        for fact in from_acp::update(&params["update"]) {
-            self.fact(session, fact);
+        let update = &params["update"];
+        // In a session of its own a subagent need not be told from others.
+        actor.branch = actor.branch.or_else(|| from_acp::started_by(update));
+        for fact in from_acp::update(update) {
+            match fact {
+                Fact::Update(Update::Subagent(patch)) => {
+                    self.subagent(&actor, patch, from_acp::roots(update))
+                }
+                fact => self.fact(&actor, fact),
+            }
         }
     }
 
-    pub(super) fn fact(&mut self, session: SessionKey, fact: Fact) {
+    fn subagent(&mut self, teller: &Actor, patch: Box<SubagentPatch>, roots: Roots) {
+        let Some(early) = self.subagent_told(teller, &patch, roots) else { return };
+        self.post(told(teller, Update::Subagent(patch)));
+        for params in early {
+            self.updated(params);
+        }
+    }
+
+    pub(super) fn fact(&mut self, actor: &Actor, mut fact: Fact) {
+        let session = actor.session;
+        let Some(place) = self.place_of(actor) else { return };
+        if let Some(id) = actor.subagent() {
+            in_subagent(id, &mut fact);
+        }
         let Some(known) = self.sessions.get_mut(session) else { return };
+        let is_loading = known.loading;
+        if let Fact::Update(Update::Options(options)) = &fact
+            && actor.branch.is_none()
+        {
+            known.options.clone_from(options);
+        }
+        let terminals = Self::agent_terminals(&mut self.sessions, &mut self.subagents, actor);
+        let Some(agent_terminals) = terminals else { return };
         // An agent may also tell of a command that this client runs for it, whose output is known better.
         let ours = |terminal: &TerminalId| self.shared.terminals.has(session, terminal);
         let events = match fact {
             Fact::Update(mut update) => {
                 self.shared.images.take(session, &mut update);
-                let (mut events, mut told) = (Vec::new(), false);
+                let (mut events, mut is_told) = (Vec::new(), false);
                 if let Update::ToolCall(call) = &mut update {
-                    events = known.agent_terminals.show(call, ours);
-                    if !known.loading {
-                        let news = call_news(call, &known.place.cwd);
+                    events = agent_terminals.show(call, ours);
+                    if !is_loading {
+                        let news = call_news(call, &place.cwd);
                         let is_over = news.is_over();
                         self.shared.folder_indexes.call(session, &call.id, news, self.arrived);
                         // What is said of other calls in the same moment is later.
                         self.arrived += Millis::from(is_over);
                     }
                     let streamed;
-                    (streamed, told) = known.agent_terminals.stream(call);
+                    (streamed, is_told) = agent_terminals.stream(call);
                     events.extend(streamed);
                 }
                 if !matches!(update, Update::ToolCall(_)) {
                     self.shared.folder_indexes.heard(session, self.arrived);
                 }
-                match &update {
-                    Update::Options(options) => known.options.clone_from(options),
-                    Update::Unknown { kind } => {
-                        self.log.note(&format!("an update that can't be read: {kind:?}"))
-                    }
-                    _ => {}
+                if let Update::Unknown { kind } = &update {
+                    self.log.note(&format!("an update that can't be read: {kind:?}"));
                 }
-                if !told {
+                if !is_told {
                     events.push(Event::Updated { session, update });
                 }
                 events
@@ -108,16 +139,22 @@ impl Connection {
             {
                 Vec::new()
             }
-            Fact::TerminalStarted { call, terminal, cwd } => {
-                known.agent_terminals.announced(&call, terminal, cwd)
-            }
-            Fact::TerminalGrew { call, terminal, data } => {
-                known.agent_terminals.grew(&call, &terminal, &data)
-            }
-            Fact::TerminalEnded { terminal, exit } => known.agent_terminals.ended(&terminal, exit),
-            Fact::CallOver { call, exit } => known.agent_terminals.call_over(&call, &exit),
+            Fact::TerminalStarted { call, terminal, cwd } => agent_terminals.announced(&call, terminal, cwd),
+            Fact::TerminalGrew { call, terminal, data } => agent_terminals.grew(&call, &terminal, &data),
+            Fact::TerminalEnded { terminal, exit } => agent_terminals.ended(&terminal, exit),
+            Fact::CallOver { call, exit } => agent_terminals.call_over(&call, &exit),
         };
-        events.into_iter().for_each(|event| self.post(event));
+        self.tell(actor, events);
+    }
+
+    /// Tells what is told of sessions as a part of what the actor does.
+    pub(super) fn tell(&self, actor: &Actor, events: Vec<Event>) {
+        for event in events {
+            self.post(match event {
+                Event::Updated { update, .. } => told(actor, update),
+                event => event,
+            });
+        }
     }
 
     /// The session whose turn a message ends.
@@ -139,8 +176,7 @@ impl Connection {
     pub(super) fn still_unnamed(&self, params: &Value) -> Option<String> {
         let opening = self.open_requests.iter().any(|(_, call)| matches!(call, OutgoingRequest::Open { .. }));
         let acp_id = from_acp::session_of(params)?;
-        (opening && self.sessions.find(&acp_id).is_none() && self.buffered.len() < MAX_BUFFERED)
-            .then_some(acp_id)
+        (opening && self.actor(&acp_id).is_none() && self.buffered.len() < MAX_BUFFERED).then_some(acp_id)
     }
 
     /// Takes up what was held for sessions that have a name by now. What is for no session is
@@ -149,7 +185,7 @@ impl Connection {
         for (acp_id, message) in std::mem::take(&mut self.buffered) {
             let opening =
                 self.open_requests.iter().any(|(_, call)| matches!(call, OutgoingRequest::Open { .. }));
-            if opening && self.sessions.find(&acp_id).is_none() {
+            if opening && self.actor(&acp_id).is_none() {
                 self.buffered.push((acp_id, message));
             } else {
                 // Neither updates nor requests end a conversation.
@@ -157,6 +193,27 @@ impl Connection {
             }
         }
     }
+}
+
+/// What is told as a part of a session, whoever of it does it.
+fn told(actor: &Actor, update: Update) -> Event {
+    let update = match &actor.branch {
+        None => update,
+        Some(branch) => Update::Within { branch: branch.clone(), update: Box::new(update) },
+    };
+    Event::Updated { session: actor.session, update }
+}
+
+/// Calls are known by names that no other session's calls have.
+fn in_subagent(id: &SubagentId, fact: &mut Fact) {
+    let call = match fact {
+        Fact::Update(Update::ToolCall(call)) => &mut call.id,
+        Fact::TerminalStarted { call, .. }
+        | Fact::TerminalGrew { call, .. }
+        | Fact::CallOver { call, .. } => call,
+        Fact::Update(_) | Fact::TerminalEnded { .. } => return,
+    };
+    *call = call.within(id);
 }
 
 /// What a message says of a call that matters for whose a change is.

@@ -7,6 +7,7 @@ mod content;
 mod json;
 mod options;
 mod requests;
+mod subagents;
 mod updates;
 mod usage;
 
@@ -19,14 +20,16 @@ use serde_json::Value;
 
 pub use self::chunk::Chunk;
 pub use self::requests::{AgentRequest, FORCE, Scope, TIMEOUT, request};
+pub use self::subagents::{Roots, roots, started_by};
 pub use self::updates::{Data, Fact, command, update};
 
 use self::json::{each, id, text};
 use self::options::{named, options};
+use self::subagents::{stop_reason, usage};
 use super::rpc::{self, RpcError};
 use crate::core::message::{
     AgentInfo, AuthKind, AuthMethod, Capabilities, ConfigOption, Failure, FailureKind, Models, Modes, Opened,
-    Steering, StopReason, StoredSession, TurnEnd,
+    Steering, StoredSession, TurnEnd,
 };
 
 /// The answer to `initialize`. Another version of the protocol is a failure.
@@ -186,14 +189,7 @@ pub fn listed(result: &Value) -> (Vec<StoredSession>, Option<String>) {
 
 /// The answer to `session/prompt`. Whatever it says, the turn is over.
 pub fn turn_end(result: &Value) -> TurnEnd {
-    let reason = match result["stopReason"].as_str().unwrap_or_default() {
-        "end_turn" => StopReason::EndTurn,
-        "max_tokens" => StopReason::MaxTokens,
-        "max_turn_requests" => StopReason::MaxTurnRequests,
-        "refusal" => StopReason::Refusal,
-        "cancelled" => StopReason::Cancelled,
-        other => StopReason::Other(other.to_owned()),
-    };
+    let reason = stop_reason(result["stopReason"].as_str().unwrap_or_default());
     TurnEnd::Stopped { reason, usage: usage::of_turn(result) }
 }
 
@@ -283,7 +279,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::core::message::{Named, OptionGroup, OptionKind};
+    use crate::core::message::{Named, OptionGroup, OptionKind, StopReason};
 
     fn version(version: &Value) -> Result<(), FailureKind> {
         connected(&json!({ "protocolVersion": version })).map(drop).map_err(|failure| failure.kind)

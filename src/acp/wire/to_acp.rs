@@ -52,6 +52,7 @@ pub fn initialize(settings: &Settings) -> impl Serialize + use<> {
         .fs(files)
         .terminal(settings.can_run)
         .session(session)
+        .subagents(v1::SubagentCapabilities::new())
         .auth(v1::AuthCapabilities::new().terminal(settings.can_log_in))
         .elicitation(elicitation)
         .meta(meta);

@@ -82,13 +82,33 @@ fn only_session(entries: Vec<Entry>, number: usize) -> Result<Vec<Entry>, String
         let count = opened.len();
         return Err(format!("it opens {count} sessions, and session {number} is not one of them"));
     };
+    let subagents = session.as_deref().map(|session| subagents_of(&entries, session)).unwrap_or_default();
     // One that was never opened has no messages that a client could take for another's.
     Ok(leave_out(entries, |_, id, params| {
         let is_other_opening =
             id.is_some_and(|id| id != &request && opened.iter().any(|(request, _)| request == id));
-        let is_other = params["sessionId"].as_str().is_some_and(|id| Some(id) != session.as_deref());
+        let is_other = params["sessionId"]
+            .as_str()
+            .is_some_and(|id| Some(id) != session.as_deref() && !subagents.contains(id));
         is_other_opening || is_other && session.is_some()
     }))
+}
+
+/// The sessions that work for a session.
+fn subagents_of(entries: &[Entry], session: &str) -> BTreeSet<String> {
+    let mut subagents = BTreeSet::new();
+    for entry in entries {
+        let What::FromAgent(message) = &entry.what else { continue };
+        let (params, update) = (&message["params"], &message["params"]["update"]);
+        if update["sessionUpdate"] != "subagent_update" {
+            continue;
+        }
+        let works = |id: &str| id == session || subagents.contains(id);
+        if params["sessionId"].as_str().is_some_and(works) {
+            subagents.extend(update["sessionId"].as_str().map(str::to_owned));
+        }
+    }
+    subagents
 }
 
 /// The requests that opened a session: each with its id, and the session's if it came to be.
@@ -243,6 +263,19 @@ mod tests {
         );
         let error = select(parse(TWO).expect("a recording"), &selection(3)).unwrap_err();
         assert_eq!(error, "it opens 2 sessions, and session 3 is not one of them");
+    }
+
+    #[test]
+    fn a_session_keeps_what_works_for_it() {
+        let text = r#"{"t": 0, "dir": "client->agent", "msg": {"jsonrpc": "2.0", "id": 2, "method": "session/new"}}
+{"t": 0, "dir": "agent->client", "msg": {"jsonrpc": "2.0", "id": 2, "result": {"sessionId": "a"}}}
+{"t": 0, "dir": "agent->client", "msg": {"jsonrpc": "2.0", "method": "one", "params": {"sessionId": "a", "update": {"sessionUpdate": "subagent_update", "sessionId": "k"}}}}
+{"t": 0, "dir": "agent->client", "msg": {"jsonrpc": "2.0", "method": "two", "params": {"sessionId": "k", "update": {"sessionUpdate": "subagent_update", "sessionId": "l"}}}}
+{"t": 0, "dir": "agent->client", "msg": {"jsonrpc": "2.0", "method": "three", "params": {"sessionId": "l"}}}
+{"t": 0, "dir": "agent->client", "msg": {"jsonrpc": "2.0", "method": "four", "params": {"sessionId": "b"}}}
+"#;
+        let selection = Selection { session: Some(1), ..Selection::default() };
+        assert_eq!(left(text, &selection), ["session/new", "2", "one", "two", "three"]);
     }
 
     #[test]

@@ -62,6 +62,9 @@ fn update_size(update: &Update) -> usize {
         Update::Compaction { summary, error, .. } => optional(summary) + optional(error),
         Update::CompactionSummary { text, .. } => text.len(),
         Update::Mode(text) | Update::Unknown { kind: text } => text.len(),
+        Update::Subagent(patch) => optional(&patch.title) + optional(&patch.description),
+        Update::SessionMessage(message) => message.content.iter().flatten().map(content_size).sum(),
+        Update::Within { update, .. } => update_size(update),
         Update::Usage { .. } => 0,
         Update::Limit(limit) => limit.window.len(),
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::call::ToolCallPatch;
 use super::choices::ConfigOption;
 use super::content::Content;
+use super::subagent::{Branch, SessionMessage, SubagentPatch};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {
@@ -79,6 +80,13 @@ pub enum Update {
         id: String,
         text: String,
     },
+    Subagent(Box<SubagentPatch>),
+    SessionMessage(Box<SessionMessage>),
+    /// It is no news of the session itself, but of what works for it.
+    Within {
+        branch: Branch,
+        update: Box<Update>,
+    },
     /// A kind this client does not know, or a known one too broken to read; it is in the log.
     Unknown {
         kind: String,
@@ -94,13 +102,17 @@ impl Update {
             | Self::Plan(_)
             | Self::Notice { .. }
             | Self::Compaction { .. }
-            | Self::CompactionSummary { .. } => true,
+            | Self::CompactionSummary { .. }
+            | Self::SessionMessage(_) => true,
+            Self::Within { update, .. } => update.is_told_again(),
             Self::Commands(_)
             | Self::Mode(_)
             | Self::Options(_)
             | Self::Info { .. }
             | Self::Usage { .. }
             | Self::Limit(_)
+            // Known ones are patched by it, so it adds nothing that stands there already.
+            | Self::Subagent(_)
             | Self::Unknown { .. } => false,
         }
     }

@@ -76,7 +76,7 @@ impl Session {
         now: Moment,
     ) -> Vec<Command> {
         let entry = self.upsert(call, now);
-        let is_over = matches!(self.phase, Phase::Cancelling { .. } | Phase::Ending { .. } | Phase::Gone);
+        let is_over = self.answers_no_more();
         if options.is_empty() || is_over {
             if options.is_empty() {
                 self.notice(
@@ -141,12 +141,13 @@ impl Session {
         wanted: Wanted,
         now: Moment,
     ) -> Vec<Command> {
-        if matches!(self.phase, Phase::Cancelling { .. } | Phase::Ending { .. } | Phase::Gone) {
+        if self.answers_no_more() {
             return vec![Command::Answer { ask, answer: Answer::Cancelled }];
         }
         self.turn.answered = true;
         let verdict = Verdict::Open;
-        let elicitation = Elicitation { asker: self.name(), message, subject, verdict, choices: Vec::new() };
+        let elicitation =
+            Elicitation { asker: self.speaker(), message, subject, verdict, choices: Vec::new() };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
         self.asks.push(OpenAsk { ask, entry, wanted });
         self.status_touched = true;
@@ -200,6 +201,26 @@ impl Session {
         self.advance(open.entry, &Cause::Withdrawn, now);
         self.judge(open.entry, Verdict::Withdrawn);
         true
+    }
+
+    /// What is asked now is over already. A turn that is cancelled says nothing of what subagents ask: those that
+    /// end with it take their questions back.
+    fn answers_no_more(&self) -> bool {
+        match self.phase {
+            Phase::Cancelling { .. } => !self.is_within_subagent(),
+            Phase::Ending { .. } | Phase::Gone => true,
+            _ => false,
+        }
+    }
+
+    /// All questions but those of subagents are over at once; their ids are still to be answered.
+    pub(super) fn close_own_asks(&mut self, verdict: &Verdict) -> Vec<AskId> {
+        let asks = std::mem::take(&mut self.asks);
+        let (kept, own) = asks.into_iter().partition(|open| self.subagent_of(open.entry).is_some());
+        self.asks = own;
+        let closed = self.close_asks(verdict);
+        self.asks = kept;
+        closed
     }
 
     /// All questions are over at once; their ids are still to be answered.

@@ -15,7 +15,7 @@ impl Session {
         let Some(entry) = self.call_to_adopt(terminal, &one_line(command)) else { return };
         if let Some(Entry { body: Body::Tool(call), .. }) = self.entries.get_mut(entry.0) {
             call.commands.add(terminal);
-            self.turn.adopted.insert(terminal.clone(), entry);
+            self.turn_with(entry).adopted.insert(terminal.clone(), entry);
             self.touched.insert(entry);
         }
     }
@@ -55,7 +55,7 @@ impl Session {
     }
 
     pub fn command_ended(&mut self, terminal: &TerminalId, exit: &Exit) {
-        self.turn.exits.insert(terminal.clone(), exit.clone());
+        self.turns_mut().for_each(|turn| drop(turn.exits.insert(terminal.clone(), exit.clone())));
         let Some(entry) = self.call_with(terminal) else { return };
         if let Some(Entry { body: Body::Tool(call), .. }) = self.entries.get_mut(entry.0) {
             call.command_ended(terminal, exit.clone());

@@ -3,11 +3,12 @@
 
 use std::path::PathBuf;
 
-use crate::core::ids::Moment;
+use crate::core::ids::{EntryId, Moment};
 use crate::core::message::{
     Access, AgentInfo, AuthMethod, Cost, Failure, Picture, PlanItem, Severity, StopReason, Tokens,
 };
 use crate::core::session::form::Form;
+use crate::core::session::subagent::{Relayed, Subagent};
 use crate::core::session::tool_call::ToolCall;
 use crate::core::session::written_files::Written;
 use crate::core::store::allowlist::Choice;
@@ -17,6 +18,8 @@ use crate::core::text::{Text, one_line};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub at: Moment,
+    /// The entry that it stands under: that of a subagent, or of the call that started one.
+    pub parent: Option<EntryId>,
     pub body: Body,
     /// The user opened what is folded at first.
     pub open: bool,
@@ -46,6 +49,10 @@ pub enum Body {
     /// An image among what the agent says.
     Picture(Picture),
     Tool(Box<ToolCall>),
+    /// A session that works for this one; what it says and does are entries that stand under this.
+    Subagent(Box<Subagent>),
+    /// What one session said to another.
+    Relayed(Box<Relayed>),
     /// The agent wants to know something of the user.
     Elicitation(Box<Elicitation>),
     Plan(Vec<PlanItem>),
@@ -176,7 +183,8 @@ impl Entry {
     /// The text that only grows, for entries that stream.
     pub fn stream(&self) -> Option<&str> {
         match &self.body {
-            Body::Message { text } => Some(text),
+            // What stands under another entry is drawn with it.
+            Body::Message { text } if self.parent.is_none() => Some(text),
             _ => None,
         }
     }
@@ -184,6 +192,13 @@ impl Entry {
     pub fn tool(&self) -> Option<&ToolCall> {
         match &self.body {
             Body::Tool(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    pub fn subagent(&self) -> Option<&Subagent> {
+        match &self.body {
+            Body::Subagent(subagent) => Some(subagent),
             _ => None,
         }
     }

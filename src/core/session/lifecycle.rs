@@ -313,7 +313,7 @@ mod tests {
         let first = sent(&openings);
         openings.open(CHAT);
         let question = Question::Read { path: PathBuf::from("/a"), line: None, limit: None };
-        let asked = Event::Asked { session: first, ask: AskId(3), question };
+        let asked = Event::Asked { session: first, branch: None, ask: AskId(3), question };
         let answer = Command::Answer { ask: AskId(3), answer: Answer::Cancelled };
         assert_eq!(openings.incoming(asked), Admitted::Stale(Some(answer)));
         let ended = |session| {

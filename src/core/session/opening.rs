@@ -215,6 +215,7 @@ impl Session {
     fn lose_agent(&mut self, now: Moment) {
         self.close_calls(&Cause::AgentGone, now);
         self.close_asks(&Verdict::Withdrawn);
+        self.lose_subagents(now);
         self.lose_left();
         let unanswered = std::mem::take(&mut self.steering).into_iter();
         self.queue.extend(unanswered.map(|content| Queued { content, held: false, again: false }));

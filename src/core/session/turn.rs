@@ -215,7 +215,7 @@ impl Session {
         self.close_calls(&Cause::StopAsked, now);
         self.end_thought(now);
         self.status_touched = true;
-        let asks = self.close_asks(&Verdict::Cancelled);
+        let asks = self.close_own_asks(&Verdict::Cancelled);
         let cancelled = |ask| Command::Answer { ask, answer: Answer::Cancelled };
         let mut commands: Vec<Command> = asks.into_iter().map(cancelled).collect();
         commands.push(Command::Cancel { session: self.key });
@@ -224,6 +224,7 @@ impl Session {
 
     /// Time has passed: an agent that does not confirm a cancel is said to be stuck, once.
     pub fn ticked(&mut self, now: Moment) {
+        self.tick_subagents(now);
         let Phase::Cancelling { asked, .. } = self.phase else { return };
         if self.turn.stuck || now.since(asked) < GRACE {
             return;

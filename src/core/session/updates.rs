@@ -131,6 +131,9 @@ impl Session {
                     summary.push_str(&text);
                 }
             }
+            Update::Subagent(patch) => self.subagent_told(*patch, now),
+            Update::SessionMessage(message) => self.relayed(*message, now),
+            Update::Within { branch, update } => self.apply_within(&branch, *update, now),
             Update::Unknown { kind } => self.count_unknown(kind),
         }
     }
@@ -223,8 +226,11 @@ impl Session {
             return;
         }
         let known = match &message {
-            Some(id) => self.turn.messages.get(&(role, id.clone())).copied(),
-            None => self.entries.len().checked_sub(1).map(EntryId).filter(|last| self.continues(*last, role)),
+            Some(id) => {
+                let known = self.turn.messages.get(&(role, id.clone())).copied();
+                known.filter(|known| self.stands_here(*known))
+            }
+            None => self.last().filter(|last| self.continues(*last, role)),
         };
         // Nor are blank lines a message; but an indent may be that of code.
         if known.is_none() && text.trim().is_empty() && !text.ends_with("    ") {

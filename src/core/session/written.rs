@@ -45,13 +45,12 @@ impl Session {
         let (name, created) = (write.name.clone(), write.created);
         let file = WrittenFile { path: path.to_owned(), name, created, times: 1, counted: write.count(path) };
         self.end_thought(now);
-        let last = self.entries.len().checked_sub(1);
-        if let Some(last) = last
-            && let Body::Written(written) = &mut self.entries[last].body
+        if let Some(last) = self.last()
+            && let Body::Written(written) = &mut self.entries[last.0].body
             && written.road == road
         {
             written.add(file);
-            self.touched.insert(EntryId(last));
+            self.touched.insert(last);
             return;
         }
         self.say(Body::Written(Box::new(Written { road, files: vec![file] })), now);
@@ -70,7 +69,7 @@ impl Session {
         if found.and_then(tool).is_some_and(|call| call.edits() || call.diffs().next().is_some()) {
             return true;
         }
-        self.turn.calls.values().filter_map(|entry| tool(*entry)).any(|call| {
+        self.turns().flat_map(|turn| turn.calls.values()).filter_map(|entry| tool(*entry)).any(|call| {
             let edits = call.diffs().any(|diff| cwd.join(&diff.path) == path);
             edits || (call.edits() && call.locations.iter().any(|place| cwd.join(&place.path) == path))
         })

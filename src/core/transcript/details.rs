@@ -8,12 +8,12 @@ use super::call::tails_not_shown;
 use super::drawing::{Drawing, Mark, Tail};
 use super::patch::Patch;
 use super::wording::{cut_end, grouped, seconds};
-use super::{MOST_STEPS, progress, written};
-use crate::core::ids::TerminalId;
+use super::{MOST_STEPS, export, progress, subagents, written};
+use crate::core::ids::{EntryId, TerminalId};
 use crate::core::message::{Content, FileDiff, PlanStatus, ResourceBody, ToolContent};
-use crate::core::session::as_markdown;
 use crate::core::session::entry::{Body, Entry, Greeting};
 use crate::core::session::tool_call::{Status, ToolCall, kind_word};
+use crate::core::session::{Session, as_markdown};
 use crate::core::text::{cut, one_line};
 
 /// Of one text at most this many lines and bytes are shown; no one reads more, and the editor takes them all
@@ -25,75 +25,106 @@ const TITLE: usize = 200;
 
 /// The page, or `None` where the transcript says all of it already. What comes and what goes in a diff has
 /// its colours; the rest is Markdown.
-pub fn details(entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Option<Drawing> {
+pub fn details(
+    session: &Session,
+    id: EntryId,
+    tail: &dyn Fn(&TerminalId) -> Option<Tail>,
+) -> Option<Drawing> {
     let mut page = Page::default();
-    match &entry.body {
-        Body::Tool(call) => call_details(&mut page, call, tail),
-        Body::Thought { text, .. } => {
-            page.line("# Thought");
-            page.text(text.trim());
-        }
-        Body::Compaction { summary, error, .. } => {
-            page.line("# The conversation was made shorter");
-            page.text(error.as_deref().unwrap_or(summary));
-        }
-        Body::User { text, .. } if beginning(text.trim_end(), MOST_ROWS, MOST_BYTES).1 > 0 => {
-            page.line("# You");
-            page.text(text.trim_end());
-        }
-        Body::Written(written) if written.files.len() > 1 => {
-            page.line(format!("# {} files were written {}", written.files.len(), written.road.words()));
-            for file in written.files.iter().take(LINES) {
-                let counts =
-                    written::counted([file]).map(|counts| format!(" · {counts}")).unwrap_or_default();
-                page.line(format!("- {}{counts}", written::named(file)));
-            }
-            page.left_out(written.files.len().saturating_sub(LINES));
-        }
-        Body::Notice { text, .. } if beginning(text, MOST_ROWS, MOST_BYTES).1 > 0 => {
-            page.line("# Note");
-            page.text(text);
-        }
-        Body::Elicitation(asked) if beginning(asked.message.trim(), MOST_ROWS, MOST_BYTES).1 > 0 => {
-            page.line(format!("# {} asks", one_line(&asked.asker)));
-            page.text(asked.message.trim());
-        }
-        Body::Plan(items) if items.len() > MOST_STEPS => {
-            page.line(format!("# Plan {}", progress(items)));
-            for item in items.iter().take(LINES) {
-                let mark = match item.status {
-                    PlanStatus::Pending => " ",
-                    PlanStatus::InProgress => "~",
-                    PlanStatus::Completed => "x",
-                };
-                page.line(format!("- [{mark}] {}", one_line(cut(&item.content, 200))));
-            }
-            page.left_out(items.len().saturating_sub(LINES));
-        }
-        Body::Greeting(Greeting::Failed { name, stderr, .. } | Greeting::Gone { name, stderr, .. })
-            if !stderr.is_empty() =>
-        {
-            page.line(format!("# The last words of {}", one_line(name)));
-            page.fenced("", &stderr.join("\n"));
-        }
-        Body::TurnFailed(failure) => {
-            page.line("# The turn failed");
-            page.text(&failure.message);
-            if let Some(details) = &failure.details {
-                page.section("Details");
-                page.text(details);
-            }
-        }
-        _ => return None,
+    if !page.entry(session.entry(id)?, tail) && session.inner(id).is_empty() {
+        return None;
     }
-    let mut patch = Patch::default();
-    let colour = |(row, line): (usize, &String)| {
-        Some(Mark { row, start: 0, end: line.len(), group: patch.group(line)? })
-    };
-    let marks = page.lines.iter().enumerate().filter_map(colour).collect();
-    let mut drawing = Drawing { lines: page.lines, marks, ..Drawing::default() };
-    drawing.show_all();
-    Some(drawing)
+    let inner = export::inner(session, id, tail);
+    if !inner.trim().is_empty() {
+        page.section("What it said and did");
+        page.text(inner.trim_end());
+    }
+    Some(page.drawing())
+}
+
+#[cfg(test)]
+pub fn of_entry(entry: &Entry) -> Option<Drawing> {
+    let mut page = Page::default();
+    page.entry(entry, &|_| None).then(|| page.drawing())
+}
+
+impl Page {
+    /// Says whether there is more to say of an entry than the transcript does.
+    fn entry(&mut self, entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> bool {
+        let page = self;
+        match &entry.body {
+            Body::Tool(call) => call_details(page, call, tail),
+            Body::Subagent(subagent) => {
+                page.line(format!("# {}", cut_end(subagent.name(), TITLE)));
+                page.line(subagents::in_words(subagent));
+                if let Some(why) = subagent.failure() {
+                    page.section("Why it failed");
+                    page.text(why);
+                }
+            }
+            Body::Relayed(relayed) => {
+                page.line(format!("# {}", subagents::between(relayed)));
+                page.text(relayed.text.trim());
+            }
+            Body::Thought { text, .. } => {
+                page.line("# Thought");
+                page.text(text.trim());
+            }
+            Body::Compaction { summary, error, .. } => {
+                page.line("# The conversation was made shorter");
+                page.text(error.as_deref().unwrap_or(summary));
+            }
+            Body::User { text, .. } if beginning(text.trim_end(), MOST_ROWS, MOST_BYTES).1 > 0 => {
+                page.line("# You");
+                page.text(text.trim_end());
+            }
+            Body::Written(written) if written.files.len() > 1 => {
+                page.line(format!("# {} files were written {}", written.files.len(), written.road.words()));
+                for file in written.files.iter().take(LINES) {
+                    let counts =
+                        written::counted([file]).map(|counts| format!(" · {counts}")).unwrap_or_default();
+                    page.line(format!("- {}{counts}", written::named(file)));
+                }
+                page.left_out(written.files.len().saturating_sub(LINES));
+            }
+            Body::Notice { text, .. } if beginning(text, MOST_ROWS, MOST_BYTES).1 > 0 => {
+                page.line("# Note");
+                page.text(text);
+            }
+            Body::Elicitation(asked) if beginning(asked.message.trim(), MOST_ROWS, MOST_BYTES).1 > 0 => {
+                page.line(format!("# {} asks", one_line(&asked.asker)));
+                page.text(asked.message.trim());
+            }
+            Body::Plan(items) if items.len() > MOST_STEPS => {
+                page.line(format!("# Plan {}", progress(items)));
+                for item in items.iter().take(LINES) {
+                    let mark = match item.status {
+                        PlanStatus::Pending => " ",
+                        PlanStatus::InProgress => "~",
+                        PlanStatus::Completed => "x",
+                    };
+                    page.line(format!("- [{mark}] {}", one_line(cut(&item.content, 200))));
+                }
+                page.left_out(items.len().saturating_sub(LINES));
+            }
+            Body::Greeting(Greeting::Failed { name, stderr, .. } | Greeting::Gone { name, stderr, .. })
+                if !stderr.is_empty() =>
+            {
+                page.line(format!("# The last words of {}", one_line(name)));
+                page.fenced("", &stderr.join("\n"));
+            }
+            Body::TurnFailed(failure) => {
+                page.line("# The turn failed");
+                page.text(&failure.message);
+                if let Some(details) = &failure.details {
+                    page.section("Details");
+                    page.text(details);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
 }
 
 #[derive(Default)]
@@ -102,6 +133,17 @@ struct Page {
 }
 
 impl Page {
+    fn drawing(self) -> Drawing {
+        let mut patch = Patch::default();
+        let colour = |(row, line): (usize, &String)| {
+            Some(Mark { row, start: 0, end: line.len(), group: patch.group(line)? })
+        };
+        let marks = self.lines.iter().enumerate().filter_map(colour).collect();
+        let mut drawing = Drawing { lines: self.lines, marks, ..Drawing::default() };
+        drawing.show_all();
+        drawing
+    }
+
     fn line(&mut self, line: impl Into<String>) {
         self.lines.push(line.into());
     }

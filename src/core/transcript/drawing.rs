@@ -8,6 +8,7 @@ use std::rc::Rc;
 use super::bounds::{self, LONGEST_LINE, MOST_BYTES, MOST_ROWS};
 use super::hints::Hints;
 use super::wording::grouped;
+use crate::core::ids::EntryId;
 use crate::core::message::Picture;
 use crate::core::message::image;
 use crate::core::terminal::screen::Span;
@@ -69,6 +70,9 @@ pub struct Drawing {
     pub targets: Vec<Target>,
     /// The rows that stand for images.
     pub pictures: Vec<(usize, Picture)>,
+    /// The rows of the entries that stand under this one, and of this one itself where there are any; what is
+    /// deeper in the tree comes later.
+    pub inner: Vec<(Range<usize>, EntryId)>,
     /// The rows that are Markdown.
     pub markdown: Option<Range<usize>>,
     /// They are the user's, who wants to see what they typed.
@@ -130,6 +134,7 @@ impl Drawing {
         self.right.extend(other.right.into_iter().map(|(row, text)| (row + rows, text)));
         self.frames.extend(other.frames.into_iter().map(|(row, group)| (row + rows, group)));
         self.pictures.extend(other.pictures.into_iter().map(|(row, picture)| (row + rows, picture)));
+        self.inner.extend(other.inner.into_iter().map(|(at, id)| (at.start + rows..at.end + rows, id)));
         self.targets
             .extend(other.targets.into_iter().map(|target| Target { row: target.row + rows, ..target }));
     }

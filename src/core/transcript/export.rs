@@ -10,17 +10,18 @@ use std::ops::Range;
 use similar::TextDiff;
 
 use self::contained::contained;
-use crate::core::ids::TerminalId;
+use crate::core::ids::{EntryId, TerminalId};
 use crate::core::message::image;
 use crate::core::message::{Access, FileDiff, PlanItem, PlanStatus, ToolContent};
 use crate::core::session::entry::{Body, Entry, Subject};
+use crate::core::session::subagent::Subagent;
 use crate::core::session::tool_call::{Status, ToolCall};
 use crate::core::session::written_files::{Written, WrittenFile};
 use crate::core::session::{Session, as_markdown};
 use crate::core::text::one_line;
 use crate::core::transcript::Tail;
 use crate::core::transcript::call::tails_not_shown;
-use crate::core::transcript::written;
+use crate::core::transcript::{subagents, written};
 
 /// These entries of a session. All of them get a heading.
 pub fn markdown(
@@ -36,6 +37,28 @@ pub fn markdown(
         let _ = writeln!(out, "# {}\n", one_line(&title));
         let _ = writeln!(out, "With {}, in `{}`.\n", session.name(), session.place.cwd.display());
     }
+    let names = names(session);
+    for id in entries.map(EntryId) {
+        if session.entry(id).is_some_and(|entry| entry.parent.is_none()) {
+            write_tree(&mut out, session, id, &names, tail);
+        }
+    }
+    let mut out = out.trim_end().to_owned();
+    out.push('\n');
+    out
+}
+
+/// What stands under an entry.
+pub fn inner(session: &Session, id: EntryId, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> String {
+    let (mut out, names) = (String::new(), names(session));
+    for id in session.inner(id) {
+        write_tree(&mut out, session, *id, &names, tail);
+    }
+    out
+}
+
+/// Who speaks: what an agent says can't look like one of these headings.
+fn names(session: &Session) -> Vec<&str> {
     let mut names = vec!["You"];
     names.extend(session.entries().iter().filter_map(|entry| match &entry.body {
         Body::Speaker(name) => Some(name.as_str()),
@@ -43,12 +66,35 @@ pub fn markdown(
     }));
     names.sort_unstable();
     names.dedup();
-    for entry in session.entries().get(entries).unwrap_or_default() {
-        write(&mut out, entry, &names, tail);
+    names
+}
+
+/// An entry, and what stands under it as a quotation: it is no part of what the agent itself said.
+fn write_tree(
+    out: &mut String,
+    session: &Session,
+    id: EntryId,
+    names: &[&str],
+    tail: &dyn Fn(&TerminalId) -> Option<Tail>,
+) {
+    let Some(entry) = session.entry(id) else { return };
+    write(out, entry, names, tail);
+    let mut inner = String::new();
+    session.inner(id).iter().for_each(|id| write_tree(&mut inner, session, *id, names, tail));
+    if !inner.trim().is_empty() {
+        out.push_str(&quoted(&inner));
+        out.push_str("\n\n");
     }
-    let mut out = out.trim_end().to_owned();
-    out.push('\n');
-    out
+}
+
+fn subagent(subagent: &Subagent) -> String {
+    let role = subagent.role.as_deref().filter(|role| *role != subagent.name());
+    let role = role.map(|role| format!(" ({})", role.replace('*', "\\*"))).unwrap_or_default();
+    let (mark, why) = match (subagents::ended(subagent), subagent.failure()) {
+        (_, Some(why)) => ("✗ failed:", format!("\n\n{}", quoted(why))),
+        (mark, None) => (mark, String::new()),
+    };
+    format!("**{mark} {}{role}**{why}", subagent.name().replace('*', "\\*"))
 }
 
 fn write(out: &mut String, entry: &Entry, names: &[&str], tail: &dyn Fn(&TerminalId) -> Option<Tail>) {
@@ -74,6 +120,10 @@ fn write(out: &mut String, entry: &Entry, names: &[&str], tail: &dyn Fn(&Termina
         }
         Body::Picture(picture) => quoted(&image::label(picture)),
         Body::Tool(call) => tool(call, names, tail),
+        Body::Subagent(told) => subagent(told),
+        Body::Relayed(relayed) => {
+            format!("*{}*\n\n{}", subagents::between(relayed), contained(relayed.text.trim(), names))
+        }
         Body::Elicitation(asked) => {
             let what = match &asked.subject {
                 Subject::Form(_) => "asked",

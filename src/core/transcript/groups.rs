@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::drawing::Tail;
-use crate::core::ids::TerminalId;
+use crate::core::ids::{EntryId, TerminalId};
 use crate::core::message::{Content, ToolContent, ToolKind};
+use crate::core::session::Session;
 use crate::core::session::entry::{Body, Entry};
 use crate::core::session::tool_call::{Status, ToolCall};
 
@@ -35,6 +36,15 @@ pub fn role(entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Role {
     match &entry.body {
         Body::Thought { ended: Some(_), .. } => Role::Between,
         Body::Tool(call) if is_quiet(call, tail) => Role::Quiet,
+        _ => Role::Apart,
+    }
+}
+
+/// The same in a session, where entries may stand under others: those are drawn with them.
+pub fn role_in(session: &Session, id: EntryId, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Role {
+    match session.entry(id) {
+        Some(entry) if entry.parent.is_some() => Role::Between,
+        Some(entry) if session.inner(id).is_empty() => role(entry, tail),
         _ => Role::Apart,
     }
 }

@@ -54,15 +54,15 @@ struct Deed {
 }
 
 impl Tally {
-    pub fn of(run: &[Entry]) -> Self {
+    pub fn of<'e>(run: impl IntoIterator<Item = &'e Entry>) -> Self {
         let mut tally = Self::default();
         tally.extend(run);
         tally
     }
 
     /// Counts the run's next entries.
-    pub fn extend(&mut self, entries: &[Entry]) {
-        entries.iter().filter_map(Entry::tool).for_each(|call| self.add(call));
+    pub fn extend<'e>(&mut self, entries: impl IntoIterator<Item = &'e Entry>) {
+        entries.into_iter().filter_map(Entry::tool).for_each(|call| self.add(call));
     }
 
     fn add(&mut self, call: &ToolCall) {

@@ -498,8 +498,7 @@ fn nothing_is_hidden_in_any_entry_and_the_colours_stay_where_they_were() {
     }
     let mut seen = 0;
     for entry in session.entries() {
-        let pages =
-            [Some(draw(None, entry, &style(true), &|_| None)), super::details::details(entry, &|_| None)];
+        let pages = [Some(draw(None, entry, &style(true), &|_| None)), super::details::of_entry(entry)];
         for drawing in pages.into_iter().flatten() {
             for (row, line) in drawing.lines.iter().enumerate() {
                 assert_eq!(visible::visible(line), line.as_str());
@@ -567,13 +566,13 @@ fn whatever_an_agent_sends_is_so_many_lines_of_such_a_length_at_most() {
             Body::TurnFailed(Failure { kind: FailureKind::Agent, message: text.clone(), details: None }),
         ];
         for body in bodies {
-            let entry = Entry { at: Moment(0), body, open: true, refused: false };
+            let entry = Entry { at: Moment(0), parent: None, body, open: true, refused: false };
             let drawing = draw(None, &entry, &style(true), &|_| None);
             let longest = drawing.lines.iter().map(String::len).max().unwrap_or_default();
             let what = format!("{:.30?}", entry.body);
             assert!(longest <= LONGEST_LINE, "{what}: {longest} bytes");
             assert!(drawing.lines.len() <= 1700, "{what}: {} lines", drawing.lines.len());
-            let page = super::details::details(&entry, &|_| None);
+            let page = super::details::of_entry(&entry);
             if let Some(page) = page {
                 assert!(page.lines.len() <= 25_000, "{what}: {} lines", page.lines.len());
             }

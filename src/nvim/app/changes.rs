@@ -55,7 +55,7 @@ impl App {
         let ranges: Vec<[usize; 2]> = ranges.iter().map(|(first, end)| [*first + 1, *end]).collect();
         let call = call
             .and_then(|entry| self.cx.sessions.get(&session)?.entry(entry)?.tool())
-            .map(|call| call.id.0.clone());
+            .map(|call| call.id.as_told().to_owned());
         self.cx.emit(
             "AcpFileChanged",
             session,

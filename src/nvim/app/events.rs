@@ -5,7 +5,7 @@ use mlua::Result;
 use crate::config::Stay;
 use crate::core::ids::{AskId, EntryId, Moment, SessionKey};
 use crate::core::locations::{Lines, Verb};
-use crate::core::message::{Access, Answer, Command, Event, Question, Severity};
+use crate::core::message::{Access, Answer, Branch, Command, Event, Question, Severity};
 use crate::core::session::lifecycle::Admitted;
 use crate::core::session::written_files::Road;
 use crate::core::store::checkpoint::Held;
@@ -36,7 +36,9 @@ impl App {
                 self.sessions.open_failed(&mut self.cx, session, failure);
             }
             Event::Updated { session, update } => self.sessions.updated(&mut self.cx, session, update),
-            Event::Asked { session: key, ask, question } => self.asked(key, ask, question, now)?,
+            Event::Asked { session: key, branch, ask, question } => {
+                self.asked((key, branch.as_ref()), ask, question, now)?
+            }
             Event::Called { agent: _, session, ask, method, params } => {
                 self.extensions.called(&mut self.cx, session, Call { ask, method, params })
             }
@@ -131,13 +133,19 @@ impl App {
         self.no_longer_at_work(key)
     }
 
-    fn asked(&mut self, key: SessionKey, ask: AskId, question: Question, now: Moment) -> Result<()> {
+    fn asked(
+        &mut self,
+        (key, branch): (SessionKey, Option<&Branch>),
+        ask: AskId,
+        question: Question,
+        now: Moment,
+    ) -> Result<()> {
         if !self.cx.sessions.contains_key(&key) {
             return self.send(Command::Answer { ask, answer: Answer::Cancelled });
         }
         match question {
             Question::Permission { call, options } => {
-                Sessions::permission_asked(&mut self.cx, key, ask, *call, options);
+                Sessions::permission_asked(&mut self.cx, (key, branch), ask, *call, options);
             }
             Question::Read { path, line, limit } => {
                 let task = Task::Read { session: key, ask, line, limit, checked: false };
@@ -150,7 +158,9 @@ impl App {
             Question::Outside { path, target, access, linked } => {
                 self.asked_outside(key, ask, (path, target), (access, linked), now)?;
             }
-            Question::Form { .. } | Question::Url { .. } => self.elicited(key, ask, question, now)?,
+            Question::Form { .. } | Question::Url { .. } => {
+                self.elicited((key, branch), ask, question, now)?
+            }
         }
         self.cx.raise(EditorEvent::SessionChanged(key));
         Ok(())
@@ -178,7 +188,7 @@ impl App {
         entry: Option<EntryId>,
     ) {
         let Some(session) = self.cx.sessions.get(&key) else { return };
-        let name = session.name();
+        let name = entry.map_or_else(|| session.name(), |entry| session.actor(entry));
         if self.cx.is_heard("AcpPermissionAsked") {
             let facts = permission_facts(session, title, entry);
             self.cx.emit("AcpPermissionAsked", key, facts);

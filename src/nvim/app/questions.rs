@@ -6,7 +6,7 @@ use std::rc::Rc;
 use mlua::Result;
 
 use crate::core::ids::{AskId, Moment, SessionKey};
-use crate::core::message::{Access, PermissionKind, Question};
+use crate::core::message::{Access, Branch, PermissionKind, Question};
 use crate::core::session::question_queue::Sight;
 use crate::core::store::allowlist::Allowed;
 use crate::nvim::app::App;
@@ -139,8 +139,14 @@ impl App {
         self.route()
     }
 
-    pub fn elicited(&mut self, key: SessionKey, ask: AskId, question: Question, now: Moment) -> Result<()> {
-        Questions::elicited(&mut self.cx, key, ask, question, now);
+    pub fn elicited(
+        &mut self,
+        by: (SessionKey, Option<&Branch>),
+        ask: AskId,
+        question: Question,
+        now: Moment,
+    ) -> Result<()> {
+        Questions::elicited(&mut self.cx, by, ask, question, now);
         self.route()
     }
 

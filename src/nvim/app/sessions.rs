@@ -7,7 +7,7 @@ use mlua::Result;
 use serde_json::{Value as Json, json};
 
 use crate::config::Stay;
-use crate::core::ids::SessionKey;
+use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Content, Launch, Reopen};
 use crate::core::session::Phase;
 use crate::core::session::entry::{Body, Greeting};
@@ -17,7 +17,7 @@ use crate::nvim::arguments::Args;
 use crate::nvim::garbage::collect_garbage;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::sessions::lifecycle::Stop;
-use crate::nvim::sessions::status;
+use crate::nvim::sessions::{status, subagents};
 
 impl App {
     // From opening to closing.
@@ -66,6 +66,24 @@ impl App {
         self.checkpoint_turn(key, content)?;
         self.sessions.keep_prompt(&mut self.cx, key, content);
         self.serve_commands()
+    }
+
+    /// The subagent that the cursor is on in the chat, if it can be stopped by itself.
+    pub fn subagent_under_cursor(&self, key: SessionKey) -> Result<Option<EntryId>> {
+        let entry = self.chats.entry_under_cursor(&self.cx, key)?;
+        Ok(entry.and_then(|entry| subagents::stoppable_at(&self.cx, key, entry)))
+    }
+
+    /// Stops one of the subagents: that under the cursor, else the only one, else the one that the user picks.
+    pub fn choose_subagent(&mut self, key: SessionKey) -> Result<()> {
+        let here = self.subagent_under_cursor(key)?;
+        subagents::choose(&mut self.cx, key, here)?;
+        self.route()
+    }
+
+    pub fn cancel_subagent(&mut self, key: SessionKey, entry: EntryId) -> Result<()> {
+        subagents::cancel(&mut self.cx, key, entry);
+        self.route()
     }
 
     /// The user stops what a session is doing: what waits for the turn to end waits for them. Says whether there

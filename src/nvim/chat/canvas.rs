@@ -1,7 +1,7 @@
 //! One chat: its two buffers, and what stands in the transcript, entry by entry. How entries get there is
 //! left to `drawing`, the windows to `windows`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -88,6 +88,8 @@ pub struct Canvas {
     pub(super) width: Option<usize>,
     pub(super) hints: Rc<Hints>,
     pub(super) icons: bool,
+    /// For what stands under another entry, the outermost that it stands under: it is drawn with that.
+    pub(super) homes: HashMap<EntryId, EntryId>,
 }
 
 /// What stands in the buffer for one entry.
@@ -104,6 +106,8 @@ pub(super) struct Region {
     pub(super) colouring: bool,
     /// It has images, which may be drawn in place.
     pub(super) pictures: bool,
+    /// The rows of what stands under the entry, from its first row, the outer before the inner.
+    pub(super) inner: Vec<(Range<usize>, EntryId)>,
 }
 
 /// What the user may open or fold.
@@ -129,6 +133,7 @@ impl Canvas {
             width: None,
             hints: Rc::default(),
             icons: true,
+            homes: HashMap::new(),
         })
     }
 
@@ -154,13 +159,22 @@ impl Canvas {
         let known = self.counted.take();
         let known = known.filter(|(counted, _)| counted.start == run.start && counted.end <= run.end);
         let (counted, mut tally) = known.unwrap_or((run.start..run.start, Tally::default()));
-        tally.extend(&session.entries()[counted.end..run.end]);
+        let new = &session.entries()[counted.end..run.end];
+        tally.extend(new.iter().filter(|entry| entry.parent.is_none()));
         self.counted = Some((run, tally));
     }
 }
 
 impl Region {
     pub(super) fn empty() -> Self {
-        Self { start: None, lines: Vec::new(), streamed: 0, column: 0, colouring: false, pictures: false }
+        Self {
+            start: None,
+            lines: Vec::new(),
+            streamed: 0,
+            column: 0,
+            colouring: false,
+            pictures: false,
+            inner: Vec::new(),
+        }
     }
 }

@@ -18,7 +18,8 @@ use crate::core::session::Session;
 use crate::core::session::entry::{Body, Entry};
 use crate::core::text::visible::{Visible, is_plain};
 use crate::core::transcript::bounds::broken_lines;
-use crate::core::transcript::groups::{Place, role};
+use crate::core::transcript::groups::{Place, role_in};
+use crate::core::transcript::subagents::draw_tree;
 use crate::core::transcript::{Drawing, Standing, Style, Tally, Target, UNPRINTABLE, draw, draw_standing};
 use crate::nvim::chat::canvas::{Canvas, Chat, Fold, Region, Tails};
 use crate::nvim::chat::drawing::append_batch::{Arrivals, push, push_right};
@@ -51,7 +52,10 @@ impl Chat {
         let canvas = &mut self.canvas;
         let note = |canvas: &mut Canvas, index: usize| {
             let Some(entry) = session.entry(EntryId(index)) else { return };
-            let others = canvas.groups.note(index, role(entry, tails));
+            if entry.parent.is_some() {
+                canvas.homes.insert(EntryId(index), session.outermost(EntryId(index)));
+            }
+            let others = canvas.groups.note(index, role_in(session, EntryId(index), tails));
             canvas.waiting.extend(others.into_iter().map(EntryId));
         };
         for id in entries {
@@ -60,6 +64,7 @@ impl Chat {
             }
             note(canvas, id.0);
             canvas.waiting.insert(id);
+            canvas.waiting.extend(canvas.homes.get(&id));
             canvas.counted.take_if(|(run, _)| run.contains(&id.0));
         }
     }
@@ -70,7 +75,9 @@ impl Chat {
         if width.is_none() || self.canvas.width.is_none() || width == self.canvas.width {
             return;
         }
-        let cut = |body: &Body| matches!(body, Body::Tool(_) | Body::Elicitation(_) | Body::Written(_));
+        let cut = |body: &Body| {
+            matches!(body, Body::Tool(_) | Body::Subagent(_) | Body::Elicitation(_) | Body::Written(_))
+        };
         let shown = self.canvas.shown.iter().copied().map(EntryId);
         let cut = shown.filter(|id| session.entry(*id).is_some_and(|entry| cut(&entry.body)));
         self.canvas.waiting.extend(cut);
@@ -152,7 +159,13 @@ impl Chat {
         until: Instant,
     ) -> Result<()> {
         let first = self.canvas.drawn.len();
-        if let Some(previous) = first.checked_sub(1) {
+        let is_own =
+            |index: &usize| session.entry(EntryId(*index)).is_some_and(|entry| entry.parent.is_none());
+        let previous = (0..first).rev().find(is_own);
+        // What stands under another entry has no rows of its own, so what streams above goes on.
+        if let Some(previous) =
+            previous.filter(|_| (first..session.entries().len()).any(|index| is_own(&index)))
+        {
             self.finish(editor, highlight, previous)?;
         }
         let row = if self.canvas.shown.is_empty() { 0 } else { editor.line_count(self.transcript)? };
@@ -162,7 +175,7 @@ impl Chat {
         let entries = session.entries();
         for (index, entry) in entries.iter().enumerate().skip(first) {
             // What may go on growing is coloured as it does.
-            let grows = |text: &str| index + 1 == entries.len() || text.len() > PIECE;
+            let grows = |text: &str| session.newest() == Some(EntryId(index)) || text.len() > PIECE;
             if entry.stream().is_some_and(grows) {
                 break;
             }
@@ -178,7 +191,7 @@ impl Chat {
                     column: broken_lines(ready(text), 0, None).last().map_or(0, str::len),
                     ..Region::empty()
                 },
-                None => Region { lines: drawing.lines, ..Region::empty() },
+                None => Region { lines: drawing.lines, inner: drawing.inner, ..Region::empty() },
             });
             if arrivals.bytes() >= PIECE || Instant::now() >= until {
                 break;
@@ -187,7 +200,7 @@ impl Chat {
         if regions.is_empty() {
             let id = EntryId(first);
             let Some(entry) = session.entry(id) else { return Ok(()) };
-            let before = first.checked_sub(1).and_then(|before| entries.get(before));
+            let before = previous.and_then(|before| entries.get(before));
             if self.begin_stream(editor, highlight, before, entry, style)? {
                 self.canvas.waiting.remove(&id);
             } else {
@@ -214,7 +227,15 @@ impl Chat {
 
     /// What an entry looks like where it stands.
     fn look(&self, session: &Session, id: EntryId, entry: &Entry, style: &Style, tails: Tails) -> Drawing {
-        let before = id.0.checked_sub(1).and_then(|before| session.entry(EntryId(before)));
+        if entry.parent.is_some() {
+            return Drawing::default();
+        }
+        let own = |index: &usize| session.entry(EntryId(*index)).is_some_and(|entry| entry.parent.is_none());
+        let before = (0..id.0).rev().find(own).map(EntryId);
+        if !session.inner(id).is_empty() || entry.subagent().is_some() {
+            return draw_tree(session, (before, id), style, tails);
+        }
+        let before = before.and_then(|before| session.entry(before));
         let groups = &self.canvas.groups;
         let Some(run) = groups.run(id.0) else {
             return draw_standing(before, entry, Standing::Alone, style, tails);
@@ -227,7 +248,7 @@ impl Chat {
         let tally = match &self.canvas.counted {
             Some((counted, tally)) if *counted == run => tally,
             _ => {
-                anew = Tally::of(&session.entries()[run]);
+                anew = Tally::of(session.entries()[run].iter().filter(|entry| entry.parent.is_none()));
                 &anew
             }
         };
@@ -256,6 +277,7 @@ impl Chat {
         // The text itself comes by `append`, piece by piece.
         let empty = Entry {
             at: entry.at,
+            parent: None,
             body: Body::Message { text: String::new() },
             open: entry.open,
             refused: false,
@@ -279,6 +301,7 @@ impl Chat {
         mut drawing: Drawing,
     ) -> Result<()> {
         let row = self.make_room(editor, id, &drawing.lines)?;
+        self.canvas.drawn[id.0].inner = std::mem::take(&mut drawing.inner);
         self.colour(editor, highlight, id.0, row, &drawing)?;
         self.picture(editor, id, row..row + drawing.lines.len(), &drawing.pictures);
         self.canvas.drawn[id.0].lines = std::mem::take(&mut drawing.lines);
@@ -333,6 +356,7 @@ impl Chat {
         let region = &mut self.canvas.drawn[id.0];
         let Some(mark) = region.start.take() else { return Ok(()) };
         let lines = std::mem::take(&mut region.lines);
+        region.inner.clear();
         self.canvas.shown.retain(|shown| *shown != id.0);
         editor.clear_namespace(self.transcript, self.canvas.marks, start as i64, end as i64)?;
         editor.api::<bool>("nvim_buf_del_extmark", (self.transcript, self.canvas.regions, mark))?;
@@ -426,7 +450,8 @@ impl Chat {
         editor.clear_namespace(self.transcript, self.canvas.marks, from, to)?;
         self.colour(editor, highlight, id.0, start, &drawing)?;
         self.picture(editor, id, start..start + drawing.lines.len(), &drawing.pictures);
-        self.canvas.drawn[id.0].lines = drawing.lines;
+        let region = &mut self.canvas.drawn[id.0];
+        (region.lines, region.inner) = (drawing.lines, drawing.inner);
         Ok(())
     }
 
@@ -516,7 +541,7 @@ impl Chat {
 
     /// The last region is complete: the turn is over.
     pub fn settle(&mut self, editor: &Editor, highlight: &Highlight) -> Result<()> {
-        match self.canvas.drawn.len().checked_sub(1) {
+        match self.canvas.shown.last().copied() {
             Some(last) => self.finish(editor, highlight, last),
             None => Ok(()),
         }
@@ -524,17 +549,31 @@ impl Chat {
 
     // Rows and entries.
 
+    /// The region that shows an entry, and its rows in there where that is another one's.
+    fn place_of(&self, id: EntryId) -> (EntryId, Option<Range<usize>>) {
+        let Some(home) = self.canvas.homes.get(&id).copied() else { return (id, None) };
+        let inner = self.canvas.drawn.get(home.0).map_or(&[][..], |region| &region.inner);
+        // What is folded has the rows of that which holds it.
+        let rows = inner.iter().find(|(_, inner)| *inner == id).map(|(rows, _)| rows.clone());
+        (home, rows.or(Some(0..0)))
+    }
+
     /// The 0-based first row of an entry that has rows.
     pub fn start_row(&self, editor: &Editor, id: EntryId) -> Result<usize> {
+        let (id, within) = self.place_of(id);
         let start = self.canvas.drawn.get(id.0).and_then(|region| region.start);
         let start = start.ok_or_else(|| mlua::Error::runtime("no such entry is drawn"))?;
-        editor
+        let row = editor
             .extmark_row(self.transcript, self.canvas.regions, start)?
-            .ok_or_else(|| mlua::Error::runtime("an entry's mark is gone"))
+            .ok_or_else(|| mlua::Error::runtime("an entry's mark is gone"))?;
+        Ok(row + within.map_or(0, |rows| rows.start))
     }
 
     /// The row after an entry's last.
     pub fn end_row(&self, editor: &Editor, id: EntryId) -> Result<usize> {
+        if let (home, Some(rows)) = self.place_of(id) {
+            return Ok(self.start_row(editor, home)? + rows.end);
+        }
         let next = self.canvas.shown.partition_point(|shown| *shown <= id.0);
         match self.canvas.shown.get(next) {
             Some(next) => self.start_row(editor, EntryId(*next)),
@@ -557,8 +596,9 @@ impl Chat {
         tails: Tails,
         row: usize,
     ) -> Result<Option<Target>> {
-        let Some(id) = self.entry_at(editor, row)? else { return Ok(None) };
-        let Some(entry) = session.entry(id).filter(|entry| entry.tool().is_some()) else { return Ok(None) };
+        let Some(id) = self.region_at(editor, row)? else { return Ok(None) };
+        let leads = |entry: &&Entry| entry.tool().is_some() || entry.subagent().is_some();
+        let Some(entry) = session.entry(id).filter(leads) else { return Ok(None) };
         let hints = self.canvas.hints.clone();
         let style = Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, hints };
         let row = row - self.start_row(editor, id)?;
@@ -574,8 +614,9 @@ impl Chat {
         tails: Tails,
         row: usize,
     ) -> Result<Option<Picture>> {
-        let Some(id) = self.entry_at(editor, row)? else { return Ok(None) };
-        let has_any = |entry: &&Entry| matches!(entry.body, Body::Tool(_) | Body::Picture(_));
+        let Some(id) = self.region_at(editor, row)? else { return Ok(None) };
+        let has_any =
+            |entry: &&Entry| matches!(entry.body, Body::Tool(_) | Body::Subagent(_) | Body::Picture(_));
         let Some(entry) = session.entry(id).filter(has_any) else { return Ok(None) };
         let style =
             Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, hints: Rc::default() };
@@ -589,8 +630,19 @@ impl Chat {
         &self.canvas.shown
     }
 
-    /// The entry at a 0-based row.
+    /// The entry at a 0-based row: of those in a tree the innermost.
     pub fn entry_at(&self, editor: &Editor, row: usize) -> Result<Option<EntryId>> {
+        let Some(id) = self.region_at(editor, row)? else { return Ok(None) };
+        let Some(region) = self.canvas.drawn.get(id.0).filter(|region| !region.inner.is_empty()) else {
+            return Ok(Some(id));
+        };
+        let row = row - self.start_row(editor, id)?;
+        let inner = region.inner.iter().rev().find(|(rows, _)| rows.contains(&row));
+        Ok(Some(inner.map_or(id, |(_, inner)| *inner)))
+    }
+
+    /// The entry whose region a 0-based row is in.
+    fn region_at(&self, editor: &Editor, row: usize) -> Result<Option<EntryId>> {
         let shown = &self.canvas.shown;
         let (mut low, mut high) = (0, shown.len());
         while low < high {

@@ -17,9 +17,9 @@ use crate::nvim::editor::float::float;
 impl Chats {
     pub fn show_details(&self, cx: &mut Context, key: SessionKey, tails: AllTails) -> Result<()> {
         let Some(entry) = self.entry_under_cursor(cx, key)? else { return Ok(()) };
-        let entry = cx.sessions.get(&key).and_then(|session| session.entry(entry));
         let tail = |terminal: &TerminalId| tails(key, terminal);
-        let Some(Drawing { lines, marks, .. }) = entry.and_then(|entry| details(entry, &tail)) else {
+        let page = cx.sessions.get(&key).and_then(|session| details(session, entry, &tail));
+        let Some(Drawing { lines, marks, .. }) = page else {
             return match self.why_plain(cx, key)? {
                 Some(reason) => {
                     cx.advise(format!("these lines have no colours: {reason}"), Level::Info);

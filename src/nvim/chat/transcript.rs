@@ -80,7 +80,12 @@ impl Chats {
         let folds = session.entry(entry).is_some_and(|entry| {
             matches!(
                 entry.body,
-                Body::Tool(_) | Body::Thought { .. } | Body::Compaction { .. } | Body::Written(_)
+                Body::Tool(_)
+                    | Body::Thought { .. }
+                    | Body::Compaction { .. }
+                    | Body::Written(_)
+                    | Body::Subagent(_)
+                    | Body::Relayed(_)
             )
         });
         let folds = folds && row == chat.head_row(&cx.editor, entry)?;
@@ -138,7 +143,7 @@ impl Chats {
 }
 
 pub fn is_call(entry: &Entry) -> bool {
-    matches!(entry.body, Body::Tool(_) | Body::Elicitation(_) | Body::Written(_))
+    matches!(entry.body, Body::Tool(_) | Body::Subagent(_) | Body::Elicitation(_) | Body::Written(_))
 }
 
 pub fn has_change(entry: &Entry) -> bool {

@@ -88,6 +88,11 @@ fn facts(session: &Session, now: Moment) -> Vec<String> {
         left => facts.push(format!("{left} still running")),
     }
     facts.extend(session.pressing_limit(now).map(|limit| limit.fact(now)));
+    match session.subagents().filter(|(_, subagent)| subagent.is_working()).count() {
+        0 => {}
+        1 => facts.push("1 subagent".to_owned()),
+        working => facts.push(format!("{working} subagents")),
+    }
     facts.extend(mode(session));
     if session.is_working()
         && let Some(plan) = session.present_plan().filter(|plan| !plan.is_empty())

@@ -8,7 +8,7 @@ use mlua::Result;
 use serde_json::{Value, json};
 
 use crate::core::ids::{AskId, Moment, SessionKey};
-use crate::core::message::{Command, Question};
+use crate::core::message::{Branch, Command, Question};
 use crate::core::session::entry::Body;
 use crate::core::session::form::{Choice, Control, Field, Filling};
 use crate::core::session::{Session, Wanted};
@@ -70,14 +70,22 @@ enum Page {
 
 impl Questions {
     /// The agent wants to know something of the user.
-    pub fn elicited(cx: &mut Context, key: SessionKey, ask: AskId, question: Question, now: Moment) {
+    pub fn elicited(
+        cx: &mut Context,
+        (key, branch): (SessionKey, Option<&Branch>),
+        ask: AskId,
+        question: Question,
+        now: Moment,
+    ) {
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         let (commands, mode, message) = match question {
             Question::Form { message, schema, call: _ } => {
-                (session.asked_to_fill(ask, message.clone(), &schema, now), "form", message)
+                let fill = |session: &mut Session| session.asked_to_fill(ask, message.clone(), &schema, now);
+                (session.within(branch, fill), "form", message)
             }
             Question::Url { message, url, elicitation: _ } => {
-                (session.asked_to_open(ask, message.clone(), &url, now), "url", message)
+                let open = |session: &mut Session| session.asked_to_open(ask, message.clone(), &url, now);
+                (session.within(branch, open), "url", message)
             }
             Question::Permission { .. }
             | Question::Read { .. }
@@ -85,7 +93,8 @@ impl Questions {
             | Question::Outside { .. } => return,
         };
         let waits = commands.is_empty();
-        let name = session.name();
+        let asker = session.open_ask(ask).map(|open| session.actor(open.entry));
+        let name = asker.unwrap_or_else(|| session.name());
         cx.send_all(commands);
         if waits {
             cx.announce(key, &cut_end(&format!("{name} asks: {}", plain(&message)), ROOM), Level::Warn);

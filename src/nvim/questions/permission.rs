@@ -89,7 +89,7 @@ impl Questions {
                 _ => format!(" ({files} files, +{added} -{removed}{hunks})"),
             }
         });
-        Some(format!("{} {request}{}", session.name(), counts.unwrap_or_default()))
+        Some(format!("{} {request}{}", session.actor(open.entry), counts.unwrap_or_default()))
     }
 
     /// The user's answer to a question for permission.

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::core::ids::{AgentId, AskId, SessionKey};
 use crate::core::message::{
-    Again, AgentInfo, Chosen, Command, Content, Dialect, Ending, Failure, FailureKind, LeftCommand, Opened,
-    PermissionOption, Severity, Steering, ToolCallPatch, TurnEnd, Update,
+    Again, AgentInfo, Branch, Chosen, Command, Content, Dialect, Ending, Failure, FailureKind, LeftCommand,
+    Opened, PermissionOption, Severity, Steering, ToolCallPatch, TurnEnd, Update,
 };
 use crate::core::session::status::{mode, mode_news};
 use crate::core::session::{LoggedIn, exit_text};
@@ -139,7 +139,11 @@ impl Sessions {
 
     pub fn updated(&mut self, cx: &mut Context, key: SessionKey, update: Update) {
         let now = cx.now();
-        let call = match &update {
+        let innermost = match &update {
+            Update::Within { update, .. } => update,
+            update => update,
+        };
+        let call = match innermost {
             Update::ToolCall(patch) => {
                 Some((patch.id.clone(), patch.locations.is_some(), patch.content.is_some()))
             }
@@ -196,14 +200,14 @@ impl Sessions {
 
     pub fn permission_asked(
         cx: &mut Context,
-        key: SessionKey,
+        (key, branch): (SessionKey, Option<&Branch>),
         ask: AskId,
         call: ToolCallPatch,
         options: Vec<PermissionOption>,
     ) {
         let (now, id) = (cx.now(), call.id.clone());
         let Some(session) = cx.sessions.get_mut(&key) else { return };
-        let commands = session.asked(ask, call, options, now);
+        let commands = session.within(branch, |session| session.asked(ask, call, options, now));
         let waits = commands.is_empty();
         let entry = session.call_entry(&id);
         let call = entry.and_then(|entry| session.entry(entry)?.tool());

@@ -59,7 +59,7 @@ fn tell_call(cx: &mut Context, key: SessionKey, entry: EntryId) {
     let call = cx.sessions.get(&key).and_then(|session| session.entry(entry)?.tool());
     let Some(call) = call else { return };
     let data = json!({
-        "id": call.id.0,
+        "id": call.id.as_told(),
         "title": call.headline(),
         "kind": kind_word(call.kind),
         "status": status_word(call.status),

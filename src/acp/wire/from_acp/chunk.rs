@@ -69,6 +69,10 @@ impl Chunk {
         if !line.contains("_chunk\"") {
             return None;
         }
+        // Some tell what a subagent says as the session's own, and by this that it is not.
+        if line.contains("\"parentToolUseId\"") {
+            return None;
+        }
         let Line { id: Absent(false), method: "session/update", params } = serde_json::from_str(line).ok()?
         else {
             return None;

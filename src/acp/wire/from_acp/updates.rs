@@ -9,6 +9,7 @@ use super::chunk::role;
 use super::content::{block, blocks, tool_content};
 use super::json::{count, each, id, text};
 use super::options::options;
+use super::subagents::{self, given};
 use super::usage;
 use crate::core::ids::{TerminalId, ToolCallId};
 use crate::core::message::{
@@ -86,31 +87,21 @@ fn one(kind: &str, update: &Value) -> Option<Update> {
         "config_option_update" => {
             update["configOptions"].is_array().then(|| Update::Options(options(&update["configOptions"])))?
         }
-        "session_info_update" => Update::Info {
-            title: three_state(update, "title", text),
-            updated_at: three_state(update, "updatedAt", text),
-        },
+        "session_info_update" => {
+            Update::Info { title: given(update, "title", text), updated_at: given(update, "updatedAt", text) }
+        }
         "notice" => notice(update)?,
         "compaction_update" => Update::Compaction {
             id: id(&update["compactionId"])?,
             status: text(&update["status"]),
-            summary: three_state(update, "summary", |summary| Some(words(summary))),
-            error: three_state(update, "error", text),
+            summary: given(update, "summary", |summary| Some(words(summary))),
+            error: given(update, "error", text),
         },
         "compaction_summary_chunk" => {
             Update::CompactionSummary { id: id(&update["compactionId"])?, text: words(&update["content"]) }
         }
-        _ => return None,
+        other => subagents::told(other, update)?,
     })
-}
-
-/// Absent leaves a value as it was, null clears it. What cannot be read leaves it, too.
-#[expect(clippy::option_option, reason = "the core's own form of absent, null and given")]
-fn three_state(update: &Value, key: &str, read: impl Fn(&Value) -> Option<String>) -> Option<Option<String>> {
-    match update.get(key)? {
-        Value::Null => Some(None),
-        value => read(value).map(Some),
-    }
 }
 
 fn words(content: &Value) -> String {

@@ -1,0 +1,221 @@
+//! Subagents in the chat: a line for each with what it does, opened to all of it, asked for in its name, stopped
+//! alone; its places are followed and its changes are its own.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+use support::screens::{assert_looks, timeless};
+use support::script::{Scripted, answered, ends, permission, prompt, says, steps, update};
+
+/// An update of a subagent's own session.
+fn within(id: &str, update: Value) -> Value {
+    let params = json!({ "sessionId": id, "update": update });
+    json!({ "send": { "method": "session/update", "params": params } })
+}
+
+fn subagent(id: &str, mut fields: Value) -> Value {
+    fields["sessionUpdate"] = "subagent_update".into();
+    fields["sessionId"] = id.into();
+    update(fields)
+}
+
+fn begins(id: &str, title: &str) -> Value {
+    let (can, state) = (json!({ "cancel": {} }), json!({ "state": "running" }));
+    subagent(id, json!({ "title": title, "description": "worker", "capabilities": can, "state": state }))
+}
+
+fn is_done(id: &str, reason: &str) -> Value {
+    subagent(id, json!({ "state": { "state": "idle", "stopReason": reason } }))
+}
+
+fn chunk(text: &str) -> Value {
+    json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": text } })
+}
+
+fn call(id: &str, kind: &str, title: &str, status: &str) -> Value {
+    json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": title, "kind": kind, "status": status })
+}
+
+fn told(from: &str, to: &str, text: &str) -> Value {
+    let content = json!([{ "type": "text", "text": text }]);
+    json!({ "sessionUpdate": "session_message", "messageId": format!("{from}-{to}"), "senderSessionId": from,
+        "recipientSessionId": to, "content": content })
+}
+
+/// The subagent of this id asks for permission to edit a file of the project.
+fn asks_to_edit(id: &str, request: &str, new: &str) -> Value {
+    let diff = json!([{ "type": "diff", "path": "$PROJECT/notes.txt", "oldText": "beta", "newText": new }]);
+    let call = json!({ "toolCallId": "e", "title": "Edit notes.txt", "kind": "edit", "content": diff });
+    let mut asks = permission(request, call);
+    asks["send"]["params"]["sessionId"] = id.into();
+    asks
+}
+
+/// The line of the transcript that holds a text.
+fn go(chat: &mut Scripted, text: &str) {
+    let code = "local text = ...
+                local chat = require('acp').status().sessions[1]
+                vim.cmd.stopinsert()
+                vim.api.nvim_set_current_win(vim.fn.bufwinid(chat.buffer))
+                for row, line in ipairs(vim.api.nvim_buf_get_lines(chat.buffer, 0, -1, false)) do
+                  if line:find(text, 1, true) then
+                    vim.api.nvim_win_set_cursor(0, { row, 0 })
+                    return row
+                  end
+                end";
+    let row = chat.nvim.exec_lua(code, [text.into()]);
+    assert!(row.as_u64().is_some(), "{text:?} is not in the transcript");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "normal mode");
+}
+
+#[test]
+fn a_subagent_is_one_line_that_opens_to_what_it_was_told_and_did() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            says("Two will look."),
+            begins("a", "Look at the tests"),
+            begins("b", "Look at the docs"),
+            update(told("s1", "a", "Read all tests.\nSay what is missing.")),
+            within("a", call("1", "read", "tests/a.rs", "completed")),
+            within("b", call("1", "read", "doc/a.txt", "completed")),
+            within("a", call("2", "read", "tests/b.rs", "completed")),
+            within("a", chunk("Two tests, ")),
+            within("b", call("2", "execute", "make docs", "failed")),
+            within("a", chunk("none missing.")),
+            is_done("a", "end_turn"),
+            subagent(
+                "b",
+                json!({ "state": { "state": "idle", "stopReason": "error",
+                "error": { "code": 1, "message": "the model is overloaded" } } }),
+            ),
+            update(told("a", "s1", "Nothing is missing.")),
+            says("All is well."),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    go(&mut chat, "Look at the tests");
+    assert_looks("subagents/folded", &timeless(&chat.nvim.screen()));
+    chat.nvim.input("<Tab>");
+    chat.wait_for("none missing");
+    assert_looks("subagents/open", &timeless(&chat.nvim.screen()));
+    // What stands under it is opened as anything else, and folded with it.
+    go(&mut chat, "read twice");
+    chat.nvim.input("<Tab>");
+    chat.wait_for("read tests/b.rs");
+    go(&mut chat, "Look at the tests");
+    chat.nvim.input("K");
+    chat.nvim.wait_for_screen("What it said and did");
+    assert_looks("subagents/details", &timeless(&chat.nvim.screen()));
+    chat.nvim.input("q");
+    go(&mut chat, "Look at the tests");
+    chat.nvim.input("<Tab>");
+    let gone = |nvim: &mut support::Nvim| !nvim.screen().contains("none missing");
+    chat.nvim.wait_until(gone, "what it said to be folded");
+}
+
+#[test]
+fn a_subagents_question_is_asked_in_its_name_and_its_change_is_followed_and_its_own() {
+    let places = json!([{ "path": "$PROJECT/notes.txt", "line": 2 }]);
+    let mut chat = Scripted::new(
+        &[("notes.txt", "alpha\nbeta\ngamma\n")],
+        steps([
+            prompt(),
+            begins("a", "Edit the notes"),
+            subagent("a", json!({ "state": { "state": "requires_action" } })),
+            asks_to_edit("a", "p", "BETA"),
+            answered("p"),
+            subagent("a", json!({ "state": { "state": "running" } })),
+            json!({ "send": { "id": "w", "method": "fs/write_text_file", "params": { "sessionId": "a",
+                "path": "$PROJECT/notes.txt", "content": "alpha\nBETA\ngamma\n" } } }),
+            answered("w"),
+            within(
+                "a",
+                json!({ "sessionUpdate": "tool_call_update", "toolCallId": "e", "status": "completed",
+                "locations": places }),
+            ),
+            is_done("a", "end_turn"),
+            ends("end_turn"),
+        ]),
+    );
+    chat.configure("follow = true");
+    chat.nvim.command("edit notes.txt");
+    chat.chat();
+    chat.send("edit");
+    chat.nvim.wait_for_screen("Edit the notes wants to");
+    chat.nvim.input("1<CR>");
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "a");
+    chat.wait_for("Done");
+    chat.nvim.wait_for_screen("BETA");
+    assert_looks("subagents/edited", &timeless(&chat.nvim.screen()));
+    let code = "local list = {}
+                for _, each in ipairs(vim.fn.getqflist()) do list[#list + 1] = each.text end
+                return table.concat(list, '\\n')";
+    chat.nvim.command("Acp review!");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua(code, []).as_str().is_some_and(|text| text.contains("Edit notes.txt")),
+        "the hunk to be the call's",
+    );
+}
+
+#[test]
+fn one_subagent_is_stopped_alone_and_only_where_that_is_offered() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            begins("a", "First"),
+            begins("b", "Second"),
+            subagent("b", json!({ "capabilities": {} })),
+            json!({ "expect": "session/cancel" }),
+            is_done("a", "cancelled"),
+            is_done("b", "end_turn"),
+            says("The other went on."),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("work");
+    chat.wait_for("Second");
+    go(&mut chat, "Second");
+    chat.nvim.input("X");
+    go(&mut chat, "First");
+    chat.nvim.input("X");
+    assert_eq!(chat.got("session/cancel")["params"]["sessionId"], "a");
+    chat.wait_for("The other went on.");
+    chat.wait_for("Done");
+    let text = chat.transcript();
+    assert!(text.contains("⊘ First (worker)") && text.contains("✓ Second (worker)"), "{text}");
+    let cancels = chat.record().iter().filter(|message| message["method"] == "session/cancel").count();
+    assert_eq!(cancels, 1);
+    chat.nvim.command("Acp cancel subagent");
+    chat.nvim.wait_for_screen("no subagent is at work");
+}
+
+#[test]
+fn the_parents_answer_goes_on_in_one_piece_while_a_subagent_works() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            says("One **sen"),
+            begins("a", "Work"),
+            within("a", chunk("busy")),
+            says("tence**."),
+            within("a", chunk(" bee")),
+            says(" And another."),
+            is_done("a", "end_turn"),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    let text = chat.transcript();
+    assert!(text.contains("Fake\nOne **sen\n") && text.contains("\ntence**. And another.\n"), "{text}");
+}
