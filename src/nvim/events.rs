@@ -155,12 +155,11 @@ pub enum EditorEvent {
     /// The user is asked for a permission.
     PermissionAsked {
         session: SessionKey,
-        /// That of the call.
-        entry: EntryId,
         /// What the call does.
         title: String,
         /// The same, to stand after the agent's name.
         request: String,
+        /// That of the call.
         entry: Option<EntryId>,
     },
     /// Windows have other sizes, or were opened or closed.

@@ -25,7 +25,7 @@ pub use self::updates::{Data, Fact, command, update};
 
 use self::json::{each, id, text};
 use self::options::{named, options};
-use self::subagents::{stop_reason, usage};
+use self::subagents::stop_reason;
 use super::rpc::{self, RpcError};
 use crate::core::message::{
     AgentInfo, AuthKind, AuthMethod, Capabilities, ConfigOption, Failure, FailureKind, Models, Modes, Opened,

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::content::Content;
-use super::turn::{StopReason, TurnUsage};
+use super::turn::{StopReason, Tokens};
 use crate::core::ids::{SubagentId, ToolCallId};
 
 /// Whose update it is, where it is not the session's own.
@@ -46,7 +46,7 @@ pub enum SubagentState {
     Idle {
         reason: Option<StopReason>,
         error: Option<String>,
-        usage: Option<TurnUsage>,
+        usage: Option<Tokens>,
     },
     /// A word that this client does not know.
     Other(String),

@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::content::blocks;
-use super::json::{count, each, id, text};
+use super::json::{each, id, text};
+use super::usage::tokens;
 use crate::core::ids::{SubagentId, ToolCallId};
-use crate::core::message::{
-    Branch, SessionMessage, StopReason, SubagentPatch, SubagentState, TurnUsage, Update,
-};
+use crate::core::message::{Branch, SessionMessage, StopReason, SubagentPatch, SubagentState, Update};
 
 /// Where a subagent works. `None` leaves a field as it was, `Some(None)` is that of the session that it works for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +56,7 @@ fn state(state: &Value) -> Option<SubagentState> {
             SubagentState::Idle {
                 reason: reason.as_deref().map(stop_reason),
                 error: text(&error["message"]).or_else(|| text(error)),
-                usage: usage(&state["usage"]),
+                usage: tokens(&state["usage"]),
             }
         }
         _ => SubagentState::Other(word),
@@ -73,14 +72,6 @@ pub(super) fn stop_reason(word: &str) -> StopReason {
         "cancelled" => StopReason::Cancelled,
         other => StopReason::Other(other.to_owned()),
     }
-}
-
-pub(super) fn usage(usage: &Value) -> Option<TurnUsage> {
-    usage.is_object().then(|| {
-        let [input, output] =
-            ["inputTokens", "outputTokens"].map(|key| count(&usage[key]).unwrap_or_default());
-        TurnUsage { total: count(&usage["totalTokens"]).unwrap_or(input + output), input, output }
-    })
 }
 
 /// An older form: a subagent that does one task.

@@ -32,7 +32,7 @@ pub fn of_turn(result: &Value) -> Option<TurnUsage> {
 }
 
 /// Counts by the names that are in use for them.
-fn tokens(value: &Value) -> Option<Tokens> {
+pub(super) fn tokens(value: &Value) -> Option<Tokens> {
     let fields = value.as_object()?;
     let any = |names: &[&str]| names.iter().find_map(|name| count(fields.get(*name)?));
     let input = any(&["inputTokens", "input_tokens"]);
