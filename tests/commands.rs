@@ -204,7 +204,15 @@ impl Stage {
             let page = "local buf = vim.fn.bufnr('acp://review')
                         return buf < 0 and '' or table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n')";
             let page = chat.nvim.exec_lua(page, []);
-            changes_of(page.as_str().unwrap_or_default())
+            let (changes, renames) = changes_of(page.as_str().unwrap_or_default());
+            // A file that was renamed is one entry, with what else has changed in it.
+            let mut renamed = before.clone();
+            for (from, to) in renames {
+                if let Some(entry) = renamed.remove(&from) {
+                    renamed.insert(to, entry);
+                }
+            }
+            if changes == difference(&renamed, after) { wanted.clone() } else { changes }
         });
     }
 
@@ -228,11 +236,7 @@ fn play(runner: Runner, case: &Case) {
     assert!(first != after, "the command changes nothing");
     stage.review_shows("the review of the first run", &first, &after);
     stage.chat.nvim.command("silent! Acp undo all");
-    // Folders without files stay, for the review knows files alone.
-    let mut undone = after.clone();
-    undone.retain(|path, entry| !first.contains_key(path) && *entry == Entry::Folder);
-    undone.extend(first.iter().map(|(path, entry)| (path.clone(), entry.clone())));
-    let mut rest = undone.clone();
+    let mut rest = first.clone();
     rest.retain(|path, _| path != UNSAVED.0);
     let root = stage.chat.project.path().to_owned();
     stage.wait_for("the files when all is undone", &told(&rest), |_| {
@@ -250,7 +254,7 @@ fn play(runner: Runner, case: &Case) {
         tree
     };
     stage.save_all();
-    let wanted = mine(&undone);
+    let wanted = mine(&first);
     stage.is_again("the files when the user has saved theirs", &wanted);
     let second = stage.tree();
     stage.run(2);
@@ -357,9 +361,9 @@ fn difference(before: &Tree, after: &Tree) -> String {
     all
 }
 
-/// The same, as the page of the review says it.
-fn changes_of(page: &str) -> String {
-    let mut files: Vec<(String, String, String)> = Vec::new();
+/// The same, as the page of the review says it, and which files it says were renamed.
+fn changes_of(page: &str) -> (String, Vec<(String, String)>) {
+    let (mut files, mut renames): (Vec<(String, String, String)>, _) = (Vec::new(), Vec::new());
     for line in page.lines().skip(3) {
         match line.get(..4) {
             Some("  @@") => {}
@@ -374,6 +378,14 @@ fn changes_of(page: &str) -> String {
             _ if line == "  +" => files.iter_mut().last().into_iter().for_each(|file| file.2 += "  + \n"),
             // What has no lines is listed, too.
             _ if line.contains("no hunks: ") => {}
+            _ if line.contains("  renamed") => {
+                let names = line.split("  ").next().unwrap_or_default();
+                let (from, to) = names.split_once(" \u{2192} ").unwrap_or_default();
+                renames.push((from.to_owned(), to.to_owned()));
+                if line.contains(" hunk") {
+                    files.push((format!("{to}\n"), String::new(), String::new()));
+                }
+            }
             _ if line.contains("  ") && (line.contains("hunk") || line.contains("  empty")) => {
                 let name = line.split("  ").next().unwrap_or_default();
                 let state =
@@ -384,7 +396,8 @@ fn changes_of(page: &str) -> String {
             _ => {}
         }
     }
-    files.into_iter().map(|(head, removed, added)| head + &removed + &added).collect()
+    files.sort();
+    (files.into_iter().map(|(head, removed, added)| head + &removed + &added).collect(), renames)
 }
 
 const GIT: &str =

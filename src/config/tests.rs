@@ -101,7 +101,7 @@ mod reading {
             "agents": { "{name}": {
                 "command": "c", "args": ["a"], "env": { "K": "v" }, "cwd": "/c", "title": "T",
                 "mcp_servers": [{ "name": "m", "command": "/m" }], "mode": "a", "model": "b", "effort": "c",
-                "options": { "x": true }, "enabled": true, "follow": true,
+                "options": { "x": true }, "enabled": true, "follow": true, "dialect": "draft",
             } },
             "default_agent": "{name}",
             "registry": { "url": "https://example.org/registry.json" },

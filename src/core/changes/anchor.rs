@@ -49,18 +49,30 @@ impl Anchor {
     /// The row at which its lines stand in a text; `None` where they don't, or may stand in two places.
     pub fn find<S: AsRef<str>>(&self, lines: &[S]) -> Option<usize> {
         let count = self.hunk.added.len();
-        let is_here = |row: &usize| same(&lines[*row..*row + count], &self.hunk.added);
-        let rows = (0..=lines.len().checked_sub(count)?).filter(is_here);
-        let fits: Vec<Fit> =
-            rows.map(|row| self.fit(lines, row)).filter(|fit| self.is_enough(*fit)).collect();
-        let best = match fits.as_slice() {
+        let fits = self.fits(lines);
+        if fits.is_empty() && count > 0 && count <= lines.len() && !self.is_blank() {
             // Lines that are nowhere else need no others around them.
-            [] if count > 0 && !self.is_blank() => {
-                let mut rows = (0..=lines.len() - count).filter(is_here);
-                return rows.next().filter(|_| rows.next().is_none());
-            }
-            fits => fits.iter().map(|fit| (fit.is_whole, fit.same)).max()?,
-        };
+            let is_here = |row: &usize| same(&lines[*row..*row + count], &self.hunk.added);
+            let mut rows = (0..=lines.len() - count).filter(is_here);
+            return rows.next().filter(|_| rows.next().is_none());
+        }
+        self.best(fits)
+    }
+
+    /// The same, where lines that were around it must be there, too.
+    pub fn find_by_context<S: AsRef<str>>(&self, lines: &[S]) -> Option<usize> {
+        self.best(self.fits(lines))
+    }
+
+    fn fits<S: AsRef<str>>(&self, lines: &[S]) -> Vec<Fit> {
+        let count = self.hunk.added.len();
+        let Some(last) = lines.len().checked_sub(count) else { return Vec::new() };
+        let rows = (0..=last).filter(|row| same(&lines[*row..*row + count], &self.hunk.added));
+        rows.map(|row| self.fit(lines, row)).filter(|fit| self.is_enough(*fit)).collect()
+    }
+
+    fn best(&self, fits: Vec<Fit>) -> Option<usize> {
+        let best = fits.iter().map(|fit| (fit.is_whole, fit.same)).max()?;
         let mut best: Vec<Fit> = fits.into_iter().filter(|fit| (fit.is_whole, fit.same) == best).collect();
         best.sort_by_key(|fit| fit.row.abs_diff(self.hunk.row));
         match best.as_slice() {

@@ -133,7 +133,7 @@ impl FileReview {
 
     fn stands(&mut self, each: &Undecided) -> bool {
         let Anchor { hunk, .. } = &each.anchor;
-        let Some(row) = self.is_there.then(|| each.anchor.find(self.lines())).flatten() else {
+        let Some(row) = self.is_there.then(|| each.anchor.find_by_context(self.lines())).flatten() else {
             return false;
         };
         let rows = row..row + hunk.added.len();
@@ -222,9 +222,11 @@ impl FileReview {
                 self.last = Some(to);
             }
             None if is_last => {
+                let print = self.review.text_print();
                 if let Some(splice) = self.review.difference(before.unwrap_or_default()) {
                     self.agent_spliced(splice, None);
                 }
+                self.history.forget(print);
                 (self.was_there, self.is_there, self.last) = (after.is_some(), after.is_some(), None);
                 self.user_wrote(text);
             }

@@ -139,6 +139,11 @@ impl HunkHistory {
         }
     }
 
+    /// What is known of a text is wrong.
+    pub fn forget(&mut self, print: TextPrint) {
+        self.texts.retain(|text| text.print != print);
+    }
+
     pub fn clear(&mut self) {
         self.texts.clear();
     }
