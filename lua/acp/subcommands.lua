@@ -40,7 +40,8 @@ return {
   },
   {
     name = "cancel",
-    about = "Stop the agent's turn",
+    about = "Stop the agent's turn, or one of its subagents",
+    words = { "subagent" },
   },
   {
     name = "allow",

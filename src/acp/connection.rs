@@ -13,6 +13,7 @@ pub(crate) mod pending_questions;
 mod responses;
 pub(crate) mod sessions;
 mod state;
+mod subagent_updates;
 mod subagents;
 mod updates;
 
@@ -410,7 +411,7 @@ impl Connection {
             match call {
                 // A session is closed with its agent.
                 OutgoingRequest::Initialize | OutgoingRequest::Unwanted | OutgoingRequest::Close { .. } => {}
-                OutgoingRequest::Open { session, .. } | OutgoingRequest::Load { session } => {
+                OutgoingRequest::Open { session, .. } | OutgoingRequest::Load { session, .. } => {
                     self.post(Event::OpenFailed { session, failure: failed() });
                 }
                 OutgoingRequest::Prompt { session } => {

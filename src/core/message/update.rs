@@ -98,7 +98,6 @@ impl Update {
             Self::Message { .. }
             | Self::ToolCall(_)
             | Self::Plan(_)
-            | Self::Notice { .. }
             | Self::Compaction { .. }
             | Self::CompactionSummary { .. }
             | Self::SessionMessage(_) => true,
@@ -108,6 +107,8 @@ impl Update {
             | Self::Options(_)
             | Self::Info { .. }
             | Self::Usage { .. }
+            // Agents keep none.
+            | Self::Notice { .. }
             // Known ones are patched by it, so it adds nothing that stands there already.
             | Self::Subagent(_)
             | Self::Unknown { .. } => false,
