@@ -39,6 +39,8 @@
 ---@field enabled? boolean
 ---@field follow? boolean
 ---@field mode? string
+---@field system_prompt? string
+---@field system_prompt_mode? "append"|"override"
 ---@field model? string
 ---@field effort? string
 ---@field options? table<string, string|number|boolean>
@@ -106,6 +108,7 @@
 ---@class acp.ProjectOptions
 ---@field mcp_servers? acp.McpServer[]
 ---@field additional_directories? string[]
+---@field system_prompt? string
 
 ---@alias acp.Key string|string[]|false
 

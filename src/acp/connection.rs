@@ -15,6 +15,7 @@ pub(crate) mod sessions;
 mod state;
 mod subagent_updates;
 mod subagents;
+mod system_prompt;
 mod updates;
 
 use std::ops::ControlFlow;
@@ -223,7 +224,8 @@ impl Connection {
             let batch = match next {
                 Next::Batch(Some(batch)) => batch,
                 Next::Batch(None) => return End::Left,
-                Next::Command(command) => {
+                Next::Command(mut command) => {
+                    self.read_system_prompt(&mut command).await;
                     if let Command::Prompt { session, .. } = &command {
                         self.shared.folder_indexes.ready(*session).await;
                         if self.sessions.get(*session).is_some_and(|known| known.turn.is_none()) {

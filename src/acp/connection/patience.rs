@@ -48,7 +48,7 @@ impl Connection {
                     let failure = late(self.shared.settings.request_timeout);
                     self.request_failed(None, "close the session", failure);
                 }
-                OutgoingRequest::Load { session } => {
+                OutgoingRequest::Load { session, .. } => {
                     let session = *session;
                     let limit = self.shared.settings.request_timeout;
                     let limit = limit.max(self.shared.settings.initialize_timeout);
