@@ -29,7 +29,7 @@ pub use self::keys::{KEYS, KeySpec, Keys, Pane, Section};
 pub use self::options::*;
 use self::read::{Field, Report};
 pub use self::words::*;
-use crate::core::message::McpServer;
+use crate::core::message::{McpServer, SystemPrompt};
 use crate::core::session::defaults::Defaults;
 
 /// A window's width or height.
@@ -145,6 +145,18 @@ impl Config {
             }
         }
         folders
+    }
+
+    /// What the agent is told in each of its sessions in `cwd`: by its own option, and by the innermost project's file.
+    pub fn system_prompt(&self, agent: &str, cwd: &Path) -> Option<SystemPrompt> {
+        let own = self.agents.get(agent);
+        let text = own.and_then(|options| options.system_prompt.clone()).unwrap_or_default();
+        let projects = self.projects.iter().filter(|(folder, _)| cwd.starts_with(folder));
+        let files = projects.filter_map(|(folder, options)| Some((folder, options.system_prompt.as_ref()?)));
+        let innermost = files.max_by_key(|(folder, _)| folder.components().count());
+        let file = innermost.map(|(folder, file)| folder.join(file));
+        let replaces = own.is_some_and(|options| options.system_prompt_mode == PromptMode::Override);
+        (!text.trim().is_empty() || file.is_some()).then_some(SystemPrompt { text, file, replaces })
     }
 
     fn projects_of<'a>(&'a self, cwd: &'a Path) -> impl Iterator<Item = &'a ProjectOptions> {

@@ -21,6 +21,7 @@ mod agent {
     mod safety;
     mod sessions;
     mod subagents;
+    mod system_prompt;
     mod turns;
     mod watching;
 }

@@ -15,7 +15,7 @@ use support::source::{Kind, Token, tokens};
 const PENDING: &[(usize, &str)] = &[];
 
 /// How many points there are.
-const COUNT: usize = 248;
+const COUNT: usize = 254;
 
 /// A line for each point: its number, its level (MUST, SHOULD, MAY, or `robust`: no rule, but agents
 /// in the field need it), its status, a few words, and a test, more of them on lines that begin with
@@ -173,7 +173,8 @@ const POINTS: &str = "
     + context_cost_and_title_are_shown_as_told_however_odd
 114 MAY      new notices: a_notice_of_an_unknown_severity_is_information
 115 MUST     new compaction in place: a_compaction_is_an_upsert
-116 MUST     new summaries in pieces: a_compaction_is_an_upsert
+    + a_failure_hides_neither_its_reason_nor_a_summary
+116 MUST     new summaries in pieces: a_summary_is_kept_replaced_cleared_and_appended_to
 117 MAY      U   plans by operation are passed over: an_unknown_or_broken_update_is_named
 118 MAY      new subagents, also in older forms: what_a_subagent_says_is_not_said_by_its_session
     + older_forms_are_the_same_news
@@ -394,6 +395,15 @@ const POINTS: &str = "
 246 MAY      new a subagent's options and context: a_subagents_plan_and_context_are_not_the_sessions
 247 MAY      -   older updates: older_forms_are_the_same_news
 248 robust   -   links to sessions in calls: tool_content_is_taken_in_every_form_that_is_seen
+249 MUST NOT new only what the agent takes of a system prompt: a_system_prompt_is_sent_as_the_agent_takes_it_and_no_further
+250 SHOULD   new the system prompt again, or not at all: a_session_that_is_taken_up_is_told_again
+    + an_agent_that_refuses_the_prompt_has_a_session_without_it
+251 MUST     new a summary is kept, replaced, cleared: a_summary_is_kept_replaced_cleared_and_appended_to
+    + later_words_about_a_compaction_change_the_same_entry_in_another_turn_too
+252 robust   -   a compaction that never ends: what_was_under_way_is_unknown_once_the_agent_is_gone
+    + later_words_about_a_compaction_change_the_same_entry_in_another_turn_too
+253 robust   -   what continues a conversation is not sent back: claude_takes_up_a_shortened_conversation
+254 robust   -   odd notices: a_notice_that_is_told_again_at_once_is_shown_once
 ";
 
 struct Point {

@@ -98,11 +98,11 @@ fn a_subagent_is_one_line_that_opens_to_what_it_was_told_and_did() {
     );
     chat.chat();
     chat.send("look");
-    chat.wait_for("Done");
+    chat.nvim.wait_for_screen("Done ·");
     go(&mut chat, "Look at the tests");
     assert_looks("subagents/folded", &timeless(&chat.nvim.screen()));
     chat.nvim.input("<Tab>");
-    chat.wait_for("none missing");
+    chat.nvim.wait_for_screen("Look at the tests to Fake");
     assert_looks("subagents/open", &timeless(&chat.nvim.screen()));
     // What stands under it is opened as anything else, and folded with it.
     go(&mut chat, "read twice");
@@ -152,6 +152,7 @@ fn a_subagents_question_is_asked_in_its_name_and_its_change_is_followed_and_its_
     assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "a");
     chat.wait_for("Done");
     chat.nvim.wait_for_screen("BETA");
+    chat.nvim.wait_for_screen("Done ·");
     assert_looks("subagents/edited", &timeless(&chat.nvim.screen()));
     let code = "local list = {}
                 for _, each in ipairs(vim.fn.getqflist()) do list[#list + 1] = each.text end

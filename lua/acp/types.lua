@@ -40,6 +40,8 @@
 ---@field enabled? boolean
 ---@field follow? boolean
 ---@field mode? string
+---@field system_prompt? string
+---@field system_prompt_mode? "append"|"override"
 ---@field model? string
 ---@field effort? string
 ---@field options? table<string, string|number|boolean>
@@ -108,6 +110,7 @@
 ---@class acp.ProjectOptions
 ---@field mcp_servers? acp.McpServer[]
 ---@field additional_directories? string[]
+---@field system_prompt? string
 
 ---@alias acp.Key string|string[]|false
 

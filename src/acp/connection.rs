@@ -14,7 +14,9 @@ mod pushed_output;
 mod responses;
 pub(crate) mod sessions;
 mod state;
+mod subagent_updates;
 mod subagents;
+mod system_prompt;
 mod updates;
 
 use std::ops::ControlFlow;
@@ -239,7 +241,8 @@ impl Connection {
             let Batch { at, incoming: batch } = match next {
                 Next::Batch(Some(batch)) => batch,
                 Next::Batch(None) => return End::Left,
-                Next::Command(command) => {
+                Next::Command(mut command) => {
+                    self.read_system_prompt(&mut command).await;
                     if let Command::Prompt { session, .. } = &command {
                         self.shared.folder_indexes.ready(*session).await;
                         if self.sessions.get(*session).is_some_and(|known| known.turn.is_none()) {
@@ -429,7 +432,7 @@ impl Connection {
             match call {
                 // A session is closed with its agent.
                 OutgoingRequest::Initialize | OutgoingRequest::Unwanted | OutgoingRequest::Close { .. } => {}
-                OutgoingRequest::Open { session, .. } | OutgoingRequest::Load { session } => {
+                OutgoingRequest::Open { session, .. } | OutgoingRequest::Load { session, .. } => {
                     self.post(Event::OpenFailed { session, failure: failed() });
                 }
                 OutgoingRequest::Prompt { session } => {

@@ -192,6 +192,10 @@ options! {
         mode: Option<String> = None, STRING,
             "The mode that new sessions begin in, by its id or its name; see |:Acp-mode|. What the agent doesn't have \
              is said in the chat. Sessions that are resumed stay as they were.";
+        system_prompt: Option<String> = None, STRING,
+            "Instructions for the agent that count for each of its sessions; see |acp-system-prompt|.";
+        system_prompt_mode: PromptMode = PromptMode::Append, PromptMode::KIND,
+            "Whether they are added to the agent's own instructions, or take their place where the agent offers that.";
         model: Option<String> = None, STRING,
             "The same for the model; see |:Acp-model|.";
         effort: Option<String> = None, STRING,
@@ -365,6 +369,9 @@ options! {
             "MCP servers for the project, in addition to those of every session or of the agent.";
         additional_directories: Vec<PathBuf> = Vec::new(), PATHS,
             "Folders that agents may work in, in addition to the project's root.";
+        system_prompt: Option<PathBuf> = None, PATH,
+            "A file, in the project's folder if the path is relative, with instructions for agents; see \
+             |acp-system-prompt|.";
     }
 }
 

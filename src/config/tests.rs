@@ -101,7 +101,8 @@ mod reading {
             "agents": { "{name}": {
                 "command": "c", "args": ["a"], "env": { "K": "v" }, "cwd": "/c", "title": "T",
                 "mcp_servers": [{ "name": "m", "command": "/m" }], "mode": "a", "model": "b", "effort": "c",
-                "options": { "x": true }, "enabled": true, "follow": true, "dialect": "draft",
+                "options": { "x": true }, "enabled": true, "follow": true, "system_prompt": "s", "system_prompt_mode": "override",
+                "dialect": "draft",
             } },
             "default_agent": "{name}",
             "registry": { "url": "https://example.org/registry.json" },
@@ -121,7 +122,7 @@ mod reading {
             "mcp_servers": [{ "type": "http", "name": "h", "url": "http://localhost/mcp" }],
             "additional_directories": ["/lib"],
             "projects": { "{folder}": {
-                "mcp_servers": [{ "name": "p", "command": "/p" }], "additional_directories": ["/more"],
+                "mcp_servers": [{ "name": "p", "command": "/p" }], "additional_directories": ["/more"], "system_prompt": "a.md",
             } },
             "log": true,
             "notify": false,
@@ -445,6 +446,32 @@ mod servers {
                 "mcp_servers[5].cwd: unknown key, see :help acp-config".to_owned(),
             ]
         );
+    }
+
+    #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
+    fn a_system_prompt_is_the_agents_with_the_file_of_the_innermost_project() {
+        let config = read(json!({
+            "agents": {
+                "claude": { "system_prompt": "Be brief.", "system_prompt_mode": "override" },
+                "codex": { "system_prompt": " " },
+            },
+            "projects": {
+                "/code": { "system_prompt": "/rules.md" },
+                "/code/shop": { "system_prompt": "docs/agents.md" },
+                "/code/shop/api": {},
+            },
+        }));
+        let prompt = |agent: &str, cwd: &str| {
+            let prompt = config.system_prompt(agent, Path::new(cwd))?;
+            let file = prompt.file.map(|file| file.display().to_string());
+            Some((prompt.text, file.unwrap_or_default(), prompt.replaces))
+        };
+        let of = |text: &str, file: &str, replaces| Some((text.to_owned(), file.to_owned(), replaces));
+        assert_eq!(prompt("claude", "/home"), of("Be brief.", "", true));
+        assert_eq!(prompt("claude", "/code/shop/api"), of("Be brief.", "/code/shop/docs/agents.md", true));
+        assert_eq!(prompt("codex", "/code/other"), of(" ", "/rules.md", false));
+        assert_eq!((prompt("codex", "/home"), prompt("gemini", "/home")), (None, None));
     }
 
     #[test]

@@ -104,6 +104,12 @@ words! {
         Turn = "turn",
     }
 
+    /// How the user's instructions stand to those of the agent.
+    pub enum PromptMode {
+        Append = "append",
+        Override = "override",
+    }
+
     /// What to do about lines that the user and the agent changed both.
     pub enum OnConflict {
         Ask = "ask",

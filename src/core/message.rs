@@ -48,7 +48,7 @@ pub use content::{Content, Picture, PicturePlace, ResourceBody};
 pub use files::{
     Access, Activity, Cause, ChangedFile, FileChange, HalfWritten, OnDisk, PutBack, Stamp, UnsavedText,
 };
-pub use launch::{Dialect, Launch, McpServer, Place, Reopen};
+pub use launch::{Dialect, Launch, McpServer, Place, Reopen, SystemPrompt};
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, PermissionKind, PermissionOption, Question};
 pub use subagent::{Branch, SessionMessage, SubagentPatch, SubagentState};

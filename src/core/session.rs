@@ -7,6 +7,7 @@ mod asks;
 pub mod before;
 mod call_commands;
 mod commands;
+mod compactions;
 mod content;
 pub mod defaults;
 pub mod entry;
@@ -46,10 +47,9 @@ pub use content::as_markdown;
 use defaults::{Defaults, Unset};
 use left_commands::Left;
 pub use opening::{LoggedIn, exit_text};
-use subagents::Subagents;
 pub use turn::Queued;
 
-use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, TerminalId, ToolCallId};
+use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, SubagentId, TerminalId, ToolCallId};
 use crate::core::message::{
     Again, AgentInfo, ConfigOption, Content, Cost, Exit, Limit, Models, Modes, Place, PlanItem, Reopen, Role,
     SlashCommand,
@@ -139,6 +139,8 @@ pub struct Session {
     /// Commands of a turn that was stopped, which go on.
     left: Left,
     subagents: Subagents,
+    /// How the conversation was made shorter: by whose session it is, and the agent's id.
+    compactions: HashMap<(Option<SubagentId>, String), EntryId>,
     /// What the agent does only after a login.
     after_login: Vec<Again>,
 }
@@ -156,7 +158,6 @@ struct Turn {
     exits: HashMap<TerminalId, Exit>,
     /// The calls that are shown with terminals which the agent has not given to any.
     adopted: HashMap<TerminalId, EntryId>,
-    compactions: HashMap<String, EntryId>,
     /// The text sent, to know an echo by.
     prompt: Text,
     /// So much of it the agent has sent back.
@@ -169,6 +170,28 @@ struct Turn {
     first: usize,
     /// The user was told that the agent does not confirm the cancel.
     stuck: bool,
+}
+
+/// What a session knows of those who work for it.
+#[derive(Default)]
+struct Subagents {
+    known: BTreeMap<SubagentId, Known>,
+    /// What stands under an entry, in order.
+    inner: HashMap<EntryId, Vec<EntryId>>,
+    /// The newest entry that stands under none.
+    last: Option<EntryId>,
+    /// By the reader and the id in its transcript.
+    relayed: HashMap<(Option<SubagentId>, String), EntryId>,
+    /// Under what new entries stand at the moment.
+    under: Option<EntryId>,
+    /// Whose turn takes the place of the session's at the moment.
+    within: Option<SubagentId>,
+}
+
+struct Known {
+    entry: EntryId,
+    /// Its calls and messages, or the session's own while it takes the place of these.
+    turn: Turn,
 }
 
 impl Session {
@@ -222,6 +245,7 @@ impl Session {
             limits: Vec::new(),
             left: Left::default(),
             subagents: Subagents::default(),
+            compactions: HashMap::new(),
             after_login: Vec::new(),
         };
         session.add(

@@ -7,6 +7,7 @@ pub mod bounds;
 mod call;
 mod choices;
 pub mod clicks;
+mod compaction;
 pub mod details;
 mod drawing;
 mod elicitation;
@@ -185,19 +186,7 @@ pub fn draw(
             }
             drawing.left_out(more, "", &style.hints);
         }
-        Body::Compaction { status, summary, error } => {
-            let text = match (status.as_str(), error) {
-                (_, Some(error)) => format!("Could not make the conversation shorter: {error}"),
-                ("completed", None) => "The agent made the conversation shorter".to_owned(),
-                ("failed" | "cancelled", None) => format!("Making the conversation shorter: {status}"),
-                _ => "The agent is making the conversation shorter …".to_owned(),
-            };
-            drawing.line(text, Some("AcpMeta")).framed("AcpMeta");
-            if entry.open && !summary.is_empty() {
-                let more = drawing.beginning(summary, "  ", Some("AcpThought"));
-                drawing.left_out(more, "  ", &style.hints);
-            }
-        }
+        Body::Compaction(told) => compaction::draw(&mut drawing, told, entry.open, style),
         Body::Stop { reason, silent, took, tokens, cost } => {
             if let Some(clock) = style.clock(entry.at.0) {
                 drawing.right.push((drawing.lines.len(), clock));

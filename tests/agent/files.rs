@@ -176,7 +176,7 @@ fn further_folders_are_the_sessions_too() {
         json!({"answer": 5}),
         end_turn(),
     ]);
-    let place = Place { cwd: test.project(), additional: vec![other], mcp_servers: vec![] };
+    let place = Place { cwd: test.project(), additional: vec![other], ..Place::default() };
     test.send(Command::Open { agent: AGENT, session: SESSION, place });
     test.opened();
     test.prompt("x");

@@ -530,7 +530,7 @@ fn further_folders_are_sent_where_they_are_taken_and_each_once() {
     let folders = |test: &Test| Place {
         cwd: test.project(),
         additional: vec!["/a".into(), test.project(), "/b".into(), "/a".into()],
-        mcp_servers: vec![],
+        ..Place::default()
     };
     let mut can = storage();
     can["agentCapabilities"]["sessionCapabilities"]["additionalDirectories"] = json!({});
@@ -573,6 +573,7 @@ fn mcp_servers_are_sent_as_far_as_the_agent_can_reach_them() {
     let place = |test: &Test| Place {
         cwd: test.project(),
         additional: vec![],
+        system_prompt: None,
         mcp_servers: vec![
             McpServer::Stdio { name: "local".into(), command: "/bin/mcp".into(), args: vec![], env: vec![] },
             McpServer::Stdio {

@@ -169,6 +169,13 @@ fn foreign(lines: &[Line]) -> Option<String> {
     if params["protocolVersion"] != 1 {
         return Some(format!("version {}", params["protocolVersion"]));
     }
+    // Its recorder told the agent things that are wrong on purpose.
+    let tells = |(_, method, message): (usize, &str, &Value)| {
+        method == "session/new" && message["params"].get("systemPrompt").is_some()
+    };
+    if requests(lines, false).any(tells) {
+        return Some("a system prompt".to_owned());
+    }
     let announced = params["clientCapabilities"].as_object()?;
     let known = ["elicitation", "fs", "session", "subagents", "terminal", "_meta"];
     // What no agent made use of makes no difference.

@@ -59,7 +59,9 @@ local filetypes = {}
 function M.filetype(path)
   local known = filetypes[path]
   if known == nil then
-    known = vim.filetype.match({ filename = path }) or ""
+    -- Neovim would look at the file, whose disk may not answer. Nothing is below a file, and that is known at once.
+    local name = vim.fn.has("win32") == 0 and "/dev/null" .. path or path
+    known = vim.filetype.match({ filename = name }) or ""
     filetypes[path] = known
   end
   return known ~= "" and known or nil

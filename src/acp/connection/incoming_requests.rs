@@ -96,7 +96,7 @@ impl Connection {
         let of_call = match self.open_requests.get(request) {
             Some(
                 OutgoingRequest::Open { session, .. }
-                | OutgoingRequest::Load { session }
+                | OutgoingRequest::Load { session, .. }
                 | OutgoingRequest::Prompt { session }
                 | OutgoingRequest::Steer { session, .. }
                 | OutgoingRequest::Other { session: Some(session), .. },

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::core::ids::SessionKey;
-use crate::core::message::{Again, Content, OptionValue, Place};
+use crate::core::message::{Again, Content, OptionValue, Place, Reopen};
 
 /// A request of ours, and what its answer is for.
 pub(super) enum OutgoingRequest {
@@ -14,6 +14,7 @@ pub(super) enum OutgoingRequest {
     },
     Load {
         session: SessionKey,
+        how: Reopen,
     },
     Prompt {
         session: SessionKey,

@@ -175,7 +175,7 @@ impl Connection {
         let mut known = Session::new(self.agent, session, acp_id.clone(), Arc::new(place.clone()));
         known.loading = true;
         self.sessions.insert(known);
-        let call = OutgoingRequest::Load { session };
+        let call = OutgoingRequest::Load { session, how };
         if can.load && (how == Reopen::Load || !can.resume) {
             self.request(call, to_acp::SESSION_LOAD, &to_acp::load_session(&acp_id, &place, can));
         } else {
@@ -271,7 +271,7 @@ impl Connection {
     /// Stops waiting for a session that is still being opened, if it is.
     pub(super) fn stop_opening(&mut self, session: SessionKey, failure: Failure) -> bool {
         let opening = self.open_requests.iter_mut().find(|(_, call)| {
-            matches!(call, OutgoingRequest::Open { session: opening, .. } | OutgoingRequest::Load { session: opening } if *opening == session)
+            matches!(call, OutgoingRequest::Open { session: opening, .. } | OutgoingRequest::Load { session: opening, .. } if *opening == session)
         });
         let Some((id, call)) = opening else { return false };
         *call = OutgoingRequest::Unwanted;
@@ -327,6 +327,17 @@ impl Connection {
                 to_acp::name(server)
             );
             self.note(Some(session), Severity::Warning, text);
+        }
+        match &place.system_prompt {
+            Some(_) if !info.can.system_prompt => {
+                let text = format!("{} takes no system prompt, so yours is left out", self.name);
+                self.note(Some(session), Severity::Warning, text);
+            }
+            Some(prompt) if prompt.replaces && !info.can.system_prompt_override => {
+                let text = format!("{} keeps its own system prompt, so yours is added to it", self.name);
+                self.note(Some(session), Severity::Warning, text);
+            }
+            _ => {}
         }
         if !place.additional.is_empty() && !info.can.additional_directories {
             let text = format!("{} takes no further folders, so it isn't told of them", self.name);

@@ -50,7 +50,7 @@ impl Connection {
                     let failure = late(self.shared.settings.request_timeout);
                     self.request_failed(None, "close the session", failure);
                 }
-                OutgoingRequest::Open { session, .. } | OutgoingRequest::Load { session } => {
+                OutgoingRequest::Open { session, .. } | OutgoingRequest::Load { session, .. } => {
                     let session = *session;
                     let limit = self.shared.settings.request_timeout;
                     let limit = limit.max(self.shared.settings.initialize_timeout);

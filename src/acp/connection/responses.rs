@@ -23,6 +23,12 @@ impl Connection {
         if let Err(error) = &result {
             self.learn_logins(error);
         }
+        if let Err(error) = &result
+            && from_acp::is_about_system_prompt(error)
+            && self.goes_on_without_prompt(&call, error)
+        {
+            return ControlFlow::Continue(());
+        }
         if let OutgoingRequest::Prompt { session } = call {
             self.turn_answered(session, result);
             return ControlFlow::Continue(());
@@ -44,7 +50,7 @@ impl Connection {
                 }
                 self.replay_buffered();
             }
-            (OutgoingRequest::Load { session }, Ok(answer)) => {
+            (OutgoingRequest::Load { session, .. }, Ok(answer)) => {
                 if let Some(known) = self.sessions.get_mut(session) {
                     let opened = from_acp::opened(known.acp_id.clone(), &answer);
                     known.options.clone_from(&opened.options);
@@ -58,7 +64,7 @@ impl Connection {
                     }
                 }
             }
-            (OutgoingRequest::Load { session }, Err(failure)) => self.not_opened(session, failure),
+            (OutgoingRequest::Load { session, .. }, Err(failure)) => self.not_opened(session, failure),
             (OutgoingRequest::Unwanted, result) => self.close_unwanted(result),
             (OutgoingRequest::Close { acp_id }, Err(failure)) => {
                 if failure.kind == FailureKind::AuthRequired {

@@ -1,41 +1,36 @@
 //! The subagents of one agent: whose work they do, where, and whether they can be cancelled. An agent announces each
-//! before anything else of it; what comes too early is kept for a moment. What they say and do is told to the core
-//! as a part of the session that they work for.
+//! before anything else of it; what comes too early is kept for a moment. What is made of what is told of them is
+//! left to `subagent_updates`.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::pending_questions::EndReason;
-use super::sessions::Session;
-use super::state::Connection;
 use crate::acp::terminals::agent_terminals::AgentTerminals;
 use crate::acp::wire::from_acp::Roots;
-use crate::acp::wire::to_acp;
 use crate::core::ids::{SessionKey, SubagentId};
-use crate::core::message::{Branch, Place, SubagentPatch, SubagentState};
+use crate::core::message::{Branch, Place};
 
 /// Updates kept for sessions that nobody has told of.
 const MAX_EARLY: usize = 100;
 
 /// An agent that announces more is broken.
-const MAX_KNOWN: usize = 10_000;
+pub const MAX_KNOWN: usize = 10_000;
 
 pub struct Subagent {
     /// The session of ours that it works for in the end.
     pub session: SessionKey,
     /// The subagent that it works for, where that is another one.
-    parent: Option<SubagentId>,
-    roots: Roots,
-    can_cancel: bool,
-    is_working: bool,
+    pub parent: Option<SubagentId>,
+    pub roots: Roots,
+    pub can_cancel: bool,
+    pub is_working: bool,
     pub terminals: AgentTerminals,
 }
 
 #[derive(Default)]
 pub struct Subagents {
-    known: HashMap<SubagentId, Subagent>,
+    pub known: HashMap<SubagentId, Subagent>,
     early: VecDeque<(String, Value)>,
 }
 
@@ -78,7 +73,7 @@ impl Subagents {
         has_room
     }
 
-    fn take_early(&mut self, id: &SubagentId) -> Vec<Value> {
+    pub fn take_early(&mut self, id: &SubagentId) -> Vec<Value> {
         let (its, others) =
             std::mem::take(&mut self.early).into_iter().partition(|(acp_id, _)| *acp_id == id.0);
         self.early = others;
@@ -101,92 +96,6 @@ impl Subagents {
         place.cwd = cwd.unwrap_or(place.cwd);
         place.additional = additional.unwrap_or(place.additional);
         place
-    }
-}
-
-impl Connection {
-    /// Whose update or request names this session.
-    pub(super) fn actor(&self, acp_id: &str) -> Option<Actor> {
-        if let Some(known) = self.sessions.find(acp_id) {
-            return Some(Actor { session: known.key, branch: None });
-        }
-        let (id, subagent) = self.subagents.find(acp_id)?;
-        Some(Actor { session: subagent.session, branch: Some(Branch::Subagent(id.clone())) })
-    }
-
-    pub(super) fn place_of(&self, actor: &Actor) -> Option<Arc<Place>> {
-        let place = self.sessions.get(actor.session)?.place.clone();
-        match actor.subagent() {
-            Some(id) => Some(Arc::new(self.subagents.place(id, &place))),
-            None => Some(place),
-        }
-    }
-
-    /// The terminals that only the agent has, of whoever runs them.
-    pub(super) fn agent_terminals<'c>(
-        sessions: &'c mut super::sessions::Sessions,
-        subagents: &'c mut Subagents,
-        actor: &Actor,
-    ) -> Option<&'c mut AgentTerminals> {
-        match actor.subagent() {
-            Some(id) => subagents.get_mut(id).map(|subagent| &mut subagent.terminals),
-            None => sessions.get_mut(actor.session).map(|known: &mut Session| &mut known.agent_terminals),
-        }
-    }
-
-    /// Takes in what is told of a subagent. Gives what came of it before it was announced, and
-    /// nothing where it is to be ignored.
-    pub(super) fn subagent_told(
-        &mut self,
-        teller: &Actor,
-        patch: &SubagentPatch,
-        roots: Roots,
-    ) -> Option<Vec<Value>> {
-        let is_new = !self.subagents.known.contains_key(&patch.id);
-        let is_ours = self.sessions.find(&patch.id.0).is_some();
-        if is_new && (is_ours || self.subagents.known.len() >= MAX_KNOWN) {
-            self.log.note("a subagent that is a session of the user's, or one of too many");
-            return None;
-        }
-        let place = self.place_of(teller)?;
-        let generation = self.sessions.next_generation();
-        let agent = self.agent;
-        let known = self.subagents.known.entry(patch.id.clone()).or_insert_with(|| {
-            let mut terminals = AgentTerminals::new(teller.session, agent, place.cwd.clone());
-            terminals.generation = generation;
-            Subagent {
-                session: teller.session,
-                parent: teller.subagent().cloned(),
-                roots: Roots::default(),
-                can_cancel: false,
-                is_working: false,
-                terminals,
-            }
-        });
-        known.roots.cwd = roots.cwd.or(known.roots.cwd.take());
-        known.roots.additional = roots.additional.or(known.roots.additional.take());
-        known.can_cancel = patch.can_cancel.unwrap_or(known.can_cancel);
-        if let Some(state) = &patch.state {
-            let works = state.as_ref().is_some_and(SubagentState::is_working);
-            if works && !std::mem::replace(&mut known.is_working, works) {
-                known.terminals.begin_turn();
-            }
-            known.is_working = works;
-        }
-        let session = known.session;
-        if let Some(Some(SubagentState::Idle { .. })) = &patch.state {
-            let over = known.terminals.end_all();
-            self.tell(&Actor { session, branch: Some(Branch::Subagent(patch.id.clone())) }, over);
-            self.withdraw(&EndReason::SubagentIdle(session, &patch.id));
-        }
-        Some(if is_new { self.subagents.take_early(&patch.id) } else { Vec::new() })
-    }
-
-    /// Stops one subagent, as long as the agent offers that.
-    pub(super) fn cancel_subagent(&mut self, id: &SubagentId) {
-        if self.subagents.get_mut(id).is_some_and(|subagent| subagent.can_cancel) {
-            self.outbox.notify(to_acp::SESSION_CANCEL, &to_acp::cancel(&id.0));
-        }
     }
 }
 

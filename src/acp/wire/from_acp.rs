@@ -53,6 +53,8 @@ pub fn connected(result: &Value) -> Result<AgentInfo, Failure> {
         mcp_http: yes(&mcp["http"]),
         mcp_sse: yes(&mcp["sse"]),
         steering: yes(&result["_meta"]["steering"]["supported"]),
+        system_prompt: yes(&session["systemPrompt"]),
+        system_prompt_override: yes(&session["systemPrompt"]["mode"]["override"]),
     };
     let info = &result["agentInfo"];
     Ok(AgentInfo {
@@ -231,6 +233,14 @@ pub fn failure(error: RpcError) -> Failure {
     }
     let details = (!data.is_null()).then(|| format!("code {code}, data {}", shortened(&data)));
     Failure { kind, message, details }
+}
+
+/// Whether an error is about the system prompt that was sent.
+pub fn is_about_system_prompt(error: &RpcError) -> bool {
+    let named = error.data.as_ref().is_some_and(|data| data.to_string().contains("systemPrompt"));
+    let message = error.message.to_lowercase();
+    error.code == rpc::INVALID_PARAMS
+        && (named || message.contains("systemprompt") || message.contains("system prompt"))
 }
 
 /// Ways to log in that only the error tells which demands it.

@@ -73,18 +73,32 @@ pub fn new_session(place: &Place, can: Capabilities) -> impl Serialize + use<> {
     v1::NewSessionRequest::new(place.cwd.clone())
         .additional_directories(additional(place, can))
         .mcp_servers(servers(place, can))
+        .system_prompt(system_prompt(place, can))
 }
 
 pub fn load_session(acp_id: &str, place: &Place, can: Capabilities) -> impl Serialize + use<> {
     v1::LoadSessionRequest::new(acp_id.to_owned(), place.cwd.clone())
         .additional_directories(additional(place, can))
         .mcp_servers(servers(place, can))
+        .system_prompt(system_prompt(place, can))
 }
 
 pub fn resume_session(acp_id: &str, place: &Place, can: Capabilities) -> impl Serialize + use<> {
     v1::ResumeSessionRequest::new(acp_id.to_owned(), place.cwd.clone())
         .additional_directories(additional(place, can))
         .mcp_servers(servers(place, can))
+        .system_prompt(system_prompt(place, can))
+}
+
+/// The user's own system prompt, as far as the agent takes one.
+fn system_prompt(place: &Place, can: Capabilities) -> Option<v1::SystemPrompt> {
+    let prompt = place.system_prompt.as_ref().filter(|_| can.system_prompt)?;
+    let text = prompt.text.trim();
+    let mode = match prompt.replaces && can.system_prompt_override {
+        true => v1::SystemPromptMode::Override,
+        false => v1::SystemPromptMode::Append,
+    };
+    (!text.is_empty()).then(|| v1::SystemPrompt::new(vec![text.into()]).mode(mode))
 }
 
 pub fn list_sessions(cwd: Option<PathBuf>, cursor: Option<String>) -> impl Serialize {

@@ -128,6 +128,9 @@ pub struct Capabilities {
     pub mcp_http: bool,
     pub mcp_sse: bool,
     pub steering: bool,
+    pub system_prompt: bool,
+    /// It may take the place of the agent's own.
+    pub system_prompt_override: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -56,6 +56,18 @@ pub struct Place {
     /// Further roots; absolute, only sent where the agent takes them.
     pub additional: Vec<PathBuf>,
     pub mcp_servers: Vec<McpServer>,
+    /// Only sent where the agent takes one.
+    pub system_prompt: Option<SystemPrompt>,
+}
+
+/// What the user tells the model before anybody says anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SystemPrompt {
+    pub text: String,
+    /// More of it is in this file; absolute.
+    pub file: Option<PathBuf>,
+    /// It takes the place of the agent's own, where the agent offers that.
+    pub replaces: bool,
 }
 
 /// How to take up a stored session.

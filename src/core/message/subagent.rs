@@ -45,6 +45,7 @@ pub enum SubagentState {
     /// It has done what it was told; it may be told more.
     Idle {
         reason: Option<StopReason>,
+        /// It failed; why, as far as the agent says.
         error: Option<String>,
         usage: Option<Tokens>,
     },

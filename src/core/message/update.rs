@@ -100,7 +100,6 @@ impl Update {
             Self::Message { .. }
             | Self::ToolCall(_)
             | Self::Plan(_)
-            | Self::Notice { .. }
             | Self::Compaction { .. }
             | Self::CompactionSummary { .. }
             | Self::SessionMessage(_) => true,
@@ -111,6 +110,8 @@ impl Update {
             | Self::Info { .. }
             | Self::Usage { .. }
             | Self::Limit(_)
+            // Agents keep none.
+            | Self::Notice { .. }
             // Known ones are patched by it, so it adds nothing that stands there already.
             | Self::Subagent(_)
             | Self::Unknown { .. } => false,

@@ -65,11 +65,7 @@ pub enum Body {
         times: u32,
     },
     /// The conversation was made shorter by the agent.
-    Compaction {
-        status: String,
-        summary: String,
-        error: Option<String>,
-    },
+    Compaction(Compaction),
     /// How a turn ended.
     Stop {
         reason: StopReason,
@@ -80,6 +76,15 @@ pub enum Body {
         cost: Option<Cost>,
     },
     TurnFailed(Failure),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compaction {
+    /// In the protocol's words; empty once nobody can tell any more.
+    pub status: String,
+    /// What the agent keeps of what was said, in Markdown.
+    pub summary: String,
+    pub error: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -216,6 +216,7 @@ impl Session {
         self.close_calls(&Cause::AgentGone, now);
         self.close_asks(&Verdict::Withdrawn);
         self.lose_subagents(now);
+        self.lose_compactions();
         self.lose_left();
         let unanswered = std::mem::take(&mut self.steering).into_iter();
         self.queue.extend(unanswered.map(|content| Queued { content, held: false, again: false }));

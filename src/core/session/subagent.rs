@@ -2,7 +2,7 @@
 //! Where they stand among a session's entries is left to `subagents`.
 
 use crate::core::ids::{Moment, SubagentId};
-use crate::core::message::{Cost, StopReason, SubagentPatch, SubagentState};
+use crate::core::message::{Cost, SubagentPatch, SubagentState};
 use crate::core::text::{cut, one_line};
 
 /// A longer title or role is read by nobody.
@@ -74,10 +74,10 @@ impl Subagent {
     /// Why it did not do what it was to do.
     pub fn failure(&self) -> Option<&str> {
         match &self.state {
-            Some(SubagentState::Idle { error: Some(error), .. }) => Some(error),
-            Some(SubagentState::Idle { reason: Some(StopReason::Other(word)), .. }) if word == "error" => {
+            Some(SubagentState::Idle { error: Some(error), .. }) if error.is_empty() => {
                 Some("the agent doesn't say why")
             }
+            Some(SubagentState::Idle { error: Some(error), .. }) => Some(error),
             _ => None,
         }
     }

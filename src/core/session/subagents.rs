@@ -2,11 +2,10 @@
 //! in the older form. Both become a tree of entries in the session's own transcript. What the tree looks like is
 //! left to `transcript::subagents`, which requests name a subagent to the background.
 
-use std::collections::{BTreeMap, HashMap};
 use std::mem;
 
 use super::content::as_markdown;
-use super::{Session, Turn};
+use super::{Known, Session, Subagents, Turn};
 use crate::core::ids::{AskId, EntryId, Moment, SubagentId, ToolCallId};
 use crate::core::message::{
     Branch, Command, Cost, Role, SessionMessage, StopReason, SubagentPatch, SubagentState, Update,
@@ -14,28 +13,6 @@ use crate::core::message::{
 use crate::core::session::entry::{Body, Entry};
 use crate::core::session::subagent::{Relayed, Subagent};
 use crate::core::session::tool_call::Cause;
-
-/// What a session knows of those who work for it.
-#[derive(Default)]
-pub(super) struct Subagents {
-    known: BTreeMap<SubagentId, Known>,
-    /// What stands under an entry, in order.
-    inner: HashMap<EntryId, Vec<EntryId>>,
-    /// The newest entry that stands under none.
-    last: Option<EntryId>,
-    /// By the reader and the id in its transcript.
-    relayed: HashMap<(Option<SubagentId>, String), EntryId>,
-    /// Under what new entries stand at the moment.
-    under: Option<EntryId>,
-    /// Whose turn takes the place of the session's at the moment.
-    within: Option<SubagentId>,
-}
-
-struct Known {
-    entry: EntryId,
-    /// Its calls and messages, or the session's own while it takes the place of these.
-    turn: Turn,
-}
 
 impl Session {
     // The tree.
@@ -104,6 +81,11 @@ impl Session {
 
     pub(super) fn is_within(&self) -> bool {
         self.subagents.under.is_some()
+    }
+
+    /// Whose session speaks now; none for the session's own agent.
+    pub(super) fn actor_now(&self) -> Option<SubagentId> {
+        self.subagents.within.clone()
     }
 
     pub(super) fn is_within_subagent(&self) -> bool {

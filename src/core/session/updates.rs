@@ -1,8 +1,8 @@
 //! An agent's updates to a session, accepted in any order: text, calls, plans, modes and usage become
 //! entries and state. What its texts look like is left to `content`.
 
-use super::Session;
 use super::content::{as_markdown, without_lead};
+use super::{Session, compactions};
 use crate::core::ids::{EntryId, Moment};
 use crate::core::message::{
     Chosen, ConfigOption, Content, Modes, OptionKind, Picture, Role, Severity, ToolCallPatch, Update,
@@ -109,28 +109,13 @@ impl Session {
                     Some(description) => format!("{title}\n{description}"),
                     None => title,
                 };
-                self.notice(severity, text, now);
+                self.agent_notice(severity, text, now);
             }
             Update::Compaction { id, status, summary, error } => {
-                let entry = self.compaction(id, now);
-                if let Body::Compaction { status: s, summary: text, error: e } =
-                    &mut self.entries[entry.0].body
-                {
-                    *s = status.unwrap_or_else(|| std::mem::take(s));
-                    if let Some(summary) = summary {
-                        *text = summary.unwrap_or_default();
-                    }
-                    if let Some(error) = error {
-                        *e = error;
-                    }
-                }
+                let patch = compactions::Patch { status, summary, error };
+                self.compaction_told(id, patch, now);
             }
-            Update::CompactionSummary { id, text } => {
-                let entry = self.compaction(id, now);
-                if let Body::Compaction { summary, .. } = &mut self.entries[entry.0].body {
-                    summary.push_str(&text);
-                }
-            }
+            Update::CompactionSummary { id, text } => self.summary_grew(id, &text, now),
             Update::Subagent(patch) => self.subagent_told(*patch, now),
             Update::SessionMessage(message) => self.relayed(*message, now),
             Update::Within { branch, update } => self.apply_within(&branch, *update, now),
@@ -153,6 +138,15 @@ impl Session {
             *self.untold.entry(kind.clone()).or_default() += 1;
         }
         *self.unknown.entry(kind).or_default() += 1;
+    }
+
+    /// What the agent says over and over is shown once.
+    fn agent_notice(&mut self, severity: Severity, text: String, now: Moment) {
+        let last = self.last().and_then(|last| self.entry(last)).map(|entry| &entry.body);
+        let is_again = |last: &Body| matches!(last, Body::Notice { severity: level, text: said, .. } if (*level, said) == (severity, &text));
+        if !last.is_some_and(is_again) {
+            self.notice(severity, text, now);
+        }
     }
 
     /// Something the user should know that no entry of the agent's says.
@@ -335,22 +329,6 @@ impl Session {
         }
         self.claim_terminals(entry);
         self.note_open(entry);
-        self.touched.insert(entry);
-        entry
-    }
-
-    fn compaction(&mut self, id: String, now: Moment) -> EntryId {
-        let entry = match self.turn.compactions.get(&id) {
-            Some(entry) => *entry,
-            None => {
-                let body =
-                    Body::Compaction { status: "in_progress".into(), summary: String::new(), error: None };
-                self.turn.answered = true;
-                let entry = self.say(body, now);
-                self.turn.compactions.insert(id, entry);
-                entry
-            }
-        };
         self.touched.insert(entry);
         entry
     }

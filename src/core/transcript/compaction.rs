@@ -95,9 +95,13 @@ mod tests {
     #[test]
     fn a_failure_hides_neither_its_reason_nor_a_summary() {
         let failed = compaction("failed", "Half of it.", Some("too long\nby 3 tokens"));
-        let expected = "▾ The agent couldn't make the conversation shorter\n  too long\n  by 3 tokens\n  Half of it.";
+        let expected =
+            "▾ The agent couldn't make the conversation shorter\n  too long\n  by 3 tokens\n  Half of it.";
         assert_eq!(drawn(&failed, true), expected);
         let parts = parts(&failed);
-        assert_eq!(parts, ["The agent couldn't make the conversation shorter.", "too long\nby 3 tokens", "Half of it."]);
+        assert_eq!(
+            parts,
+            ["The agent couldn't make the conversation shorter.", "too long\nby 3 tokens", "Half of it."]
+        );
     }
 }

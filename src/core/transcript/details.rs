@@ -8,7 +8,7 @@ use super::call::tails_not_shown;
 use super::drawing::{Drawing, Mark, Tail};
 use super::patch::Patch;
 use super::wording::{cut_end, grouped, seconds};
-use super::{MOST_STEPS, export, progress, subagents, written};
+use super::{MOST_STEPS, compaction, export, progress, subagents, written};
 use crate::core::ids::{EntryId, TerminalId};
 use crate::core::message::{Content, FileDiff, PlanStatus, ResourceBody, ToolContent};
 use crate::core::session::entry::{Body, Entry, Greeting};
@@ -70,9 +70,10 @@ impl Page {
                 page.line("# Thought");
                 page.text(text.trim());
             }
-            Body::Compaction { summary, error, .. } => {
-                page.line("# The conversation was made shorter");
-                page.text(error.as_deref().unwrap_or(summary));
+            Body::Compaction(told) => {
+                let mut parts = compaction::parts(told).into_iter();
+                page.line(format!("# {}", parts.next().unwrap_or_default().trim_end_matches('.')));
+                parts.for_each(|part| page.text(&part));
             }
             Body::User { text, .. } if beginning(text.trim_end(), MOST_ROWS, MOST_BYTES).1 > 0 => {
                 page.line("# You");

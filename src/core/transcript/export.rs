@@ -21,7 +21,7 @@ use crate::core::session::{Session, as_markdown};
 use crate::core::text::one_line;
 use crate::core::transcript::Tail;
 use crate::core::transcript::call::tails_not_shown;
-use crate::core::transcript::{subagents, written};
+use crate::core::transcript::{compaction, subagents, written};
 
 /// These entries of a session. All of them get a heading.
 pub fn markdown(
@@ -136,10 +136,7 @@ fn write(out: &mut String, entry: &Entry, names: &[&str], tail: &dyn Fn(&Termina
         Body::Plan(items) => plan(items),
         Body::Written(written) => list_of(written),
         Body::Notice { text, .. } => quoted(text),
-        Body::Compaction { summary, error, .. } => {
-            let said = error.as_deref().unwrap_or(summary);
-            quoted(&format!("The conversation was made shorter.\n{said}"))
-        }
+        Body::Compaction(told) => quoted(&compaction::parts(told).join("\n\n")),
         Body::Stop { reason, .. } => match reason.word() {
             "end_turn" | "" => return,
             word => quoted(&format!("Stopped: {word}")),

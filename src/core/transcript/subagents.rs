@@ -327,7 +327,7 @@ mod tests {
             line(Some(SubagentState::Idle { reason: None, error: None, usage: None }), |_| {}),
             line(idle("cancelled", None), |_| {}),
             line(idle("error", Some("overloaded\nby far")), |_| {}),
-            line(idle("error", None), |_| {}),
+            line(idle("end_turn", Some("")), |_| {}),
             line(Some(SubagentState::Unknown), |_| {}),
             line(None, |_| {}),
             line(Some(SubagentState::Other("paused".into())), |_| {}),

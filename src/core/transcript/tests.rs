@@ -562,7 +562,11 @@ fn whatever_an_agent_sends_is_so_many_lines_of_such_a_length_at_most() {
             waiting,
             Body::Plan((0..100).map(item).collect()),
             Body::Notice { severity: Severity::Error, text: text.clone(), times: 1 },
-            Body::Compaction { status: "completed".into(), summary: text.clone(), error: None },
+            Body::Compaction(crate::core::session::entry::Compaction {
+                status: "completed".into(),
+                summary: text.clone(),
+                error: None,
+            }),
             Body::TurnFailed(Failure { kind: FailureKind::Agent, message: text.clone(), details: None }),
         ];
         for body in bodies {

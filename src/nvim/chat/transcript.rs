@@ -82,7 +82,7 @@ impl Chats {
                 entry.body,
                 Body::Tool(_)
                     | Body::Thought { .. }
-                    | Body::Compaction { .. }
+                    | Body::Compaction(_)
                     | Body::Written(_)
                     | Body::Subagent(_)
                     | Body::Relayed(_)

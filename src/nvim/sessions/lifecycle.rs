@@ -43,6 +43,7 @@ impl Sessions {
         let editor = cx.editor.clone();
         let place = Place {
             additional: cx.config.additional_directories(&cwd),
+            system_prompt: cx.config.system_prompt(&launch.name, &cwd),
             mcp_servers: cx.config.mcp_servers(&launch.name, &cwd, |name| editor.program(name)),
             cwd,
         };

@@ -9,11 +9,12 @@ use super::content::blocks;
 use super::json::{each, id, text};
 use super::usage::tokens;
 use crate::core::ids::{SubagentId, ToolCallId};
-use crate::core::message::{Branch, SessionMessage, StopReason, SubagentPatch, SubagentState, Update};
+use crate::core::message::{
+    Branch, SessionMessage, StopReason, SubagentPatch, SubagentState, Tokens, Update,
+};
 
 /// Where a subagent works. `None` leaves a field as it was, `Some(None)` is that of the session that it works for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::option_option, reason = "the protocol's form of absent, null and given")]
 pub struct Roots {
     pub cwd: Option<Option<PathBuf>>,
     pub additional: Option<Option<Vec<PathBuf>>>,
@@ -50,17 +51,20 @@ fn state(state: &Value) -> Option<SubagentState> {
         "running" => SubagentState::Running,
         "requires_action" => SubagentState::RequiresAction,
         "unknown" => SubagentState::Unknown,
-        "idle" => {
-            let error = &state["error"];
-            let reason = text(&state["stopReason"]).or_else(|| error.is_object().then(|| "error".to_owned()));
-            SubagentState::Idle {
-                reason: reason.as_deref().map(stop_reason),
-                error: text(&error["message"]).or_else(|| text(error)),
-                usage: tokens(&state["usage"]),
-            }
-        }
+        "idle" => idle(text(&state["stopReason"]), &state["error"], tokens(&state["usage"])),
         _ => SubagentState::Other(word),
     })
+}
+
+/// That it failed is told as the reason, as the error, or as both.
+fn idle(reason: Option<String>, error: &Value, usage: Option<Tokens>) -> SubagentState {
+    let failed = reason.as_deref() == Some("error") || error.is_object();
+    let said = text(&error["message"]).or_else(|| text(error));
+    SubagentState::Idle {
+        reason: reason.filter(|_| !failed).as_deref().map(stop_reason),
+        error: said.or_else(|| failed.then(String::new)),
+        usage,
+    }
 }
 
 pub(super) fn stop_reason(word: &str) -> StopReason {
@@ -89,11 +93,7 @@ fn spawned(update: &Value) -> Option<SubagentPatch> {
 fn moved_on(update: &Value) -> Option<SubagentPatch> {
     let id = id(&update["subagentSessionId"])?;
     let word = text(&update["state"]["state"]).or_else(|| text(&update["state"]))?;
-    let idle = |reason: &str| SubagentState::Idle {
-        reason: Some(stop_reason(reason)),
-        error: text(&update["error"]["message"]).or_else(|| text(&update["error"])),
-        usage: None,
-    };
+    let idle = |reason: &str| idle(Some(reason.to_owned()), &update["error"], None);
     let state = match word.as_str() {
         "running" => SubagentState::Running,
         "requires_action" => SubagentState::RequiresAction,
@@ -107,10 +107,7 @@ fn moved_on(update: &Value) -> Option<SubagentPatch> {
 }
 
 fn relayed(update: &Value, is_piece: bool) -> Option<SessionMessage> {
-    let content = match update.get("content") {
-        None => None,
-        Some(content) => Some(blocks(content)),
-    };
+    let content = update.get("content").map(blocks);
     Some(SessionMessage {
         id: id(&update["messageId"])?,
         sender: id(&update["senderSessionId"]),
@@ -216,15 +213,16 @@ mod tests {
             (json!({"state": "idle", "stopReason": "cancelled"}), idle(Some("cancelled"), None)),
             (
                 json!({"state": "idle", "stopReason": "error", "error": {"code": 1, "message": "no"}}),
-                idle(Some("error"), Some("no")),
+                idle(None, Some("no")),
             ),
-            (json!({"state": "idle", "error": {"message": "no"}}), idle(Some("error"), Some("no"))),
+            (json!({"state": "idle", "error": {"message": "no"}}), idle(None, Some("no"))),
+            (json!({"state": "idle", "stopReason": "error"}), idle(None, Some(""))),
         ] {
             assert_eq!(state(&value), Some(expected), "{value}");
         }
         assert_eq!(state(&json!({})), None);
         let used = state(&json!({"state": "idle", "usage": {"inputTokens": 2, "outputTokens": 3}}));
-        let usage = Some(TurnUsage { total: 5, input: 2, output: 3 });
+        let usage = Some(Tokens { total: 5, input: 2, output: 3, ..Tokens::default() });
         assert_eq!(used, Some(SubagentState::Idle { reason: None, error: None, usage }));
     }
 
@@ -239,9 +237,13 @@ mod tests {
             ..SubagentPatch::new("k")
         };
         assert_eq!(patch("subagent_spawned", &spawned), expected);
-        for (word, reason) in [("completed", "end_turn"), ("failed", "error"), ("cancelled", "cancelled")] {
+        for (word, reason, error) in [
+            ("completed", Some("end_turn"), None),
+            ("failed", None, Some(String::new())),
+            ("cancelled", Some("cancelled"), None),
+        ] {
             let told = json!({"subagentSessionId": "k", "state": word});
-            let idle = SubagentState::Idle { reason: Some(stop_reason(reason)), error: None, usage: None };
+            let idle = SubagentState::Idle { reason: reason.map(stop_reason), error, usage: None };
             assert_eq!(patch("subagent_state_update", &told).state, Some(Some(idle)), "{word}");
         }
     }

@@ -215,7 +215,8 @@ pub fn patch(call: &Value) -> Option<ToolCallPatch> {
     let given = |key: &str| call.get(key).filter(|value| !value.is_null()).cloned();
     Some(ToolCallPatch {
         title: text(&call["title"]),
-        name: text(&call["name"]),
+        // The versions of Claude before the protocol had a name for it.
+        name: text(&call["name"]).or_else(|| text(&call["_meta"]["claudeCode"]["toolName"])),
         kind: call["kind"].as_str().map(kind),
         status: call["status"].as_str().map(status),
         content: tool_content(&call["content"]),
