@@ -61,7 +61,8 @@ return {
   {
     name = "cancel",
     group = "Ask",
-    about = "Stop the agent's turn",
+    about = "Stop the agent's turn, or one of its subagents",
+    words = { "subagent" },
   },
   {
     name = "allow",
