@@ -24,8 +24,8 @@ vim.o.swapfile = false
 vim.o.shadafile = "NONE"
 vim.o.autoread = true
 
--- The agent of this working tree before an installed one.
-for _, build in ipairs({ "debug", "release" }) do
+-- The agent of this working tree before an installed one; who names a library has its agent in $PATH.
+for _, build in ipairs(vim.env.ACP_NVIM_LIB and {} or { "debug", "release" }) do
   local folder = root .. "/target/" .. build
   if vim.uv.fs_stat(folder .. "/acp-demo-agent") then
     vim.env.PATH = folder .. ":" .. vim.env.PATH

@@ -183,7 +183,7 @@ fn acp_alone_is_a_small_page_that_says_what_each_command_does_and_runs_it() {
         chat.nvim.wait_for_screen("Show or hide the chat");
         chat.nvim.input("j");
         chat.nvim.wait_until(|nvim| !nvim.screen().contains("Show or hide the chat"), "another line");
-        chat.nvim.input("gg<Tab><CR>");
+        chat.nvim.input("gg0<Tab><CR>");
         chat.nvim.wait_for_screen("Fake 1.0");
     }
 }

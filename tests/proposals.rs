@@ -378,7 +378,7 @@ fn of_three_edits_at_once_each_question_has_its_own_file_in_view() {
                 "{prompt}"
             );
             assert_eq!(shown(&mut chat.nvim), format!("{name}.txt"));
-            chat.nvim.wait_for_screen(&format!("+ {name} is here"));
+            chat.nvim.wait_for_screen(&format!("{name} is here"));
             chat.nvim.wait_for_screen(&format!("editing {name}.txt · waiting for you"));
             let answer = if at == 1 { "_G.choose('Reject', 3)" } else { "_G.choose('Allow', 1)" };
             chat.nvim.exec_lua(answer, []);
@@ -404,7 +404,7 @@ fn who_reads_on_in_the_file_that_is_asked_about_stays_there() {
     chat.nvim.exec_lua("vim.fn.win_execute(vim.fn.win_getid(1), 'edit a.txt | 3')", []);
     window(&mut chat.nvim);
     chat.send("go");
-    chat.nvim.wait_for_screen("+ LINE 90");
+    chat.nvim.wait_for_screen(" LINE 90");
     chat.nvim.input("<Esc>");
     chat.nvim.exec_lua("vim.api.nvim_set_current_win(_G.code_win); vim.cmd('normal! 70G')", []);
     chat.nvim.command("Acp reject");
@@ -715,7 +715,7 @@ fn without_lines_for_commands_the_title_of_the_question_is_still_there() {
     chat.send("go");
     chat.nvim.wait_for_screen("3: Reject");
     chat.nvim.wait_for_screen("Fake wants to edit mine.txt");
-    chat.nvim.wait_for_screen("+ MINE 120");
+    chat.nvim.wait_for_screen(" MINE 120");
     chat.nvim.input("3<CR>");
     chat.wait_for("Answered.");
 }

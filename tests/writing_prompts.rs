@@ -179,7 +179,7 @@ fn what_saves_buffers_by_itself_sends_nothing_and_does_not_fail() {
             "{autosave}: {messages}"
         );
         chat.nvim.input("<C-w>l<C-w>j");
-        chat.nvim.wait_until(|nvim| name(nvim).contains("acp://prompt"), "the prompt");
+        chat.nvim.wait_until(|nvim| name(nvim).ends_with("prompt"), "the prompt");
         chat.nvim.stop_insert();
         chat.nvim.input(":w<CR>");
         chat.wait_for("Answer 0.");

@@ -309,7 +309,10 @@ impl FileReview {
             hunks.iter().for_each(|hunk| self.authors.put(hunk.rows.start, &hunk.authors));
             self.has_hunks_back = true;
         }
-        self.remember_gone(before, first.saturating_sub(1)..first + lines.len() + 1, is_told);
+        // What goes in the editor is in the history, and comes back with its text.
+        if is_told {
+            self.remember_gone(before, first.saturating_sub(1)..first + lines.len() + 1);
+        }
         if !self.missing.is_empty() {
             for (each, is_told) in self.missing.take_likely(&gone, &lines) {
                 self.stand(vec![each], is_told);
@@ -318,7 +321,7 @@ impl FileReview {
     }
 
     /// Remembers the hunks of which nothing is left in these rows.
-    fn remember_gone(&mut self, before: Vec<Undecided>, rows: Range<usize>, is_told: bool) {
+    fn remember_gone(&mut self, before: Vec<Undecided>, rows: Range<usize>) {
         if before.is_empty() {
             return;
         }
@@ -328,7 +331,7 @@ impl FileReview {
             let hunk = &each.anchor.hunk;
             !left.iter().any(|other| *other == hunk || shares(hunk, &other.removed, &other.added))
         };
-        before.into_iter().filter(is_gone).for_each(|each| self.missing.add(each, is_told));
+        before.into_iter().filter(is_gone).for_each(|each| self.missing.add(each, true));
     }
 
     fn agent_spliced(&mut self, splice: Splice, origin: Option<OriginId>) {
@@ -636,6 +639,13 @@ mod tests {
         assert!(file.is_settled());
     }
 
+    /// The user makes this text of it in the editor.
+    fn typed(file: &mut FileReview, text: &str) {
+        if let Some(splice) = file.review.difference(text) {
+            file.user_spliced(splice);
+        }
+    }
+
     #[test]
     fn what_the_user_types_elsewhere_is_no_hunk_that_comes_back() {
         let mut file = reviewed("a\nb\nc", "a\nb\nnew\nc");
@@ -858,7 +868,7 @@ mod tests {
             for (who, text) in texts {
                 let mut next = file.clone();
                 match who {
-                    0 | 1 => next.user_wrote(&text),
+                    0 | 1 => typed(&mut next, &text),
                     2 => { next.undo(0); }
                     _ => next.agent_wrote(None, Some(&text), OriginId(1)),
                 }
@@ -871,7 +881,7 @@ mod tests {
                 seen.push((file.current(), file.hunks(), authors));
             }
             for (text, hunks, authors) in seen.into_iter().rev() {
-                file.user_wrote(&text);
+                typed(&mut file, &text);
                 let found: Vec<_> = (0..file.hunks().len()).map(|hunk| file.origins(hunk)).collect();
                 prop_assert_eq!((text, file.hunks(), found), (file.current(), hunks, authors));
             }

@@ -23,6 +23,10 @@ pub fn label(option: &PermissionOption) -> String {
 /// The same for a list of answers: with what it comes to, where the name leaves that open.
 pub fn described(option: &PermissionOption) -> String {
     let label = label(option);
+    // A kind that is told says it already.
+    if label != one_line(&option.name) {
+        return label;
+    }
     let (meaning, said): (&str, &[&str]) = match &option.kind {
         PermissionKind::AllowOnce => ("this once", &["once", "this"]),
         PermissionKind::RejectOnce => ("not this time", &["once", "this"]),
@@ -120,7 +124,7 @@ mod tests {
             ("No", RejectOnce, "No \u{b7} not this time"),
             ("Never", RejectAlways, "Never \u{b7} the agent won't ask again"),
             // The name says something else than the kind.
-            ("Reject", AllowAlways, "allow always: Reject \u{b7} the agent won't ask again"),
+            ("Reject", AllowAlways, "allow always: Reject"),
         ] {
             assert_eq!(described(&option(name, kind)), said);
         }

@@ -145,7 +145,7 @@ impl Session {
         let last = self.last().and_then(|last| self.entry(last)).map(|entry| &entry.body);
         let is_again = |last: &Body| matches!(last, Body::Notice { severity: level, text: said, .. } if (*level, said) == (severity, &text));
         if !last.is_some_and(is_again) {
-            self.notice(severity, text, now);
+            self.add(Body::Notice { severity, text, times: 1 }, now);
         }
     }
 
