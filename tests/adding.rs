@@ -344,7 +344,7 @@ fn names_of_symbols_commits_and_help_tags_are_completed() {
     chat.nvim.input("<C-y> @help:nvim_buf_set_li");
     let menu = "return vim.fn.pumvisible() == 1";
     chat.nvim.wait_until(|nvim| nvim.exec_lua(menu, []).as_bool() == Some(true), "the menu of help tags");
-    chat.nvim.input("<C-y> @commit:mak");
+    chat.nvim.input("<C-y> @commit:make");
     chat.nvim.wait_for_screen("make it r");
     chat.nvim.input("<C-y>");
     let is_complete = |nvim: &mut Nvim| {

@@ -75,7 +75,7 @@ fn expected(number: usize, said: &str) -> &'static [&'static str] {
         (4, ":Acp keep" | ":Acp undo") => &[],
         (5, ":Acp allow") => &["`acp-tour-long.txt` is changed"],
         (6, ":Acp allow" | ":Acp reject") => &[],
-        (6, ":Acp review") => &["Review: 4 files", "acp-tour-long.txt"],
+        (6, ":Acp review") => &["Review: 4 files"],
         (7, "/agent") => &["The subagent says that there are"],
         (8, "/run") => &["The command ended with 0"],
         (8, ":Acp terminal") => &["2 passed"],

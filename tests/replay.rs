@@ -165,7 +165,22 @@ fn an_agent_with_a_slow_disk_changes_a_buffer_once_and_all_of_it_is_the_agents()
             let last = &recording.files[name];
             assert!(texts.iter().all(|text| text == last), "{}: {name} held {texts:#?}", recording.name);
         }
-        assert_eq!(slow.review, fast.review, "{}", recording.name);
+        // One agent announces its edit when the file is written already: a hunk that is known before may have no
+        // call's title.
+        let is_late = recording.name == "codex-acp2-edit";
+        let told = |review: &[String]| -> Vec<String> {
+            let whole = review.iter().map(String::as_str);
+            whole
+                .map(|line| {
+                    if is_late {
+                        line.rsplit_once(": ").map_or(line, |(head, _)| head).replace(": Editing files", "")
+                    } else {
+                        line.to_owned()
+                    }
+                })
+                .collect()
+        };
+        assert_eq!(told(&slow.review), told(&fast.review), "{}", recording.name);
         assert_eq!(slow.unsaved, fast.unsaved, "{}", recording.name);
     }
     assert!(played.contains("claude-agent-acp-edit"), "{played:?}");

@@ -94,10 +94,9 @@ mod reading {
         }
     }
 
-    #[test]
-    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
-    fn every_option_in_the_list_is_read() {
-        let all = json!({
+    /// Each option with a value that is not its default.
+    fn all_options() -> serde_json::Value {
+        json!({
             "agents": { "{name}": {
                 "command": "c", "args": ["a"], "env": { "K": "v" }, "cwd": "/c", "title": "T",
                 "mcp_servers": [{ "name": "m", "command": "/m" }], "mode": "a", "model": "b", "effort": "c",
@@ -130,7 +129,13 @@ mod reading {
             "record": false,
             "checkpoints": { "enabled": false, "days": 2, "size": 3 },
             "timeouts": { "initialize": 1.5, "request": 2 },
-        });
+        })
+    }
+
+    #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
+    fn every_option_in_the_list_is_read() {
+        let all = all_options();
         let config = read(all.clone());
         assert_ne!(config.agents, Config::default().agents);
         assert_eq!(config.default_agent.as_deref(), Some("{name}"));
@@ -162,8 +167,10 @@ mod reading {
         let (style, stay) = (DiffStyle::Off, Stay::Turn);
         assert_eq!(config.diff, DiffOptions { style, stay, persist: false, tell_undone: false });
         assert_eq!((config.prompt.complete, config.files.format_on_save), (Complete::Never, true));
-        assert_eq!(config.files.conflict, OnConflict::Markers);
-        assert_eq!((config.files.save, config.files.unsaved), (Save::Always, Unsaved::Nothing));
+        assert_eq!(
+            (config.files.conflict, config.files.save, config.files.unsaved),
+            (OnConflict::Markers, Save::Always, Unsaved::Nothing)
+        );
         assert_eq!(config.files.outside, OutsideFiles::Refuse);
         assert_eq!(config.files.allowed.read, [PathBuf::from("/docs")]);
         assert!(config.files.allowed.write[0].is_absolute());

@@ -5,13 +5,11 @@
 pub mod library;
 pub mod views;
 
-use crate::nvim::chat::transcript::{has_change, is_call};
-use crate::nvim::lua_data::to_lua;
-
 use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table, Value};
 use serde_json::json;
 
 use crate::config::Config;
+use crate::core::ids::SessionKey;
 use crate::core::message::{OptionKind, PermissionKind};
 use crate::core::session::options::{models, modes};
 use crate::core::session::{Phase, Session};
@@ -19,7 +17,9 @@ use crate::core::text::visible::visible_line;
 use crate::nvim::app::App;
 pub use crate::nvim::arguments::{Args, NO_SESSION, fail};
 use crate::nvim::chat::images;
+use crate::nvim::chat::transcript::{has_change, is_call};
 use crate::nvim::editor::picker;
+use crate::nvim::lua_data::to_lua;
 use crate::nvim::{enter, run};
 
 /// Takes the user's options. The error has one line for each mistake.
@@ -111,10 +111,7 @@ impl App {
             "edit-prompt" => self.edit_prompt(),
             "history" => self.choose_past_prompt(),
             "queue" => self.choose_queued(),
-            "paste" => match self.cx.session_here() {
-                Some(key) => self.paste_image(key),
-                None => fail(NO_SESSION),
-            },
+            "paste" => self.with_session(Self::paste_image),
             "cancel" => match (self.cx.session_here(), args.first()) {
                 (Some(key), None) => self.cancel(key).map(drop),
                 (Some(key), Some("subagent")) => self.choose_subagent(key),
@@ -146,27 +143,15 @@ impl App {
             "login" => self.login(args.first()),
             "logout" => self.log_out(),
             "agents" => self.open_agents(&args),
-            "plan" => match self.cx.session_here() {
-                Some(key) => self.toggle_plan(key),
-                None => fail(NO_SESSION),
-            },
-            "close" => match self.cx.session_here() {
-                Some(key) => self.close_session(key),
-                None => fail(NO_SESSION),
-            },
+            "plan" => self.with_session(Self::toggle_plan),
+            "close" => self.with_session(Self::close_session),
             "export" => self.export(args),
             "rename" => self.rename(&args.text),
             "resume" => self.resume(args.first()),
             "recall" => self.tell_recalled(args),
             "delete" => self.choose_deletion(),
-            "restart" => match self.cx.session_here() {
-                Some(key) => self.restart(key),
-                None => fail(NO_SESSION),
-            },
-            "stop" => match self.cx.session_here() {
-                Some(key) => self.stop(key),
-                None => fail(NO_SESSION),
-            },
+            "restart" => self.with_session(Self::restart),
+            "stop" => self.with_session(Self::stop),
             "paths" => self.list_allowed(),
             "keep" => self.decide_hunks(crate::nvim::review::actions::Verdict::Keep, &args),
             "undo" => self.decide_hunks(crate::nvim::review::actions::Verdict::Undo, &args),
@@ -184,6 +169,13 @@ impl App {
             "usage" => self.show_usage(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
+        }
+    }
+
+    fn with_session(&mut self, act: impl FnOnce(&mut Self, SessionKey) -> Result<()>) -> Result<()> {
+        match self.cx.session_here() {
+            Some(key) => act(self, key),
+            None => fail(NO_SESSION),
         }
     }
 

@@ -25,9 +25,10 @@ local function lualine()
     end
   end
   local disabled = vim.tbl_get(config, "options", "disabled_filetypes", "winbar") or {}
-  local spares = vim.iter(ours):all(function(filetype)
-    return vim.list_contains(disabled, filetype)
-  end)
+  local spares = true
+  for _, filetype in ipairs(ours) do
+    spares = spares and vim.list_contains(disabled, filetype)
+  end
   return draws, spares
 end
 
@@ -41,11 +42,14 @@ function M.bars()
   if spares then
     health.ok("lualine leaves the bars of chats and terminals alone")
   else
-    health.warn("lualine's winbar replaces the bars of chats and terminals: state, mode and cost aren't seen", {
-      'In its setup: `options = { disabled_filetypes = { winbar = { "'
-        .. table.concat(ours, '", "')
-        .. '" } } }`. See `:help acp-neighbours`.',
-    })
+    health.warn(
+      "lualine's winbar replaces the bars of chats and terminals: state, mode and cost aren't seen",
+      {
+        'In its setup: `options = { disabled_filetypes = { winbar = { "'
+          .. table.concat(ours, '", "')
+          .. '" } } }`. See `:help acp-neighbours`.',
+      }
+    )
   end
 end
 

@@ -34,7 +34,7 @@ use crate::{complain, lines};
 enum Event {
     Line(Vec<u8>),
     StdinEnded,
-    TurnEnded(TurnEnded),
+    TurnEnded(Box<TurnEnded>),
 }
 
 struct TurnEnded {
@@ -111,7 +111,7 @@ impl Agent {
         for event in inbox {
             match event {
                 Event::StdinEnded => return,
-                Event::TurnEnded(ended) => self.end_turn(ended),
+                Event::TurnEnded(ended) => self.end_turn(*ended),
                 Event::Line(line) => match Incoming::parse(&line) {
                     Ok(incoming) => self.take(incoming),
                     Err(error) => {
@@ -359,7 +359,7 @@ impl Agent {
         thread::spawn(move || {
             let ended = play(turn, scene, prompt);
             // The agent ends with its stdin; then nobody is there to be told.
-            let _ = events.send(Event::TurnEnded(ended));
+            let _ = events.send(Event::TurnEnded(Box::new(ended)));
         });
         Ok(())
     }
