@@ -102,7 +102,7 @@ impl Play {
 
     /// Gives the number of the shot in which permission is asked.
     fn edits(&mut self) -> usize {
-        let proposed = ["3 Reject", "+   return math.min", "+     if n == attempts", "waiting for you"];
+        let proposed = ["3 Reject", "return math.min", "if n == attempts", "waiting for you"];
         self.cue(&proposed, 2400);
         let asked = self.shots.len() - 1;
         self.presses("<Esc><C-w>kG", &[" acp://demo chat "]);
@@ -111,9 +111,9 @@ impl Play {
         self.presses("i", &["-- INSERT --"]);
         self.sees(&[
             "✓ edit src/retry.lua",
-            "-   return 100",
+            "return 100",
             "+  16     if n",
-            "-   error(\"gave up\")",
+            "error(\"gave up\")",
             "working",
         ]);
         self.shot(1200);
