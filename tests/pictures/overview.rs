@@ -109,13 +109,7 @@ impl Play {
         self.shot(700);
         self.stage.answer("2", "Allow this edit");
         self.presses("i", &["-- INSERT --"]);
-        self.sees(&[
-            "✓ edit src/retry.lua",
-            "return 100",
-            "+  16     if n",
-            "error(\"gave up\")",
-            "working",
-        ]);
+        self.sees(&["✓ edit src/retry.lua", "return 100", "+  16     if n", "error(\"gave up\")", "working"]);
         self.shot(1200);
         self.cue(&["✓ edit tests/retry_test.lua", "+11 -0"], 1000);
         asked
