@@ -54,6 +54,15 @@ fn a_comment_of_several_lines_stands_at_its_lines_and_is_sent() {
 }
 
 #[test]
+fn a_line_that_was_begun_in_a_comment_takes_no_blanks_out_of_the_file() {
+    let mut chat = opened();
+    chat.nvim.command("call setline(2, '    two') | call cursor(2, 1)");
+    write(&mut chat.nvim, "Acp comment", "why?<CR><C-s>");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "normal mode");
+    assert_eq!(chat.nvim.buffer_text(0), "one\n    two\nthree\nfour\nfive");
+}
+
+#[test]
 fn what_is_left_in_the_window_is_a_draft_which_can_be_edited_and_deleted() {
     let mut chat = opened();
     let nvim = &mut chat.nvim;

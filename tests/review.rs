@@ -541,6 +541,7 @@ fn letters_that_edit_do_that_in_the_review_and_u_takes_decisions_back() {
     chat.nvim.wait_for_screen("1 hunk · 1 kept");
     chat.nvim.input("u");
     chat.nvim.wait_for_screen("  + TWO");
+    assert!(!chat.nvim.screen().contains("1 kept"), "{}", chat.nvim.screen());
     chat.nvim.input("gx");
     chat.nvim.wait_for_screen("1 hunk");
     let project = &chat.project;

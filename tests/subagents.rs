@@ -52,23 +52,6 @@ fn asks_to_edit(id: &str, request: &str, new: &str) -> Value {
     asks
 }
 
-/// The line of the transcript that holds a text.
-fn go(chat: &mut Scripted, text: &str) {
-    let code = "local text = ...
-                local chat = require('acp').status().sessions[1]
-                vim.cmd.stopinsert()
-                vim.api.nvim_set_current_win(vim.fn.bufwinid(chat.buffer))
-                for row, line in ipairs(vim.api.nvim_buf_get_lines(chat.buffer, 0, -1, false)) do
-                  if line:find(text, 1, true) then
-                    vim.api.nvim_win_set_cursor(0, { row, 0 })
-                    return row
-                  end
-                end";
-    let row = chat.nvim.exec_lua(code, [text.into()]);
-    assert!(row.as_u64().is_some(), "{text:?} is not in the transcript");
-    chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "normal mode");
-}
-
 #[test]
 fn a_subagent_is_one_line_that_opens_to_what_it_was_told_and_did() {
     let mut chat = Scripted::new(
@@ -99,21 +82,21 @@ fn a_subagent_is_one_line_that_opens_to_what_it_was_told_and_did() {
     chat.chat();
     chat.send("look");
     chat.nvim.wait_for_screen("Done ·");
-    go(&mut chat, "Look at the tests");
+    chat.go_to("Look at the tests");
     assert_looks("subagents/folded", &timeless(&chat.nvim.screen()));
     chat.nvim.input("<Tab>");
     chat.nvim.wait_for_screen("Look at the tests to Fake");
     assert_looks("subagents/open", &timeless(&chat.nvim.screen()));
     // What stands under it is opened as anything else, and folded with it.
-    go(&mut chat, "read twice");
+    chat.go_to("read twice");
     chat.nvim.input("<Tab>");
     chat.wait_for("read tests/b.rs");
-    go(&mut chat, "Look at the tests");
+    chat.go_to("Look at the tests");
     chat.nvim.input("K");
     chat.nvim.wait_for_screen("What it said and did");
     assert_looks("subagents/details", &timeless(&chat.nvim.screen()));
     chat.nvim.input("q");
-    go(&mut chat, "Look at the tests");
+    chat.go_to("Look at the tests");
     chat.nvim.input("<Tab>");
     let gone = |nvim: &mut support::Nvim| !nvim.screen().contains("none missing");
     chat.nvim.wait_until(gone, "what it said to be folded");
@@ -183,9 +166,9 @@ fn one_subagent_is_stopped_alone_and_only_where_that_is_offered() {
     chat.chat();
     chat.send("work");
     chat.wait_for("Second");
-    go(&mut chat, "Second");
+    chat.go_to("Second");
     chat.nvim.input("X");
-    go(&mut chat, "First");
+    chat.go_to("First");
     chat.nvim.input("X");
     assert_eq!(chat.got("session/cancel")["params"]["sessionId"], "a");
     chat.wait_for("The other went on.");

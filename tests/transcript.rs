@@ -31,23 +31,6 @@ fn gate(id: &str) -> [Value; 2] {
     [ask, answered(id)]
 }
 
-/// Goes to the transcript and there to the first line that holds a text.
-fn go(chat: &mut Scripted, text: &str) {
-    let code = "local text = ...
-                local chat = require('acp').status().sessions[1]
-                vim.cmd.stopinsert()
-                vim.api.nvim_set_current_win(vim.fn.bufwinid(chat.buffer))
-                for row, line in ipairs(vim.api.nvim_buf_get_lines(chat.buffer, 0, -1, false)) do
-                  if line:find(text, 1, true) then
-                    vim.api.nvim_win_set_cursor(0, { row, 0 })
-                    return row
-                  end
-                end";
-    let row = chat.nvim.exec_lua(code, [text.into()]);
-    assert!(row.as_u64().is_some(), "{text:?} is not in the transcript");
-    chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "normal mode");
-}
-
 /// The transcript under the agent's name.
 fn answer(chat: &mut Scripted) -> String {
     let text = chat.transcript();
@@ -81,7 +64,7 @@ fn calls_gather_under_a_line_that_opens_to_them_and_they_to_their_bodies() {
     let folded = "Looking.\n\n✓ read src/a.rs, searched once, ran a command\n✓ edit src/a.rs\n✓ read src/b.rs\n\nFound.";
     assert!(answer(&mut chat).starts_with(folded), "{}", answer(&mut chat));
 
-    go(&mut chat, "searched once");
+    chat.go_to("searched once");
     chat.nvim.input("<Tab>");
     chat.wait_for("ran a command\n  ✓ read src/a.rs\n  ✓ search beta\n  ✓ run make\n✓ edit src/a.rs");
     chat.nvim.input("j<Tab>");
@@ -90,7 +73,7 @@ fn calls_gather_under_a_line_that_opens_to_them_and_they_to_their_bodies() {
     chat.nvim.input("]]");
     chat.nvim
         .wait_until(|nvim| nvim.exec_lua("return vim.fn.getline('.')", []) == "  ✓ search beta".into(), "]]");
-    go(&mut chat, "searched once");
+    chat.go_to("searched once");
     chat.nvim.input("za");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("search beta"), "the run to fold");
     assert!(answer(&mut chat).starts_with(folded), "{}", answer(&mut chat));
@@ -114,7 +97,7 @@ fn a_reader_above_stays_where_they_are_while_calls_gather() {
     chat.chat();
     chat.send("look");
     chat.wait_for("Gate go");
-    go(&mut chat, "line 30");
+    chat.go_to("line 30");
     chat.nvim.input("zt5j");
     let place = "local view = vim.fn.winsaveview()
                  return vim.fn.getline(view.lnum) .. ' under ' .. vim.fn.getline(view.topline)";
@@ -244,20 +227,20 @@ fn keys_lead_to_the_file_and_line_under_the_cursor() {
     chat.chat();
     chat.send("look");
     chat.wait_for("Done");
-    go(&mut chat, "Look at");
+    chat.go_to("Look at");
     chat.nvim.input("fngd");
     wait_for_place(&mut chat, "notes.txt:2");
-    go(&mut chat, "Read notes.txt");
+    chat.go_to("Read notes.txt");
     chat.nvim.input("<CR>");
     wait_for_place(&mut chat, "notes.txt:3");
-    go(&mut chat, "Edit notes.txt");
+    chat.go_to("Edit notes.txt");
     chat.nvim.input("<Tab>");
     chat.wait_for("    + FOUR");
-    go(&mut chat, "+ FOUR");
+    chat.go_to("+ FOUR");
     chat.nvim.input("gd");
     wait_for_place(&mut chat, "notes.txt:4");
     // A file that is not there leads nowhere, and says so.
-    go(&mut chat, "Look at");
+    chat.go_to("Look at");
     chat.nvim.input("$gd");
     chat.nvim.wait_for_screen("leads to a file");
 }
@@ -269,7 +252,7 @@ fn keys_go_from_call_to_call_and_from_change_to_change() {
     chat.send("look");
     chat.wait_for("Done");
     let mut after = |keys: &str| {
-        go(&mut chat, "# What I see");
+        chat.go_to("# What I see");
         chat.nvim.input(keys);
         chat.nvim.exec_lua("return vim.fn.getline('.')", []).as_str().expect("a text").to_owned()
     };
@@ -293,13 +276,13 @@ fn a_block_of_code_is_yanked_whole_into_the_register_that_was_named() {
     chat.chat();
     chat.send("look");
     chat.wait_for("Done");
-    go(&mut chat, "local x");
+    chat.go_to("local x");
     chat.nvim.input("gy");
     assert_eq!(chat.nvim.exec_lua("return vim.fn.getreg('\"')", []), "# no heading\nlocal x\n".into());
-    go(&mut chat, "```lua");
+    chat.go_to("```lua");
     chat.nvim.input("\"qgy");
     assert_eq!(chat.nvim.exec_lua("return vim.fn.getreg('q')", []), "# no heading\nlocal x\n".into());
-    go(&mut chat, "## More");
+    chat.go_to("## More");
     chat.nvim.input("gy");
     chat.nvim.wait_for_screen("no block of code under the cursor");
 }
@@ -310,7 +293,7 @@ fn all_there_is_to_know_of_a_call_shows_in_a_window_that_q_closes() {
     chat.chat();
     chat.send("look");
     chat.wait_for("Done");
-    go(&mut chat, "Read notes.txt");
+    chat.go_to("Read notes.txt");
     chat.nvim.input("K");
     let text = chat.nvim.exec_lua("return table.concat(vim.fn.getline(1, '$'), '\\n')", []);
     let text = text.as_str().expect("a text");
@@ -330,7 +313,7 @@ fn the_outline_lists_what_was_asked_and_the_headings_of_what_was_answered() {
     chat.chat();
     chat.send("look");
     chat.wait_for("Done");
-    go(&mut chat, "So.");
+    chat.go_to("So.");
     chat.nvim.input("gO");
     let code =
         "return table.concat(vim.tbl_map(function(item) return item.text end, vim.fn.getloclist(0)), '\\n')";
@@ -528,7 +511,7 @@ fn what_comes_and_what_goes_in_a_diff_has_its_colours_wherever_it_is_shown() {
         }
     };
     let (add, delete) = ("DiffAdd", "AcpDiffDelete");
-    go(&mut chat, "edit x");
+    chat.go_to("edit x");
     chat.nvim.input("<Tab>");
     check(
         &mut chat,

@@ -201,6 +201,24 @@ impl Scripted {
         &mut self.nvim
     }
 
+    /// Goes to the transcript and there to the first line that holds a text.
+    #[track_caller]
+    pub fn go_to(&mut self, text: &str) {
+        let code = "local text = ...
+                    local chat = require('acp').status().sessions[1]
+                    vim.cmd.stopinsert()
+                    vim.api.nvim_set_current_win(vim.fn.bufwinid(chat.buffer))
+                    for row, line in ipairs(vim.api.nvim_buf_get_lines(chat.buffer, 0, -1, false)) do
+                      if line:find(text, 1, true) then
+                        vim.api.nvim_win_set_cursor(0, { row, 0 })
+                        return row
+                      end
+                    end";
+        let row = self.nvim.exec_lua(code, [text.into()]);
+        assert!(row.as_u64().is_some(), "{text:?} is not in the transcript");
+        self.nvim.wait_until(|nvim| nvim.mode().name == "n", "normal mode");
+    }
+
     /// Types a prompt and sends it.
     pub fn send(&mut self, text: &str) -> &mut Nvim {
         self.nvim.input(&format!("{text}<C-s>"));

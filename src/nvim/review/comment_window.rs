@@ -136,12 +136,16 @@ impl Reviews {
             editor.set_buf_option(buf, option, value)?;
         }
         editor.set_buf_option(buf, "swapfile", false)?;
+        // Where a line was just begun with it, Neovim takes blanks away at the cursor when insert mode ends, which is in
+        // another window by then.
+        editor.set_buf_option(buf, "autoindent", false)?;
         editor.set_buf_option(buf, "modified", false)?;
         bind_pane(&editor, &cx.config.keys, Pane::Comment, buf)?;
         let (columns, _) = editor.size();
         let name = name_in_project(cx, &comment.path);
         let title: String = format!(" Comment on {name}:{} ", comment.shown_rows());
-        let keys = cx.config.keys.line(&[("comment_save", "done"), ("comment_close", "keeps a draft")]);
+        let keys =
+            cx.config.keys.line(&[("comment_save_insert", "done"), ("comment_close", "keeps a draft")]);
         let config = editor.table([
             ("relative", editor.string("cursor")?),
             ("row", Value::Integer(1)),

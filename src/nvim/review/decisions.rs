@@ -20,6 +20,8 @@ pub struct Decision {
     pub files: Vec<Decided>,
     /// Files without hunks that were kept.
     pub unknown: Vec<(PathBuf, UnknownChange)>,
+    /// How many hunks were kept and undone.
+    pub hunks: (usize, usize),
 }
 
 /// A file before a decision, and its text after that.

@@ -24,6 +24,9 @@ impl Reviews {
             return fail("you have decided nothing in this Neovim that could be taken back");
         };
         let (mut count, mut changed) = (0, Vec::new());
+        // A page that was opened since counts from then on.
+        let (kept, undone) = decision.hunks;
+        self.decided = (self.decided.0.saturating_sub(kept), self.decided.1.saturating_sub(undone));
         for (path, change) in decision.unknown {
             self.outdate(&path);
             self.unknown.insert(path, change);

@@ -223,13 +223,15 @@ impl Reviews {
                 judging.decision.files.push(Decided { path: path.clone(), was, after: text_of(now) });
             }
             match judging.verdict {
-                Verdict::Keep => self.decided.0 += count,
-                Verdict::Undo => self.decided.1 += count,
+                Verdict::Keep => judging.decision.hunks.0 += count,
+                Verdict::Undo => judging.decision.hunks.1 += count,
             }
         }
         if !judging.left.is_empty() {
             return cx.later(PAUSE, |this: &mut Self, cx| this.judge_some(cx, judging));
         }
+        let (kept, undone) = judging.decision.hunks;
+        self.decided = (self.decided.0 + kept, self.decided.1 + undone);
         self.decisions.add(std::mem::take(&mut judging.decision));
         self.draw_reviews(cx)?;
         self.say_judged(cx, &judging)
