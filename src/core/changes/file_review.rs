@@ -292,11 +292,8 @@ impl FileReview {
 
     fn spliced_by_user(&mut self, splice: Splice, is_told: bool) {
         self.remember(&splice);
-        let near = splice.rows.start.saturating_sub(1)..splice.rows.end + 1;
-        let at = self.hunks_at(near);
-        let all = if at.is_empty() { Vec::new() } else { self.hunks() };
-        let before: Vec<Undecided> =
-            at.into_iter().map(|at| self.undecided_at(at, all[at].clone())).collect();
+        // What goes in the editor is in the history, and comes back with its text.
+        let before = if is_told { self.undecided_near(&splice.rows) } else { Vec::new() };
         let gone = self.review.lines(splice.rows.clone()).to_vec();
         let (lines, first) = (splice.lines.clone(), splice.rows.start);
         let changes = self.review.changes(&splice);
@@ -309,15 +306,18 @@ impl FileReview {
             hunks.iter().for_each(|hunk| self.authors.put(hunk.rows.start, &hunk.authors));
             self.has_hunks_back = true;
         }
-        // What goes in the editor is in the history, and comes back with its text.
-        if is_told {
-            self.remember_gone(before, first.saturating_sub(1)..first + lines.len() + 1);
-        }
+        self.remember_gone(before, first.saturating_sub(1)..first + lines.len() + 1);
         if !self.missing.is_empty() {
             for (each, is_told) in self.missing.take_likely(&gone, &lines) {
                 self.stand(vec![each], is_told);
             }
         }
+    }
+
+    fn undecided_near(&self, rows: &Range<usize>) -> Vec<Undecided> {
+        let at = self.hunks_at(rows.start.saturating_sub(1)..rows.end + 1);
+        let all = if at.is_empty() { Vec::new() } else { self.hunks() };
+        at.into_iter().map(|at| self.undecided_at(at, all[at].clone())).collect()
     }
 
     /// Remembers the hunks of which nothing is left in these rows.
