@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use acp_nvim::acp::updates_in;
-use acp_nvim::config::Dialect;
+use acp_nvim::acp::{updates_in, updates_unkept};
+use acp_nvim::core::message::Dialect;
 
 const MESSAGES: usize = 200_000;
 const RUNS: usize = 5;
@@ -19,7 +19,7 @@ fn main() {
     for (name, kind) in [("mixed updates", None), ("small chunks only", Some(0))] {
         let bytes = session(messages, kind);
         // In turns, so that a busy moment of the machine's meets all.
-        let mut times = [Vec::new(), Vec::new(), Vec::new()];
+        let mut times = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
         let draft = in_draft(&bytes);
         let read =
             |bytes, dialect| assert!(updates_in(black_box(bytes), dialect).count() >= messages * 9 / 10);
@@ -27,8 +27,9 @@ fn main() {
             times[0].push(timed(|| read(&bytes, None)));
             times[1].push(timed(|| parse(black_box(&bytes))));
             times[2].push(timed(|| read(&draft, Some(Dialect::Draft))));
+            times[3].push(timed(|| assert!(updates_unkept(black_box(&bytes)).count() >= messages * 9 / 10)));
         }
-        let [ours, bare, dialect] = times.map(|mut times| {
+        let [ours, bare, dialect, unkept] = times.map(|mut times| {
             times.sort();
             times[RUNS / 2].as_secs_f64()
         });
@@ -40,7 +41,9 @@ fn main() {
         say(&line("ours, to the core's types", ours));
         say(&line("serde_json, to a Value", bare));
         say(&line("ours, from the draft dialect", dialect));
+        say(&line("ours, nothing kept to inspect", unkept));
         say(&format!("\nratio {:.2}, goal 1.5; with the dialect {:.2}", ours / bare, dialect / bare));
+        say(&format!("the inspector's ring costs {:.1} %, goal 2", (ours / unkept - 1.0) * 100.0));
     }
 }
 

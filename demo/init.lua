@@ -32,12 +32,13 @@ for _, build in ipairs(vim.env.ACP_NVIM_LIB and {} or { "debug", "release" }) do
   end
 end
 
--- The tests play the tour in another dialect of the protocol, too.
-local dialect = vim.env.ACP_DEMO_DIALECT
-require("acp").setup({
-  default_agent = "demo",
-  agents = dialect and { demo = { dialect = dialect, args = { "--dialect", dialect } } } or nil,
-})
+-- The tests play the tour in another dialect of the protocol, and in its second version, too.
+local dialect, version = vim.env.ACP_DEMO_DIALECT, tonumber(vim.env.ACP_DEMO_PROTOCOL)
+local spoken = dialect and { dialect = dialect, args = { "--dialect", dialect } }
+if version then
+  spoken = { protocol = version, args = { "--protocol", tostring(version) } }
+end
+require("acp").setup({ default_agent = "demo", agents = spoken and { demo = spoken } or nil })
 
 ---@param from string
 ---@param to string

@@ -169,7 +169,7 @@ impl Config {
         let catalog = LazyCell::new(Catalog::default);
         for (name, options) in &self.agents {
             let is_known = || catalog.entry(name).is_some() || preset(name).is_some();
-            if !options.enabled || options.command.is_some() || is_known() {
+            if !options.enabled || options.runs() || is_known() {
                 continue;
             }
             let known = presets().iter().map(|preset| preset.name.as_str());

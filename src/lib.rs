@@ -46,6 +46,9 @@ fn start(
         initialize_timeout: config.timeouts.initialize,
         request_timeout: config.timeouts.request,
         log,
+        can_read: config.files.reads,
+        can_write: config.files.writes,
+        can_run: config.terminal.enabled,
         keeper: bundled,
         terminals: acp::terminals::Limits {
             at_once: usize::from(config.terminal.limit),

@@ -9,12 +9,12 @@ pub mod paths;
 #[cfg(unix)]
 mod unix;
 #[cfg(unix)]
-pub use unix::{files, group, memory, program};
+pub use unix::{files, group, memory, pipes, program};
 
 #[cfg(windows)]
 mod windows;
 #[cfg(windows)]
-pub use windows::{files, group, memory, program};
+pub use windows::{files, group, memory, pipes, program};
 
 /// What a group of processes is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -324,6 +324,75 @@ fn a_symbol_a_commit_and_a_part_of_the_help_go_along() {
     chat.wait_for("+ code.lua:3-5 (3 lines)");
 }
 
+/// A language server within Neovim, which answers when `_G.answer` is called, if it ever is.
+const SERVER: &str = "
+    local function symbol(name, kind, first, last, children)
+      local range = { start = { line = first, character = 0 }, ['end'] = { line = last, character = 3 } }
+      return { name = name, kind = kind, range = range, selectionRange = range, children = children }
+    end
+    local symbols = { symbol('Shop', 5, 0, 4, { symbol('total', 6, 1, 2), symbol('name', 8, 3, 3) }), symbol('x', 13, 6, 6) }
+    _G.count = 0
+    vim.lsp.start({ name = 'fake', cmd = function()
+      return {
+        request = function(method, _, done)
+          if method == 'initialize' then
+            done(nil, { capabilities = { documentSymbolProvider = true } })
+          elseif method == 'textDocument/documentSymbol' then
+            _G.count = _G.count + 1
+            _G.answer = function() done(nil, symbols) end
+          end
+          return true, 1
+        end,
+        notify = function() return true end,
+        is_closing = function() return false end,
+        terminate = function() end,
+      }
+    end })";
+
+const SHOP: &str = "shop\n  total\n  sum\n  name\nend\n\nx\n";
+
+#[test]
+fn symbols_are_those_of_the_language_server_where_there_is_one() {
+    let mut chat = Scripted::new(&[("shop.txt", SHOP)], answering(2));
+    chat.nvim.command("edit shop.txt");
+    chat.nvim.exec_lua(SERVER, []);
+    let attached = "return #vim.lsp.get_clients({ bufnr = 0, method = 'textDocument/documentSymbol' }) == 1";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(attached, []) == true.into(), "the server");
+    chat.nvim.command("3");
+    chat.chat();
+    chat.nvim.exec_lua("require('acp.symbols').patience = 1e6", []);
+    chat.send("@symbol @symbol:Shop @symbol:x");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.answer ~= nil", []) == true.into(), "the request");
+    // The user can go on until it answers.
+    chat.nvim.input("next");
+    chat.nvim.wait_for_screen("next");
+    chat.nvim.exec_lua("_G.answer()", []);
+    let sent = blocks(&mut chat);
+    let text = |at: usize| sent[at]["resource"]["text"].as_str().unwrap_or_default();
+    assert_eq!([text(1), text(2), text(3)], ["  total\n  sum", "shop\n  total\n  sum\n  name\nend", "x"]);
+    // What is known of an unchanged buffer is not asked for again.
+    chat.nvim.input("<C-u>@symbol:");
+    chat.nvim.wait_for_screen("@symbol:total");
+    assert_eq!(chat.nvim.exec_lua("return _G.count", []), 1.into());
+}
+
+#[test]
+fn a_language_server_that_does_not_answer_is_not_waited_for() {
+    let code = "local function first()\n  return 1\nend\n";
+    let mut chat = Scripted::new(&[("code.lua", code)], answering(1));
+    chat.nvim.command("edit code.lua");
+    chat.nvim.exec_lua(SERVER, []);
+    chat.nvim.exec_lua("require('acp.symbols').patience = 20", []);
+    chat.chat();
+    chat.send("@symbol:first");
+    let sent = blocks(&mut chat);
+    assert_eq!(sent[1]["resource"]["text"], "local function first()\n  return 1\nend");
+    assert_eq!(chat.nvim.exec_lua("return _G.count", []), 1.into(), "it was asked");
+    // An answer that comes too late does no harm.
+    chat.nvim.exec_lua("_G.answer()", []);
+    chat.wait_for("Answer 0.");
+}
+
 #[test]
 fn names_of_symbols_commits_and_help_tags_are_completed() {
     let mut chat = Scripted::new(&[("code.lua", "local function parse_it()\nend\n")], answering(1));

@@ -4,11 +4,14 @@
 // The attribute tells clippy that helpers in here are tests, too.
 #[cfg(test)]
 mod agent {
+    #[path = "../support/remote.rs"]
+    mod server;
     mod support;
 
     mod asking;
     mod changes;
     mod conversation;
+    mod elsewhere;
     mod envelope;
     mod extensions;
     mod files;
@@ -17,8 +20,10 @@ mod agent {
     mod lifecycle;
     mod outside;
     mod patience;
+    mod remote;
     mod replay;
     mod safety;
+    mod schema;
     mod sessions;
     mod subagents;
     mod system_prompt;

@@ -235,7 +235,7 @@ fn play(runner: Runner, case: &Case) {
     let after = stage.tree();
     assert!(first != after, "the command changes nothing");
     stage.review_shows("the review of the first run", &first, &after);
-    stage.chat.nvim.command("silent! Acp undo all");
+    stage.chat.nvim.command("silent! Acp undo! all");
     let mut rest = first.clone();
     rest.retain(|path, _| path != UNSAVED.0);
     let root = stage.chat.project.path().to_owned();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, answered, asks, ends, opened_with, prompt, says, steps, update};
+use support::script::{Scripted, answered, asks, awaits, ends, opened_with, prompt, says, steps, update};
 
 fn permission(id: &str, call: Value, options: Value) -> Value {
     asks(id, "session/request_permission", json!({ "toolCall": call, "options": options }))
@@ -537,6 +537,26 @@ fn a_slash_command_is_sent_as_it_was_typed() {
     assert_eq!(*sent, json!([{ "type": "text", "text": "/web agent client protocol" }]));
 }
 
+#[test]
+fn what_the_user_switches_off_is_neither_offered_nor_served() {
+    let path = json!({ "path": "$PROJECT/a.txt" });
+    let mut all = vec![prompt()];
+    all.extend(awaits("read", "fs/read_text_file", path));
+    all.extend(awaits("write", "fs/write_text_file", json!({ "path": "$PROJECT/a.txt", "content": "b" })));
+    all.extend(awaits("run", "terminal/create", json!({ "command": "true" })));
+    all.push(ends("end_turn"));
+    let mut chat = Scripted::new(&[("a.txt", "a")], steps(all));
+    chat.configure("files = { reads = false, writes = false }, terminal = { enabled = false }");
+    chat.chat();
+    chat.send("go");
+    let offered = chat.got("initialize")["params"]["clientCapabilities"].clone();
+    assert_eq!(offered["fs"], json!({ "readTextFile": false, "writeTextFile": false }));
+    assert_eq!(offered["terminal"], false);
+    for id in ["read", "write", "run"] {
+        assert_eq!(chat.answer(id)["error"]["code"], -32601, "{id}");
+    }
+}
+
 // What goes wrong.
 
 #[test]
@@ -562,6 +582,7 @@ fn each_error_ends_its_turn_and_says_what_to_do() {
     ]);
     all.extend([prompt(), says("At last."), ends("end_turn")]);
     let mut chat = Scripted::new(&[], steps(all));
+    chat.configure("recovery = { again = false }");
     chat.chat();
     for (_, message, _, words) in &errors {
         chat.send("go");

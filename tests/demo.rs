@@ -14,11 +14,16 @@ fn the_tour_is_played_to_its_end_and_all_of_it_is_seen() {
 }
 
 #[test]
-fn the_tour_is_the_same_with_an_agent_that_speaks_the_draft_dialect() {
-    plays_the_tour(Some("draft"));
+fn the_tour_is_the_same_in_the_second_version_of_the_protocol() {
+    plays_the_tour(Some(("ACP_DEMO_PROTOCOL", "2")));
 }
 
-fn plays_the_tour(dialect: Option<&str>) {
+#[test]
+fn the_tour_is_the_same_with_an_agent_that_speaks_the_draft_dialect() {
+    plays_the_tour(Some(("ACP_DEMO_DIALECT", "draft")));
+}
+
+fn plays_the_tour(spoken: Option<(&str, &str)>) {
     let home = support::project::TempProject::new(&[]);
     let nvim = std::env::var_os("NVIM").unwrap_or_else(|| "nvim".into());
     let agent = support::demo_agent().parent().expect("a folder").to_owned();
@@ -31,7 +36,7 @@ fn plays_the_tour(dialect: Option<&str>) {
         .args(["-c", "lua require('acp-demo').check()"])
         .env("ACP_NVIM_LIB", support::library())
         .env("PATH", std::env::join_paths(folders).expect("folders that can be joined"))
-        .envs(dialect.map(|name| ("ACP_DEMO_DIALECT", name)))
+        .envs(spoken)
         .env_remove("NVIM");
     for kind in ["CONFIG", "DATA", "STATE", "CACHE"] {
         command.env(format!("XDG_{kind}_HOME"), home.file(kind));

@@ -461,7 +461,8 @@ fn requests_that_make_no_sense_get_the_error_that_says_why() {
     agent.initialize(&json!({}));
     assert_eq!(agent.ask_in_vain("session/new", json!({ "cwd": "src", "mcpServers": [] }))["code"], -32602);
     assert_eq!(agent.ask_in_vain("session/new", json!({}))["code"], -32602);
-    assert_eq!(agent.ask_in_vain("session/fork", json!({}))["code"], -32601);
+    assert_eq!(agent.ask_in_vain("session/fork", json!({}))["code"], -32602);
+    assert_eq!(agent.ask_in_vain("session/unheard_of", json!({}))["code"], -32601);
     assert_eq!(agent.ask_in_vain("session/load", json!({}))["code"], -32602);
     let unknown = json!({ "sessionId": "../etc/passwd", "cwd": "/", "mcpServers": [] });
     assert_eq!(agent.ask_in_vain("session/load", unknown)["code"], -32002);

@@ -206,7 +206,7 @@ fn a_changed_file_stands_beside_what_it_was_and_gets_its_window_back() {
     screen(&mut chat, "split", "a.lua: before");
     assert_eq!(chat.nvim.exec_lua("return vim.bo[vim.fn.winbufnr(1)].filetype", []).as_str(), Some("lua"));
     // What is kept is no difference any more, and then there is nothing to see side by side.
-    chat.nvim.command("Acp keep all");
+    chat.nvim.command("Acp keep! all");
     chat.nvim.wait_until(|nvim| windows(nvim) == "*a.lua", "one window");
     assert_eq!(options(&mut chat.nvim), before);
     chat.nvim.input(":Acp diff<CR>");

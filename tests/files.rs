@@ -216,7 +216,7 @@ fn what_changed_on_the_disk_before_the_chat_began_is_kept_or_seen_to_go() {
     chat.chat();
     turn(&mut chat, 1);
     chat.nvim.stop_insert();
-    chat.nvim.command("Acp undo all");
+    chat.nvim.command("Acp undo! all");
     chat.nvim.wait_until(|_| chat.project.read("a.txt") == "one\ntwo\nthree\nfour\n", "the text of before");
 }
 

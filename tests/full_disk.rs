@@ -181,7 +181,7 @@ fn an_undo_that_cannot_be_saved_leaves_the_agents_text_on_the_disk() {
         // All the room that is left, whatever the writes need beside.
         let _ = fs::write(chat.project.file("small/filler"), "x".repeat(64 << 10));
         chat.nvim.exec_lua("vim.ui.select = function(items, _, choose) choose(items[1], 1) end", []);
-        chat.nvim.command("Acp undo all");
+        chat.nvim.command("Acp undo! all");
         chat.nvim.wait_until(
             |nvim| {
                 let said = nvim.exec_lua("return table.concat(_G.said, '\\n')", []).to_string();

@@ -17,6 +17,7 @@ end
 local failed = 0
 local look = require("acp.highlight.look")
 local budget = require("acp.highlight.budget")
+local cut = require("acp.highlight.cut")
 local pace, pace_by_cost, painted_rows = look.pace, look.pace_by_cost, hl.painted_rows
 local most, clock = budget.MOST, budget.clock
 local function test(name, f)
@@ -635,6 +636,27 @@ test("long blocks are painted a slice at a time and look the same", function()
     settled(buf, 0, last)
     done(buf)
   end
+end)
+
+test("a block that has grown since it was read is not cut", function()
+  local lines = { "- outer" }
+  for i = 1, 250 do
+    lines[#lines + 1] = ("  - item *%d* with `code`"):format(i)
+  end
+  local buf = api.nvim_create_buf(false, true)
+  api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  local region = { cut = 0, rows = 200, closed = false, pieces = {}, unpainted = 0, marks = {} }
+  repeat
+    budget.begin_slice()
+    assert(cut.step(buf, region, 0) and region.cut == 0)
+  until region.reading and #region.reading.text.lines == region.rows
+  region.rows = #lines
+  for _ = 1, 5 do
+    budget.begin_slice()
+    cut.step(buf, region, 0)
+  end
+  api.nvim_buf_delete(buf, { force = true })
+  assert(region.cut == 0, "cut at row " .. region.cut)
 end)
 
 test("a line or a block without end does not stop the editor", function()

@@ -6,7 +6,7 @@
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
-use support::script::{Scripted, ends, prompt, says, steps, writes};
+use support::script::{Scripted, ends, prompt, says, steps, turn_that_runs, writes};
 use support::{Nvim, Options};
 
 const LINES: &str = "one\ntwo\nthree\nfour\nfive\n";
@@ -72,7 +72,7 @@ fn what_is_undecided_stands_again_after_neovim_has_ended() {
     for part in ["@@ 2  Fake: write", "+ six", "new.txt  1 hunk · +1 -0 · new file"] {
         assert!(screen.contains(part), "{part:?} is missing in\n{screen}");
     }
-    nvim.command("Acp undo all");
+    nvim.command("Acp undo! all");
     let project = &chat.project;
     nvim.wait_until(|_| project.read("a.txt") == LINES, "the file to be as it was");
     nvim.wait_until(|_| !project.file("new.txt").exists(), "the new file to go");
@@ -94,7 +94,7 @@ fn what_is_undecided_stands_again_after_neovim_was_killed_and_is_decided_once() 
     nvim.command("Acp review");
     nvim.wait_for_screen("+ six");
     nvim.input("gg");
-    nvim.command("Acp keep all");
+    nvim.command("Acp keep! all");
     nvim.wait_for_screen("Nothing is left to decide");
     nvim.quit();
     let mut nvim = another(&chat, &["a.txt"]);
@@ -146,4 +146,112 @@ fn two_neovims_lose_nothing_of_each_other() {
     other.kill9();
     let mut third = another(&chat, &["a.txt"]);
     third.wait_for_screen("- two");
+}
+
+// Files without lines, files that were renamed, and all at once.
+
+/// An agent that has run command lines in a project with a state folder of its own.
+fn ran(files: &[(&str, &str)], lines: &[&str]) -> Scripted {
+    let state = |project: &support::project::TempProject| {
+        vec![("XDG_STATE_HOME".to_owned(), project.file(".agent/state").to_string_lossy().into_owned())]
+    };
+    let mut chat = Scripted::with_env(files, steps(turn_that_runs(lines)), state);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat
+}
+
+#[test]
+fn a_file_without_lines_can_be_undone_after_neovim_has_ended() {
+    let mut chat = ran(&[("a.bin", "\0old")], &["printf '\\000new' > a.bin; chmod 600 a.bin"]);
+    wait_until_kept(&mut chat, "not a text");
+    chat.nvim.quit();
+    assert_eq!(chat.project.read("a.bin"), "\0new");
+    let mut nvim = another(&chat, &[]);
+    nvim.wait_for_screen("undecided changes in 1 file: :Acp review");
+    nvim.command("Acp undo all");
+    let project = &chat.project;
+    nvim.wait_until(|_| project.read("a.bin") == "\0old", "the bytes to be as they were");
+    let messages = nvim.messages();
+    assert!(!messages.contains("couldn't undo"), "{messages}");
+}
+
+#[test]
+fn a_file_without_lines_that_is_restored_elsewhere_is_not_offered_any_more() {
+    let mut chat = ran(&[("a.bin", "\0old")], &["printf '\\000new' > a.bin"]);
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("a.bin");
+    chat.project.write("a.bin", "\0other");
+    chat.nvim.wait_for_screen("a.bin");
+    // As another Neovim's `:Acp undo` does.
+    chat.project.write("a.bin", "\0old");
+    chat.nvim.wait_for_screen("Nothing is left to decide");
+}
+
+#[test]
+fn one_that_is_too_large_to_be_kept_says_so() {
+    let make = "head -c 800000 /dev/zero > a.bin";
+    let mut chat = ran(&[("a.bin", "\0old")], &[make]);
+    wait_until_kept(&mut chat, "too large to be kept for a later Neovim to undo");
+    chat.nvim.quit();
+    let mut nvim = another(&chat, &[]);
+    nvim.wait_for_screen("undecided changes in 1 file: :Acp review");
+    nvim.command("Acp undo all");
+    nvim.wait_until(|nvim| nvim.messages().contains("a.bin: not a text, and too large"), "the reason");
+    assert_eq!(chat.project.read("a.bin").len(), 800_000);
+}
+
+#[test]
+fn a_renamed_file_is_one_in_the_chat_the_list_the_question_and_the_notice() {
+    let files = &[("a.txt", LINES), ("b.txt", "b\n")];
+    let mut chat = ran(files, &["mv a.txt z.txt; echo c >> b.txt"]);
+    chat.nvim.wait_for_screen("changed 2 files");
+    chat.nvim.command("Acp changes quickfix");
+    let list = "return vim.tbl_map(function(item) return item.text end, vim.fn.getqflist())";
+    let list = chat.nvim.exec_lua(&format!("return table.concat((function() {list} end)(), '; ')"), []);
+    assert_eq!(list.as_str(), Some("+1 -0; renamed from a.txt"));
+    chat.nvim.command("cclose");
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("Review: 2 files");
+    chat.nvim.command("quit");
+    chat.nvim
+        .exec_lua("vim.ui.select = function(items, _, done) _G.asked = items[1] done(items[1], 1) end", []);
+    chat.nvim.command("Acp undo all");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.asked ~= nil", []) == true.into(), "the question");
+    let asked = chat.nvim.exec_lua("return _G.asked", []);
+    assert!(asked.as_str().is_some_and(|asked| asked.ends_with("in 2 files")), "{asked}");
+    let project = &chat.project;
+    chat.nvim.wait_until(|_| project.file("a.txt").exists() && !project.file("z.txt").exists(), "its name");
+    chat.nvim.command("Acp undo last");
+    chat.nvim.wait_until(
+        |nvim| {
+            let messages = nvim.messages();
+            messages.contains("took back the last decision") && !messages.contains("in 3 files")
+        },
+        "the decision to be taken back",
+    );
+}
+
+#[test]
+fn all_at_once_is_asked_about_whether_by_key_or_by_command_unless_a_bang_says_so() {
+    let mut chat = changed();
+    chat.nvim.exec_lua(
+        "_G.asked = {}
+         vim.ui.select = function(items, _, done) table.insert(_G.asked, items[1]) done(nil) end",
+        [],
+    );
+    let asked = |nvim: &mut Nvim| nvim.exec_lua("return table.concat(_G.asked, '; ')", []);
+    chat.nvim.command("Acp undo all");
+    let question = "Undo all 3 changes in 2 files";
+    chat.nvim.wait_until(|nvim| asked(nvim).as_str() == Some(question), "the question");
+    chat.nvim.command("Acp keep all");
+    let both = format!("{question}; Keep all 3 changes in 2 files");
+    chat.nvim.wait_until(|nvim| asked(nvim).as_str() == Some(&both), "the other one");
+    assert_eq!(chat.project.read("a.txt"), CHANGED);
+    chat.nvim.command("Acp undo! all");
+    let project = &chat.project;
+    chat.nvim.wait_until(|_| project.read("a.txt") == LINES, "all to be undone");
+    assert_eq!(asked(&mut chat.nvim).as_str(), Some(&*both), "it was not asked about");
 }

@@ -249,6 +249,32 @@ fn the_columns_of_tables_are_aligned_and_the_text_stays_as_it_is() {
     assert!(chat.transcript().contains(table), "{}", chat.transcript());
 }
 
+#[test]
+fn tables_are_aligned_for_the_width_that_the_chat_has_now() {
+    let cell = "x".repeat(30);
+    let table = format!("| name | what |\n|---|---|\n| a | {cell} |\n| bb | y |\n");
+    let streamed = format!("| n | w |\n|---|---|\n| {cell} | b |\n| c | d |");
+    // The second one is at the end of a turn that goes on.
+    let grows = steps([prompt(), says(&format!("{table}\nAfter.\n\n{streamed}")), prompt()]);
+    let mut chat = Scripted::sized(FIVE, grows, 100, 44);
+    chat.chat();
+    chat.send("a table");
+    let [closed, growing] =
+        [format!("| bb   | y{} |", " ".repeat(29)), format!("| c{} | d   |", " ".repeat(29))];
+    chat.nvim.wait_for_screen(&closed);
+    chat.nvim.wait_for_screen(&growing);
+    let resize = |chat: &mut Scripted, columns: u16| {
+        let win = "local win = vim.fn.win_findbuf(vim.fn.bufnr('acp://* chat'))[1]";
+        chat.nvim.exec_lua(&format!("{win} vim.api.nvim_win_set_width(win, {columns})"), []);
+    };
+    resize(&mut chat, 30);
+    chat.nvim.wait_for_screen("| bb | y |");
+    chat.nvim.wait_for_screen("| c | d |");
+    resize(&mut chat, 60);
+    chat.nvim.wait_for_screen(&closed);
+    chat.nvim.wait_for_screen(&growing);
+}
+
 // What is told.
 
 #[test]

@@ -1,6 +1,15 @@
 //! Other people's plugins beside this one: their real checkouts, in the folder that `ACP_NEIGHBOURS` names. Run by
 //! `make test-neighbours`, which gets them; what they do can be tried without them in `windows`, `review` and `prompt`.
+//! Where a checkout is missing, or does not run on this Neovim, the test says on stderr what it skips.
 
+#[path = "neighbours/completion.rs"]
+mod completion;
+#[path = "neighbours/messages.rs"]
+mod messages;
+#[path = "neighbours/pickers.rs"]
+mod pickers;
+#[path = "neighbours/renderers.rs"]
+mod renderers;
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
@@ -9,18 +18,35 @@ use std::path::PathBuf;
 use support::Nvim;
 use support::script::{Scripted, ends, prompt, says, steps, writes};
 
-/// Loads plugins from their checkouts; one that is missing fails the test.
-fn load(nvim: &mut Nvim, plugins: &[&str]) {
+/// Says what is not tested here; the script looks for it.
+#[expect(clippy::print_stderr, reason = "a test that runs nothing must say so")]
+fn skip(why: &str) -> bool {
+    eprintln!("skipped: {why}");
+    false
+}
+
+/// Loads plugins from their checkouts. Says which of them is missing or needs a newer Neovim, if one does: then there
+/// is nothing to test. `since` is the oldest version that all of them run on.
+fn load(nvim: &mut Nvim, since: &str, plugins: &[&str]) -> bool {
     let folder = std::env::var_os("ACP_NEIGHBOURS").expect("ACP_NEIGHBOURS, a folder of checkouts");
+    let checkout = |plugin: &&str| PathBuf::from(&folder).join(plugin);
+    if let Some(missing) = plugins.iter().find(|plugin| !checkout(plugin).join("lua").is_dir()) {
+        return skip(&format!("no checkout of {missing} in {}", folder.display()));
+    }
+    if nvim.exec_lua("return vim.fn.has('nvim-' .. ...)", [since.into()]) == 0.into() {
+        return skip(&format!("{} needs Neovim {since}", plugins.join(" with ")));
+    }
+    if plugins.contains(&"fzf-lua") && nvim.exec_lua("return vim.fn.executable('fzf')", []) == 0.into() {
+        return skip("fzf-lua needs the program fzf");
+    }
     for plugin in plugins {
-        let checkout = PathBuf::from(&folder).join(plugin);
-        assert!(checkout.join("lua").is_dir(), "no checkout of {plugin} in {}", checkout.display());
         nvim.exec_lua(
             "vim.opt.runtimepath:append(...)
              for _, file in ipairs(vim.fn.glob(... .. '/plugin/*', true, true)) do vim.cmd.source(file) end",
-            [checkout.to_str().expect("a path in UTF-8").into()],
+            [checkout(plugin).to_str().expect("a path in UTF-8").into()],
         );
     }
+    true
 }
 
 fn git(chat: &Scripted, args: &[&str]) {
@@ -40,7 +66,9 @@ fn u_after_gitsigns_reset_hunk_brings_the_mark_back() {
     git(&chat, &["init", "-q"]);
     git(&chat, &["add", "a.txt"]);
     git(&chat, &["commit", "-qm", "first"]);
-    load(&mut chat.nvim, &["gitsigns.nvim"]);
+    if !load(&mut chat.nvim, "0.10", &["gitsigns.nvim"]) {
+        return;
+    }
     chat.nvim.exec_lua("require('gitsigns').setup({})", []);
     chat.nvim.command("edit a.txt");
     chat.chat();
@@ -65,7 +93,9 @@ fn u_after_gitsigns_reset_hunk_brings_the_mark_back() {
 fn from_an_oil_buffer_the_session_is_in_that_folders_project() {
     let files = [("a.txt", "one\n"), ("other/.git/HEAD", ""), ("other/src/b.txt", "two\n")];
     let mut chat = Scripted::new(&files, steps([]));
-    load(&mut chat.nvim, &["oil.nvim"]);
+    if !load(&mut chat.nvim, "0.10", &["oil.nvim"]) {
+        return;
+    }
     chat.nvim.exec_lua("require('oil').setup({})", []);
     chat.nvim.command("Oil other/src");
     chat.nvim.wait_for_screen("b.txt");
@@ -83,7 +113,9 @@ fn from_an_oil_buffer_the_session_is_in_that_folders_project() {
 #[ignore = "make test-neighbours"]
 fn lualine_with_the_recipe_leaves_the_bars() {
     let mut chat = Scripted::new(&[("a.txt", "one\n")], steps([]));
-    load(&mut chat.nvim, &["lualine.nvim"]);
+    if !load(&mut chat.nvim, "0.10", &["lualine.nvim"]) {
+        return;
+    }
     chat.nvim.exec_lua(
         "require('lualine').setup({
            winbar = { lualine_c = { 'filename' } },
@@ -104,7 +136,9 @@ fn lualine_with_the_recipe_leaves_the_bars() {
 #[ignore = "make test-neighbours"]
 fn a_terminal_of_snacks_that_comes_and_goes_leaves_the_prompt_as_it_was() {
     let mut chat = Scripted::sized(&[("a.txt", "one\n")], steps([]), 140, 40);
-    load(&mut chat.nvim, &["snacks.nvim"]);
+    if !load(&mut chat.nvim, "0.10", &["snacks.nvim"]) {
+        return;
+    }
     chat.nvim.exec_lua("require('snacks').setup({})", []);
     chat.nvim.command("edit a.txt");
     chat.chat();

@@ -15,7 +15,7 @@ use support::source::{Kind, Token, tokens};
 const PENDING: &[(usize, &str)] = &[];
 
 /// How many points there are.
-const COUNT: usize = 254;
+const COUNT: usize = 268;
 
 /// A line for each point: its number, its level (MUST, SHOULD, MAY, or `robust`: no rule, but agents
 /// in the field need it), its status, a few words, and a test, more of them on lines that begin with
@@ -60,12 +60,15 @@ const POINTS: &str = "
  29 MUST     S   initialize comes first: nothing_is_asked_before_initialize_is_answered
  30 MUST     S   version 1, a number: initialize_says_who_we_are_and_what_we_can
  31 SHOULD   S   abilities are stated: initialize_says_who_we_are_and_what_we_can
+    + what_the_user_switches_off_is_neither_offered_nor_served
  32 MUST     S   what is stated is true: what_is_offered_is_served
     + what_is_not_offered_is_refused
+    + what_the_user_switches_off_is_neither_offered_nor_served
  33 SHOULD   S+  who we are: initialize_says_who_we_are_and_what_we_can
  34 SHOULD   S   other versions end it: another_version_of_the_protocol_ends_it_at_once
  35 MUST     S   only what the agent offers: an_agent_that_offers_nothing_is_asked_for_nothing
- 36 SHOULD   S   any mix of abilities: nothing_that_an_agent_says_is_too_odd_to_be_read
+ 36 SHOULD   S   any mix of abilities: each_ability_is_read_by_itself
+    + nothing_that_an_agent_says_is_too_odd_to_be_read
     + a_value_of_another_type_costs_no_more_than_itself
  37 robust   S   odd abilities: a_capability_is_an_object_or_true
  38 SHOULD   S+  the agent's title and version: what_an_agent_says_of_itself_is_passed_on
@@ -76,11 +79,13 @@ const POINTS: &str = "
  43 MAY      new subagents: initialize_says_who_we_are_and_what_we_can
  44 robust   -   a start that takes for ever: an_agent_that_never_answers_is_given_up
     + a_slow_start_can_be_given_up
- 45 MAY      4   abilities demanded of us: - only in the draft dialect, which is not spoken
+ 45 MAY      4   abilities demanded of us: initialize_says_in_both_forms_what_this_client_can_and_reads_what_the_agent_can
  46 MUST     S   only methods that are offered: after_logging_in_a_session_can_be_opened
  47 SHOULD   S   login, then try again: after_logging_in_a_session_can_be_opened
     + a_login_is_asked_for_and_the_session_opens_after_it
     + a_prompt_that_failed_for_want_of_a_login_is_sent_again_after_it
+    + what_needs_a_login_is_given_back_to_be_done_again
+    + what_an_agent_refuses_before_a_login_is_done_after_it
  48 MUST NOT S+  a terminal method is never a request: after_logging_in_a_session_can_be_opened
  49 MUST     S+  the agent's own program in a terminal: a_login_in_a_terminal_runs_the_agents_own_program_and_starts_it_anew
  50 MUST     S+  no command from a method's own fields is run: an_auth_method_of_an_unknown_type_is_shown_as_such
@@ -121,7 +126,7 @@ const POINTS: &str = "
  74 robust   S   updates without a turn: updates_are_taken_when_no_turn_runs
  75 robust   DEP models as of old: modes_models_and_options_come_with_the_session
  76 MAY      U   forks: - unstable, not offered to users
- 77 MAY      U   archives, states, titles, system prompts: - unstable, not used
+ 77 MAY      U   archives, states, titles: - unstable, see 256 and 257; system prompts are stable now, see 249
  78 SHOULD   S   a session that is gone: a_session_that_is_gone_is_said_to_be
  79 robust   -   a slow opening can be given up: opening_can_be_given_up
  80 MUST     S   a session before a prompt: a_conversation_from_the_first_word_to_the_last
@@ -146,6 +151,7 @@ const POINTS: &str = "
     + a_broken_block_is_a_placeholder_of_its_kind
     + what_is_no_text_is_a_line_that_names_it
  95 MUST     S   embedded resources: an_embedded_resource_is_text_or_blob
+    + what_is_no_text_is_a_line_that_names_it
  96 MUST     S   links: a_link_without_a_name_is_called_by_its_last_part
  97 MAY      S   annotations: what_is_no_text_is_a_line_that_names_it
  98 robust   -   unknown blocks: a_block_of_an_unknown_type_stands_between_its_neighbours
@@ -154,8 +160,10 @@ const POINTS: &str = "
  99 robust   -   bare texts and lists: a_chunk_may_be_a_bare_text_or_a_list
 100 MUST     S   URIs of files: a_path_is_sent_as_the_uri_of_its_file
 101 MUST     S   the user's chunks: each_role_has_its_chunks
+    + a_chunk_of_the_users_is_what_the_user_said
 102 MUST     S   the agent's chunks: each_role_has_its_chunks
 103 MUST     S   thoughts: each_role_has_its_chunks
+    + a_thought_is_no_part_of_the_answer
 104 MUST     S+  message ids: each_kind_of_update_arrives_in_order
     + chunks_join_by_message_id_even_around_a_tool_call
 105 MUST     S   a call told twice: a_call_that_is_told_twice_is_one_with_the_later_values
@@ -165,22 +173,30 @@ const POINTS: &str = "
 108 MUST     S   the whole plan: a_plan_keeps_entries_of_an_odd_status
     + a_plan_is_replaced_in_place
 109 MUST     S   the whole list of commands: commands_are_read_with_any_input
+    + what_is_told_as_a_list_takes_the_place_of_the_list_before
 110 MUST     S   the mode, by either name: a_mode_is_read_by_either_name
 111 MUST     S+  the whole list of options: options_are_read_flat_and_in_groups_and_unknown_types_are_left_out
+    + what_is_told_as_a_list_takes_the_place_of_the_list_before
 112 MUST     S+  absent and null of a title: absent_leaves_and_null_clears
     + a_title_is_kept_when_absent_and_cleared_by_null
 113 MUST     S+  use and cost: usage_is_read_as_any_number
     + context_cost_and_title_are_shown_as_told_however_odd
 114 MAY      new notices: a_notice_of_an_unknown_severity_is_information
+    + a_notice_is_shown_at_its_place_and_ends_no_turn
 115 MUST     new compaction in place: a_compaction_is_an_upsert
     + a_failure_hides_neither_its_reason_nor_a_summary
-116 MUST     new summaries in pieces: a_summary_is_kept_replaced_cleared_and_appended_to
+    + later_words_about_a_compaction_change_the_same_entry_in_another_turn_too
+116 MUST     new summaries in pieces: a_compaction_is_an_upsert
+    + a_summary_is_kept_replaced_cleared_and_appended_to
 117 MAY      U   plans by operation are passed over: an_unknown_or_broken_update_is_named
 118 MAY      new subagents, also in older forms: what_a_subagent_says_is_not_said_by_its_session
+    + what_a_subagent_says_and_does_stands_under_it_and_ids_are_its_own
     + older_forms_are_the_same_news
 119 robust   -   unknown updates: an_unknown_or_broken_update_is_named
     + each_kind_of_update_arrives_in_order
     + an_unknown_update_is_counted_and_harms_nothing
+    + an_unknown_update_costs_its_neighbours_nothing
+    + the_log_has_both_directions_and_no_secrets
 120 MUST     S   order of arrival: a_turn_ends_with_its_answer_and_not_before
     + each_kind_of_update_arrives_in_order
 121 SHOULD   S   kinds of calls: words_that_are_unknown_are_kept_or_fall_back
@@ -199,6 +215,7 @@ const POINTS: &str = "
 129 robust   S   any JSON as input: raw_input_and_output_are_any_json
     + what_is_nested_beyond_reason_costs_no_more_than_itself
 130 MAY      new the tool's name: each_kind_of_update_arrives_in_order
+    + the_name_of_a_tool_stands_beside_what_it_does
 131 MAY      U   deleted files, output in the meta field: tool_content_is_taken_in_every_form_that_is_seen
     + output_that_an_agent_reports_itself_is_a_terminal
     + a_command_that_streams_its_output_as_text_shows_the_end_of_it
@@ -265,7 +282,9 @@ const POINTS: &str = "
     + siblings_and_parents_are_outside
     + a_link_is_where_it_leads_to
     + dots_in_a_missing_folder_are_refused
-164 MAY      4   folders outside by the user's word: further_folders_are_the_sessions_too
+164 MAY      4   folders outside by the user's word: what_is_allowed_once_is_asked_again_and_by_its_real_path
+    + an_answer_for_the_session_counts_for_its_folder_and_not_for_writing
+    + the_users_options_allow_without_a_question_or_refuse_without_one
 165 MUST     S   files not offered: what_is_not_offered_is_refused
 166 robust   S   files of no session: what_is_for_no_session_is_dropped_or_refused
 167 MUST     S   commands start at once: a_command_that_takes_long_is_answered_at_once_and_has_no_exit_yet
@@ -288,7 +307,7 @@ const POINTS: &str = "
     + a_killed_neovim_leaves_nothing_behind
     + the_end_of_a_session_ends_its_commands_and_no_others
     + quitting_neovim_leaves_no_process_behind
-179 MAY      4   limits on commands: - memory is bounded; a number of commands is not forbidden
+179 MAY      4   limits on commands: limits_are_named_to_the_agent
 180 MUST     S   terminals not offered: what_is_not_offered_is_refused
 181 MUST     S   listed modes only: a_mode_that_is_not_listed_is_shown_as_it_is_and_never_asked_for
 182 SHOULD   S+  options stand for modes: options_stand_in_the_agents_order_and_a_models_own_next_to_it
@@ -351,13 +370,18 @@ const POINTS: &str = "
 219 SHOULD   S   our own errors: an_answer_that_was_not_offered_is_never_sent
     + a_malformed_request_is_refused_and_its_field_named
     + files_outside_the_project_that_the_user_refuses_stay_as_they_are
-220 SHOULD   4   what to do after an error: an_error_says_what_can_be_done_about_it
+220 SHOULD   4   what to do after an error: each_error_has_its_way_back
+    + a_prompt_that_comes_too_soon_is_counted_down_and_sent_again
+    + a_session_that_the_agent_has_forgotten_is_opened_anew_with_the_same_prompt
+    + what_the_agent_has_begun_is_not_sent_again
+    + an_idle_agent_that_dies_comes_back_with_its_session_and_without_a_key
+    + an_error_says_what_can_be_done_about_it
     + a_session_that_is_gone_is_said_to_be
     + each_error_ends_its_turn_and_says_what_to_do
 221 SHOULD   S   the bounds of file operations: a_file_outside_of_the_sessions_folders_is_refused_and_told
     + what_is_inside_is_allowed_whether_it_is_there_or_not
 222 SHOULD   S   no sandbox: the_help_says_that_folders_are_no_sandbox
-223 MAY      4   an audit log: - only in the draft dialect; the log of messages has it all
+223 MAY      4   an audit log: - there is none of its own; the log of messages has each question, answer, file and command
 224 MUST     4   encryption: - there are no remote agents; servers are the agent's to reach
 225 robust   -   nothing of an agent's is run: nothing_that_an_agent_says_is_run_or_breaks_the_screen
     + colours_titles_and_links_are_removed
@@ -404,6 +428,26 @@ const POINTS: &str = "
     + later_words_about_a_compaction_change_the_same_entry_in_another_turn_too
 253 robust   -   what continues a conversation is not sent back: claude_takes_up_a_shortened_conversation
 254 robust   -   odd notices: a_notice_that_is_told_again_at_once_is_shown_once
+    + a_notice_is_shown_at_its_place_and_ends_no_turn
+255 MUST     U   forks: - unstable, not offered to users
+256 SHOULD   U   titles given to the agent: - unstable; a title that the user gives stays here
+257 MAY      U   archives: - unstable, not used
+258 robust   U   the state of the login, at any time: the_log_has_both_directions_and_no_secrets
+259 MUST NOT U   headers of providers: - unstable; providers are neither asked for nor changed
+260 MAY      U   plans by id: - unstable, not offered; they are passed over as any unknown update
+261 robust   -   a question without content: a_question_without_content_does_not_hide_what_the_call_shows
+262 SHOULD NOT - no cancel without a turn: nothing_is_cancelled_where_no_turn_runs
+263 robust   -   the mode that a session begins in: the_bar_shows_only_what_the_agent_reports
+264 robust   -   an update of the meta field alone: absent_fields_stay_and_lists_are_replaced
+    + a_field_that_is_null_or_absent_is_not_given
+265 MAY      U   rate limits: a_limit_is_read_in_either_unit_and_whatever_is_odd_about_it
+    + only_a_limit_that_is_near_is_told_unasked_and_the_worst_of_them
+266 robust   -   unknown categories and fields: options_stand_in_the_agents_order_and_a_models_own_next_to_it
+    + a_field_that_nobody_knows_changes_nothing
+267 MAY      -   values that a session begins with: what_the_agent_offers_is_set_by_id_or_name_before_the_first_prompt
+    + what_the_agent_lacks_is_said_once_with_what_there_is
+268 MUST NOT -   no login command unseen: a_command_that_logs_in_is_one_by_its_meta_alone
+    + a_command_that_the_agent_names_logs_in_and_the_prompt_is_sent_again
 ";
 
 struct Point {

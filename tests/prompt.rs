@@ -286,6 +286,43 @@ fn a_script_that_asks_begins_the_session_that_there_is_not() {
     assert_eq!(chat.nvim.exec_lua("return #require('acp').status().sessions", []).as_u64(), Some(1));
 }
 
+#[test]
+fn a_script_that_asks_hears_that_no_session_was_begun() {
+    let mut chat = Scripted::new(&[], answering(1));
+    chat.nvim.exec_lua(
+        "vim.ui.select = function(_, _, done) _G.picker = done end
+         local acp = require('acp')
+         acp.setup({ agents = { one = { command = vim.v.progpath }, two = { command = vim.v.progpath } } })
+         _G.told = {}
+         acp.ask('what?', {}, function(answer, why) table.insert(_G.told, { answer or false, why }) end)",
+        [],
+    );
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.picker ~= nil", []) == true.into(), "the picker");
+    assert_eq!(chat.nvim.exec_lua("return #_G.told", []), 0.into());
+    // Its user closes it.
+    chat.nvim.exec_lua("_G.picker(nil) _G.picker = nil collectgarbage()", []);
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return #_G.told", []) == 1.into(), "the reason");
+    let told = chat.nvim.exec_lua("return tostring(_G.told[1][1]) .. ': ' .. _G.told[1][2]", []);
+    assert_eq!(
+        told.as_str(),
+        Some("false: no session was begun: no agent was chosen, or it could not be started")
+    );
+    // Where it is clear at once that nothing can be sent, the reason is returned.
+    let returned =
+        "require('acp').setup({ default_agent = 'one', agents = { one = { command = '/no/such' } } })
+         local off, why = require('acp').ask('what?', {}, function() table.insert(_G.told, {}) end)
+         return tostring(off) .. ': ' .. why";
+    let returned = chat.nvim.exec_lua(returned, []);
+    assert!(
+        returned.as_str().is_some_and(|why| why.starts_with("nil: ") && why.contains("/no/such")),
+        "{returned}"
+    );
+    let after = "vim.schedule(function() _G.is_over = true end)";
+    chat.nvim.exec_lua(after, []);
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.is_over == true", []) == true.into(), "a moment");
+    assert_eq!(chat.nvim.exec_lua("return #_G.told", []), 1.into(), "each is told once");
+}
+
 // History.
 
 #[test]

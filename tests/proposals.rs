@@ -131,7 +131,7 @@ fn wait_for_question(nvim: &mut Nvim) {
     nvim.wait_until(
         |nvim| {
             let screen = nvim.screen();
-            screen.contains("Type number") || screen.contains("More than fits")
+            screen.contains("Type number") || screen.contains("Read it, scroll if")
         },
         "the question",
     );
@@ -287,7 +287,8 @@ fn each_line_of_a_proposal_beside_its_file_can_be_read_before_it_is_answered() {
 fn recorded() -> Vec<(String, Value, Vec<String>)> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let mut all = Vec::new();
-    for file in std::fs::read_dir(folder).expect("recordings").flatten() {
+    let files = std::fs::read_dir(folder).expect("recordings").flatten();
+    for file in files.filter(|file| file.path().extension().is_some_and(|end| end == "jsonl")) {
         let text = std::fs::read_to_string(file.path()).expect("a recording");
         for line in text.lines() {
             let line: Value = serde_json::from_str(line).expect("JSON");
@@ -377,7 +378,7 @@ fn of_three_edits_at_once_each_question_has_its_own_file_in_view() {
                 prompt.as_str().is_some_and(|prompt| prompt.contains(&format!("{name}.txt"))),
                 "{prompt}"
             );
-            assert_eq!(shown(&mut chat.nvim), format!("{name}.txt"));
+            chat.nvim.wait_until(|nvim| shown(nvim) == format!("{name}.txt"), "its own file in view");
             chat.nvim.wait_for_screen(&format!("{name} is here"));
             chat.nvim.wait_for_screen(&format!("editing {name}.txt · waiting for you"));
             let answer = if at == 1 { "_G.choose('Reject', 3)" } else { "_G.choose('Allow', 1)" };
@@ -521,7 +522,7 @@ fn a_question_about_more_than_the_screen_waits_and_opens_when_it_is_wanted() {
         let mut chat = asking(&[], &[long().0], (80, 24));
         window(&mut chat.nvim);
         chat.send("go");
-        chat.nvim.wait_for_screen("More than fits");
+        chat.nvim.wait_for_screen("Read it, scroll if");
         chat.nvim.wait_for_screen("<CR> answers");
         assert!(!has_picker(&mut chat.nvim));
         chat.nvim.stop_insert();
@@ -554,7 +555,7 @@ fn a_question_about_more_than_the_screen_waits_and_opens_when_it_is_wanted() {
 fn a_question_about_more_than_the_screen_is_answered_by_a_digit_on_its_call() {
     let mut chat = asking(&[], &[long().0], (80, 24));
     chat.send("go");
-    chat.nvim.wait_for_screen("More than fits");
+    chat.nvim.wait_for_screen("Read it, scroll if");
     chat.nvim.stop_insert();
     chat.nvim.command("wincmd k");
     chat.nvim.exec_lua("vim.fn.search('Allow this edit')", []);
@@ -573,7 +574,7 @@ fn a_question_about_more_than_the_screen_is_answered_by_a_digit_on_its_call() {
     );
     assert_eq!(chat.answer("p0")["result"]["outcome"]["optionId"], "r");
     chat.wait_for("Answered.");
-    assert!(!chat.transcript().contains("More than fits"));
+    assert!(!chat.transcript().contains("Read it, scroll if"));
 }
 
 #[test]
@@ -630,7 +631,7 @@ fn a_picker_in_place_of_neovims_own_opens_in_any_case_and_gets_a_preview() {
             "\"Reject · not this time\""
         ]
     );
-    assert!(!chat.transcript().contains("More than fits"));
+    assert!(!chat.transcript().contains("Read it, scroll if"));
     chat.nvim.exec_lua("_G.choose('Reject', 3)", []);
     chat.wait_for("Answered.");
 }

@@ -275,13 +275,13 @@ fn a_file_that_no_buffer_holds_is_put_back_on_the_disk_unless_it_has_changed_sin
     chat.wait_for("Done");
     chat.nvim.stop_insert();
     chat.project.write("b.txt", "one\nTWO\nmine\n");
-    chat.nvim.input(":Acp undo all<CR>");
+    chat.nvim.input(":Acp undo! all<CR>");
     chat.nvim.wait_for_screen("the file has changed since");
     assert_eq!(chat.project.read("b.txt"), "one\nTWO\nmine\n");
     let new = chat.project.file("deep/new.txt");
     chat.nvim.wait_until(|_| !new.exists(), "the new file to go");
     chat.project.write("b.txt", "one\nTWO\n");
-    chat.nvim.command("Acp undo all");
+    chat.nvim.command("Acp undo! all");
     let project = &chat.project;
     chat.nvim.wait_until(|_| project.read("b.txt") == "one\ntwo\n", "the file to be put back");
 }
@@ -299,7 +299,7 @@ fn a_file_whose_text_nobody_knew_is_not_undone_into_nothing() {
     chat.send("Change it");
     chat.wait_for("Done");
     chat.nvim.stop_insert();
-    chat.nvim.command("Acp undo all");
+    chat.nvim.command("Acp undo! all");
     let project = &chat.project;
     chat.nvim.wait_until(|_| project.read("b.txt") == "two\n", "the other file to be put back");
     assert_eq!(project.read("latin.txt"), "uber\n");
@@ -463,7 +463,7 @@ fn five_hundred_hunks_in_a_large_file_are_compared_in_the_background_and_drawn_i
     chat.nvim.stop_insert();
     chat.nvim.command("wincmd h");
     chat.nvim.input("Gggomine<Esc>[c");
-    chat.nvim.command("Acp undo all");
+    chat.nvim.command("Acp undo! all");
     chat.nvim.wait_until(|nvim| nvim.exec_lua(marks, []).as_u64() == Some(0), "all to be undone");
     assert_eq!(chat.nvim.buffer_text(0), text("old").replacen("old 0\n", "old 0\nmine\n", 1).trim_end());
 }
@@ -496,7 +496,7 @@ fn a_large_file_that_is_written_again_and_again_has_the_agents_hunks_alone() {
     chat.nvim.stop_insert();
     chat.nvim.command("wincmd h");
     chat.nvim.wait_for_screen("- old 0");
-    chat.nvim.command("Acp undo all");
+    chat.nvim.command("Acp undo! all");
     let mine = "mine after First.\nmine after Second.\nmine after Third.";
     let text = text("old") + mine;
     chat.nvim.wait_until(|nvim| nvim.buffer_text(0) == text, "all to be undone but what the user typed");
@@ -603,7 +603,7 @@ fn selected_lines_of_a_hunk_are_decided_in_the_review() {
     chat.nvim.wait_for_screen("1 kept");
     assert!(!chat.nvim.screen().contains("+ THREE"));
     assert_eq!(chat.nvim.mode().name, "n");
-    chat.nvim.command("Acp undo all");
+    chat.nvim.command("Acp undo! all");
     let project = &chat.project;
     chat.nvim.wait_until(|_| project.read("a.txt").contains("two"), "the rest to be undone");
     assert!(project.read("a.txt").contains("THREE"));
@@ -620,7 +620,7 @@ fn folders_that_were_made_for_a_file_go_with_it() {
     chat.send("Make it");
     chat.wait_for("Done");
     chat.nvim.stop_insert();
-    chat.nvim.command("Acp undo all");
+    chat.nvim.command("Acp undo! all");
     let deep = chat.project.file("mine/deep");
     chat.nvim.wait_until(|_| !deep.exists(), "the folder that was made to go");
     assert!(chat.project.file("mine").exists(), "the user's own stays");

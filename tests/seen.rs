@@ -99,7 +99,7 @@ fn what_others_change_between_two_turns_is_no_agents() {
     ran.outside("sed", &["-i", "s/four/4/", "a.txt"]);
     ran.chat.nvim.wait_until(|nvim| nvim.buffer_text(0).contains('4'), "the buffer to take the text");
     assert_eq!(ran.review("TWO").lines().count(), 4, "one hunk: a file, a head, two lines");
-    ran.chat.nvim.command("Acp undo all");
+    ran.chat.nvim.command("Acp undo! all");
     ran.wait_for_file("a.txt", "one\ntwo\nthree\n4\nfive\n");
     ran.turn();
     let told = ran.chat.got("session/prompt")["params"]["prompt"].to_string();
@@ -115,7 +115,7 @@ fn what_a_command_changes_is_a_hunk_of_its_call() {
         ran.review("TWO"),
         "a.txt  1 hunk · +1 -1\n  @@ 2  Fake: run sed -i s/two/TWO/ a.txt\n  - two\n  + TWO"
     );
-    ran.chat.nvim.command("Acp undo all");
+    ran.chat.nvim.command("Acp undo! all");
     ran.wait_for_file("a.txt", LINES);
 }
 
@@ -130,7 +130,7 @@ fn what_a_command_changes_in_a_buffers_file_is_a_hunk_in_the_buffer() {
         ran.review("TWO"),
         "a.txt  1 hunk · +1 -1\n  @@ 2  Fake: run sed -i s/two/TWO/ a.txt\n  - two\n  + TWO"
     );
-    ran.chat.nvim.command("Acp undo all");
+    ran.chat.nvim.command("Acp undo! all");
     ran.wait_for_file("a.txt", LINES);
 }
 
@@ -144,7 +144,7 @@ fn what_a_command_changes_below_unsaved_edits_is_a_hunk_beside_them() {
     ran.chat.nvim.wait_for_screen("- two");
     let review = ran.review("TWO");
     assert_eq!(review.lines().count(), 4, "{review}");
-    ran.chat.nvim.command("Acp undo all");
+    ran.chat.nvim.command("Acp undo! all");
     assert_eq!(ran.chat.nvim.buffer_text(0), "one\ntwo\nthree\nfour\nfive\nmine");
     assert_eq!(ran.chat.project.read("a.txt"), LINES.replace("two", "TWO"), "unsaved edits stay unsaved");
 }
@@ -212,7 +212,7 @@ fn what_one_of_two_sessions_has_changed_is_a_hunk_of_either() {
         "a.txt  1 hunk · +1 -1\n  @@ 2  Fake: run this or run that\n  - two\n  + TWO\n\
          c.txt  1 hunk · +1 -0 · new file\n  @@ 1  Fake: run this or run that\n  + new"
     );
-    ran.chat.nvim.command("Acp undo all");
+    ran.chat.nvim.command("Acp undo! all");
     ran.wait_for_file("a.txt", LINES);
 }
 
@@ -277,7 +277,7 @@ fn made_removed_and_renamed_files_are_listed_and_brought_back() {
     new.txt  1 hunk · +2 -0 · new file
     ");
     assert!(!review.lines().any(|line| line == "  - "), "no line of a file that was not there: {review}");
-    ran.chat.nvim.command("Acp undo all");
+    ran.chat.nvim.command("Acp undo! all");
     ran.wait_for_file("gone.txt", "g\n");
     ran.wait_for_file("old.txt", "first\nsecond\n");
     for name in ["new.txt", "moved.txt", "empty.txt"] {
@@ -327,7 +327,7 @@ fn other_permissions_alone_are_listed_and_undone() {
         ran.review("a.sh"),
         "a.sh  changed · no hunks: its permissions changed  Fake: run chmod 755 a.sh"
     );
-    ran.chat.nvim.command("Acp undo all");
+    ran.chat.nvim.command("Acp undo! all");
     ran.chat.nvim.wait_until(|_| mode() == before, "the permissions to be back");
 }
 
@@ -355,7 +355,7 @@ fn what_others_change_between_two_turns_is_listed_as_such() {
     );
     assert_eq!(found, all);
     assert_eq!(ran.review("TWO").lines().count(), 4, "one hunk, and no other file");
-    ran.chat.nvim.command("Acp undo all");
+    ran.chat.nvim.command("Acp undo! all");
     ran.wait_for_file("a.txt", "one\ntwo\nthree\n4\nfive\n");
     assert_eq!(ran.chat.project.read("b.txt"), LINES.replace("four", "4"));
 }
@@ -401,7 +401,221 @@ fn a_thousand_files_are_one_line_and_are_read_as_they_are_seen() {
     let still = ran.chat.nvim.exec_lua(left, []).as_u64().expect("a number");
     assert!(still > 800 && still < unread, "{still} are to be read");
     assert_eq!(ran.chat.nvim.exec_lua(buffers, []).as_u64(), Some(before + 1), "the review alone");
-    ran.chat.nvim.command("Acp undo all");
+    ran.chat.nvim.command("Acp undo! all");
     let project = &ran.chat.project;
     ran.chat.nvim.wait_until(|_| names.iter().all(|name| project.read(name) == text), "all to be back");
+}
+
+/// Command lines in a project that was prepared by others, and what is to come of them.
+struct Tried {
+    what: &'static str,
+    /// Run by the user before the session begins.
+    before: &'static str,
+    run: &'static str,
+    /// What the review can't undo, and says so.
+    no_hunks: &'static [&'static str],
+}
+
+const fn tried(what: &'static str, before: &'static str, run: &'static str) -> Tried {
+    Tried { what, before, run, no_hunks: &[] }
+}
+
+const GIT: &str = "git init -q . && git config user.email a@b && git config user.name a && git add -A && \
+                   git commit -qm first";
+
+const TRIED: &[Tried] = &[
+    tried(
+        "a copy with rsync's manner",
+        "",
+        "cp -a a.txt .a.txt.X1 && echo six >> .a.txt.X1 && mv .a.txt.X1 a.txt",
+    ),
+    tried("install with a mode", "", "install -m 755 b.txt a.txt"),
+    tried("a link over a file", "", "ln -sf b.txt a.txt"),
+    tried("a hard link", "", "ln b.txt c.txt"),
+    tried("bytes in the middle", "", "printf XX | dd of=a.txt bs=1 seek=4 conv=notrunc 2>/dev/null"),
+    tried("cut short", "", "truncate -s 6 a.txt"),
+    tried("emptied", "", ": > a.txt"),
+    tried("touched alone", "", "touch a.txt; touch -d 2001-01-01 b.txt"),
+    tried("a new empty file", "", "touch c.txt"),
+    tried("other permissions", "", "chmod 755 a.txt"),
+    tried("other permissions and text", "", "chmod 700 a.txt; echo six >> a.txt"),
+    tried("a pipe in the file system", "", "mkfifo pipe; echo six >> a.txt"),
+    tried(
+        "a cycle of names",
+        "cp a.txt c.txt; echo c >> c.txt",
+        "mv a.txt x; mv b.txt a.txt; mv c.txt b.txt; mv x c.txt",
+    ),
+    tried("two that change names", "echo b >> b.txt", "mv a.txt x; mv b.txt a.txt; mv x b.txt"),
+    tried("a file gives way to a folder", "", "rm a.txt; mkdir -p a.txt/b; echo in > a.txt/b/in.txt"),
+    tried("a folder gives way to a file", "", "rm -r d; echo file > d"),
+    tried("a name in another case", "", "mv a.txt A.txt"),
+    tried("a line break in a name", "", "printf 'x\\n' > \"$(printf 'new\\nline.txt')\""),
+    tried("a quote in a name", "", "printf 'x\\n' > \"it's \\\"q\\\".txt\""),
+    tried("other letters in a name", "", "printf 'x\\n' > 'naïve 日本.txt'"),
+    tried("blanks and signs in a name", "", "printf 'x\\n' > ' a b#%|*.txt'"),
+    tried("a nested repository", "", "mkdir n && cd n && git init -q . && echo x > x.txt"),
+    tried(
+        "one that was there",
+        "mkdir n && cd n && git init -q . && echo x > x.txt && git add x.txt",
+        "echo y >> n/x.txt",
+    ),
+    tried("a folder by a link", "ln -s d l", "echo six >> l/deep.txt"),
+    tried("made and removed", "", "echo x > c.txt; rm c.txt"),
+    tried("removed and made again", "", "cp a.txt /tmp/$$; rm a.txt; cp /tmp/$$ a.txt; rm /tmp/$$"),
+    tried("stashed with what is new", GIT, "echo new > c.txt; echo six >> a.txt; git stash -qu"),
+    tried("stashed and back", GIT, "echo new > c.txt; echo six >> a.txt; git stash -qu; git stash pop -q"),
+    tried(
+        "a rebase",
+        "git init -qb main . && git config user.email a@b && git config user.name a && git add -A && git commit -qm 1 && \
+         git checkout -qb side && echo six >> a.txt && git commit -qam 2 && git checkout -q main && echo b >> b.txt && \
+         git commit -qam 3 && git checkout -q side",
+        "git rebase -q main",
+    ),
+    tried("a worktree inside", GIT, "git worktree add -q w 2>/dev/null; echo six >> w/a.txt"),
+    tried(
+        "an ignored file that is tracked",
+        "echo '*.log' > .gitignore; echo l > t.log; git init -q .; git add -f .",
+        "echo m >> t.log",
+    ),
+    Tried {
+        no_hunks: &["big.txt"],
+        ..tried("a large file", "head -c 6000000 /dev/zero | tr '\\0' x > big.txt", "echo end >> big.txt")
+    },
+    Tried { no_hunks: &["hole"], ..tried("a file with a hole", "", "truncate -s 300M hole") },
+    tried("bytes that are no text", "printf '\\000\\001\\377' > a.bin", "printf '\\002' >> a.bin"),
+    tried("a file that can't be read", "", "echo x > c.txt; echo six >> a.txt; chmod 000 c.txt"),
+    tried("no last line break", "printf 'a\\nb' > c.txt", "printf 'a\\nB' > c.txt"),
+    tried("line ends and a mark", "printf '\\357\\273\\277a\\r\\nb\\r\\n' > c.txt", "sed -i s/b/B/ c.txt"),
+    tried("all of a folder moved", "", "mv d e"),
+    tried("a folder copied", "", "cp -r d e"),
+    tried("many by a pipe", "", "ls *.txt | xargs sed -i s/two/TWO/"),
+    tried("in the background", "", "(echo six >> a.txt) & wait"),
+    tried("a link that points elsewhere", "ln -s a.txt l", "ln -sfn b.txt l"),
+    tried("a link that points nowhere", "", "ln -s nowhere l; rm -f a.txt"),
+    tried(
+        "an older file is put in place",
+        "touch -d 2001-01-01 old.txt; echo old > /tmp/acp-old.$PPID",
+        "cp -p old.txt b.txt",
+    ),
+    tried(
+        "a patch",
+        "",
+        "printf -- '--- a.txt\\n+++ a.txt\\n@@ -1,2 +1,2 @@\\n one\\n-two\\n+TWO\\n' | patch -s",
+    ),
+];
+
+/// What a project holds: of each path its permissions and bytes, or where it points.
+fn held(root: &std::path::Path) -> std::collections::BTreeMap<String, String> {
+    use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+    let mut all = std::collections::BTreeMap::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let Ok(about) = entry.metadata() else { continue };
+            if name == ".git" || name == ".agent" || about.file_type().is_fifo() {
+                continue;
+            }
+            let key = path.strip_prefix(root).expect("inside").display().to_string();
+            if about.is_dir() {
+                folders.push(path);
+            } else if about.is_symlink() {
+                all.insert(key, format!("-> {}", std::fs::read_link(&path).expect("a link").display()));
+            } else if about.len() > 1 << 20 {
+                all.insert(key, format!("{} bytes", about.len()));
+            } else {
+                let text = std::fs::read(&path).map(|bytes| bytes.escape_ascii().to_string());
+                all.insert(
+                    key,
+                    format!("{:o} {}", about.permissions().mode() & 0o777, text.unwrap_or_default()),
+                );
+            }
+        }
+    }
+    all
+}
+
+/// What went otherwise than it should.
+fn try_one(tried: &Tried) -> Vec<String> {
+    let files = [("a.txt", LINES), ("b.txt", "one\nb\n"), ("d/deep.txt", LINES), ("d/two.txt", "two\n")];
+    let mut ran = Ran::new(&files, &[turn_that_runs(&[tried.run])]);
+    ran.outside("sh", &["-c", &format!("true; {}", tried.before)]);
+    let root = ran.chat.project.path().to_owned();
+    let before = held(&root);
+    ran.open_chat();
+    ran.turn();
+    let after = held(&root);
+    let changed = |name: &&String| before.get(*name) != after.get(*name);
+    let all: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let expected: Vec<&String> = all.into_iter().filter(changed).collect();
+    let mut wrong = Vec::new();
+    let lines = "vim.cmd('silent! Acp review')
+                 local page = vim.fn.bufnr('acp://review')
+                 if page < 0 then return '' end
+                 local lines = table.concat(vim.api.nvim_buf_get_lines(page, 0, -1, false), '\\n')
+                 vim.api.nvim_buf_delete(page, { force = true })
+                 return lines";
+    let shown = |name: &str| name.replace('\n', "\u{2424}");
+    let is_in = |review: &str, name: &str| {
+        let tail = name.rsplit('\n').next().unwrap_or(name);
+        review.lines().any(|line| line.contains(tail)) || review.contains(&shown(name))
+    };
+    let mut review;
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
+    loop {
+        review = ran.chat.nvim.exec_lua(lines, []).as_str().unwrap_or_default().to_owned();
+        let is_all = expected.iter().all(|name| is_in(&review, name));
+        if is_all || std::time::Instant::now() > deadline {
+            break;
+        }
+    }
+    for name in &expected {
+        if !is_in(&review, name) {
+            wrong.push(format!("{}: {name:?} is not in the review:\n{review}", tried.what));
+        }
+    }
+    if expected.is_empty() && review.contains("@@") {
+        wrong.push(format!("{}: nothing has changed:\n{review}", tried.what));
+    }
+    ran.chat.nvim.command("silent! Acp undo! all");
+    let is_back = |now: &std::collections::BTreeMap<String, String>| {
+        let left = |map: &std::collections::BTreeMap<String, String>| -> Vec<(String, String)> {
+            let known = map.iter().filter(|(name, _)| !tried.no_hunks.contains(&name.as_str()));
+            known.map(|(name, text)| (name.clone(), text.clone())).collect()
+        };
+        left(now) == left(&before)
+    };
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
+    while !is_back(&held(&root)) && std::time::Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+    let now = held(&root);
+    if !is_back(&now) {
+        wrong.push(format!("{}: was {before:#?}\nbecame {after:#?}\nand is {now:#?}\n{review}", tried.what));
+    }
+    wrong
+}
+
+#[test]
+fn whatever_a_command_does_is_seen_and_undone() {
+    let only = std::env::var("ACP_TRIED").unwrap_or_default();
+    let waiting =
+        std::sync::Mutex::new(TRIED.iter().filter(|tried| tried.what.contains(&only)).collect::<Vec<_>>());
+    let wrong = std::sync::Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while let Some(tried) = {
+                    let mut all = waiting.lock().expect("no panic");
+                    all.pop()
+                } {
+                    let found = std::panic::catch_unwind(|| try_one(tried))
+                        .unwrap_or_else(|_| vec![tried.what.to_owned()]);
+                    wrong.lock().expect("no panic").extend(found);
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().expect("no panic");
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), TRIED.len(), wrong.join("\n\n"));
 }

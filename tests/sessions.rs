@@ -396,6 +396,18 @@ fn started_twice(first: &[Value], second: &[Value]) -> Scripted {
     chat
 }
 
+/// What an agent does that was started again: it resumes the session, and plays a turn.
+fn resumed_and_asked() -> Vec<Value> {
+    vec![
+        json!({ "expect": "session/resume", "params": { "sessionId": "s1" } }),
+        json!({ "reply": "session/resume", "result": {} }),
+        prompt(),
+        says("After."),
+        ends("end_turn"),
+        json!({ "wait_eof": true }),
+    ]
+}
+
 #[test]
 fn a_dead_agent_that_can_resume_goes_on_with_the_same_session() {
     let first = steps([
@@ -405,14 +417,7 @@ fn a_dead_agent_that_can_resume_goes_on_with_the_same_session() {
     ]);
     let second = steps([
         initialized(json!({ "sessionCapabilities": { "resume": {} } }), json!([])),
-        vec![
-            json!({ "expect": "session/resume", "params": { "sessionId": "s1" } }),
-            json!({ "reply": "session/resume", "result": {} }),
-            prompt(),
-            says("After."),
-            ends("end_turn"),
-            json!({ "wait_eof": true }),
-        ],
+        resumed_and_asked(),
     ]);
     let mut chat = started_twice(&first, &second);
     chat.send("one");
@@ -427,6 +432,56 @@ fn a_dead_agent_that_can_resume_goes_on_with_the_same_session() {
     chat.send("three");
     chat.wait_for("After.");
     assert!(chat.transcript().contains("Before."), "{}", chat.transcript());
+}
+
+#[test]
+fn an_idle_agent_that_dies_comes_back_with_its_session_and_without_a_key() {
+    let can_resume = || initialized(json!({ "sessionCapabilities": { "resume": {} } }), json!([]));
+    let first = steps([
+        can_resume(),
+        new_session("s1").into(),
+        vec![prompt(), says("Before."), ends("end_turn"), json!({ "exit": 1 })],
+    ]);
+    let second = steps([can_resume(), resumed_and_asked()]);
+    let mut chat = started_twice(&first, &second);
+    chat.send("one");
+    chat.wait_for("It is started again by itself; this text stays");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return require('acp').status().sessions[1].state", []).as_str() == Some("idle"),
+        "the session to be resumed",
+    );
+    chat.send("two");
+    chat.wait_for("After.");
+    assert!(chat.transcript().contains("Before."), "{}", chat.transcript());
+}
+
+#[test]
+fn an_agent_that_does_not_come_back_is_not_started_for_ever() {
+    let first = steps([
+        initialized(json!({ "loadSession": true }), json!([])),
+        new_session("s1").into(),
+        vec![prompt(), ends("end_turn"), json!({ "exit": 1 })],
+    ]);
+    let second = steps([vec![json!({ "stderr": "no more memory\n" }), json!({ "exit": 4 })]]);
+    let mut chat = started_twice(&first, &second);
+    chat.send("one");
+    chat.wait_for("no more memory");
+    chat.wait_for("R starts it again and loads this session");
+    assert!(!chat.transcript().contains("Starting"), "{}", chat.transcript());
+}
+
+#[test]
+fn nothing_is_started_again_where_that_is_switched_off() {
+    let steps = steps([
+        initialized(json!({ "loadSession": true }), json!([])),
+        new_session("s1").into(),
+        vec![prompt(), ends("end_turn"), json!({ "exit": 1 })],
+    ]);
+    let mut chat = Scripted::new(&[], steps);
+    chat.configure("recovery = { reconnect = false }");
+    chat.chat();
+    chat.send("one");
+    chat.wait_for("R starts it again and loads this session; this text stays");
 }
 
 #[test]

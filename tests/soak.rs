@@ -193,6 +193,8 @@ impl Soak {
                default_agent = 'faulty',
                files = { conflict = 'markers' },
                timeouts = { initialize = 2 },
+               -- Each turn has one prompt and one fault.
+               recovery = { again = false },
              })
              _G.soak = dofile(probe)
              _G.soak.start()",

@@ -70,6 +70,12 @@ const PARTS: &[Part] = &[
         parts: &["core", "config", "fingerprint", "mailbox", "platform"],
         crates: &[
             "agent_client_protocol_schema",
+            "base64",
+            "futures_util",
+            "http_body_util",
+            "hyper",
+            "hyper_rustls",
+            "hyper_util",
             "ignore",
             "libc",
             "memchr",
@@ -77,6 +83,10 @@ const PARTS: &[Part] = &[
             "nucleo_matcher",
             "portable_pty",
             "rustix",
+            "rustls",
+            "rustls_native_certs",
+            "tokio_rustls",
+            "tokio_tungstenite",
             "serde",
             "serde_json",
             "tempfile",
@@ -96,7 +106,7 @@ const PARTS: &[Part] = &[
     Part {
         name: "bin",
         parts: &[],
-        crates: &["agent_client_protocol_schema", "libc", "serde", "serde_json"],
+        crates: &["base64", "agent_client_protocol_schema", "libc", "serde", "serde_json"],
         never: &["acp_nvim"],
     },
 ];

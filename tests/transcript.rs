@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::screens::{assert_looks, timeless};
-use support::script::{Scripted, answered, asks, ends, prompt, says, steps, update};
+use support::script::{Scripted, answered, asks, ends, permission, prompt, says, steps, update};
 
 /// A tool call in a status.
 fn call(id: &str, kind: &str, title: &str, status: &str) -> Value {
@@ -470,6 +470,94 @@ fn a_pinned_plan_follows_the_agents() {
     shows(&mut chat, "");
 }
 
+/// The height of the pinned plan's window.
+const PLAN_HEIGHT: &str = "for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+      if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-plan' then return vim.api.nvim_win_get_height(win) end
+    end";
+
+#[test]
+fn the_pinned_plan_has_its_lines_again_when_other_windows_have_gone() {
+    let plan = |steps: usize| {
+        let entry =
+            |step| json!({ "content": format!("step {step}"), "priority": "high", "status": "pending" });
+        update(json!({ "sessionUpdate": "plan", "entries": (0..steps).map(entry).collect::<Vec<_>>() }))
+    };
+    let mut parts = vec![prompt(), plan(4)];
+    parts.extend(gate("go"));
+    parts.extend([plan(6), says("Longer."), ends("end_turn")]);
+    let mut chat = Scripted::sized(&[("a.txt", "one\n")], steps(parts), 80, 24);
+    quiet_pickers(&mut chat);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("step 3");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp plan");
+    let is = |chat: &mut Scripted, rows: u64| {
+        chat.nvim.wait_until(
+            |nvim| nvim.exec_lua(PLAN_HEIGHT, []).as_u64() == Some(rows),
+            &format!("{rows} lines for the plan"),
+        );
+    };
+    is(&mut chat, 5);
+    chat.nvim.command("botright 13new");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua(PLAN_HEIGHT, []).as_u64().is_some_and(|rows| rows < 5),
+        "it to be squeezed",
+    );
+    chat.nvim.command("quit");
+    is(&mut chat, 5);
+    // The user's own height stays, until the plan has other lines.
+    chat.nvim.exec_lua(
+        "for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+           if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-plan' then
+             vim.api.nvim_win_set_height(win, 3)
+           end
+         end",
+        [],
+    );
+    is(&mut chat, 3);
+    chat.nvim.command("Acp allow a");
+    chat.wait_for("Longer.");
+    is(&mut chat, 7);
+}
+
+#[test]
+fn when_lines_go_the_transcript_leaves_no_blank_rows_below_its_last() {
+    let ask = |id: &str| {
+        let call = json!({ "toolCallId": id, "title": format!("Do {id}"), "kind": "execute" });
+        permission(id, call)
+    };
+    let text: String = (0..30).map(|number| format!("Line {number}.\n\n")).collect();
+    let mut parts = vec![prompt(), says(&text), ask("one"), ask("two"), answered("one")];
+    parts.extend([answered("two"), says("Answered."), ends("end_turn")]);
+    let mut chat = Scripted::sized(&[], steps(parts), 80, 24);
+    quiet_pickers(&mut chat);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Do two");
+    chat.nvim.wait_for_screen("Do two");
+    chat.nvim.stop_insert();
+    let asked = chat.transcript().lines().count();
+    chat.nvim.command("Acp allow");
+    chat.answer("one");
+    let blank = "local chat = require('acp').status().sessions[1]
+        local win = vim.fn.bufwinid(chat.buffer)
+        local info = vim.fn.getwininfo(win)[1]
+        local rows = vim.api.nvim_win_text_height(win, { start_row = info.topline - 1 }).all
+        return { vim.api.nvim_buf_line_count(chat.buffer), info.height - (info.winbar or 0) - rows }";
+    chat.nvim.wait_until(
+        |nvim| {
+            let now = nvim.exec_lua(blank, []);
+            let (lines, rows) = (now[0].as_u64().unwrap_or_default(), now[1].as_i64().unwrap_or_default());
+            usize::try_from(lines).is_ok_and(|lines| lines < asked) && rows <= 0
+        },
+        "lines to go, and no blank rows in their place",
+    );
+    chat.nvim.command("Acp allow");
+    chat.wait_for("Answered.");
+}
+
 #[test]
 fn a_call_that_the_turn_ends_without_is_said_to_have_no_result() {
     let mut chat = Scripted::sized(
@@ -535,7 +623,7 @@ fn the_keys_are_read_in_a_small_window_that_scrolls_and_q_closes() {
     chat.nvim.input("g?");
     chat.nvim.wait_for_screen("Ask again");
     looks(&mut chat.nvim, "keys-80x24");
-    assert!(chat.nvim.groups_of("<C-q>").contains(&"Title".to_owned()));
+    assert!(chat.nvim.groups_of("<C-s>").contains(&"Title".to_owned()));
     chat.nvim.input("G");
     chat.nvim.wait_for_screen("q closes this");
     chat.nvim.input("q");

@@ -528,6 +528,72 @@ fn a_stop_that_interrupts_the_opening_of_a_file_stops_the_turn() {
     assert_eq!(chat.nvim.exec_lua("return vim.inspect(_G.said)", []).as_str(), Some("{}"));
 }
 
+// Prompts that are sent again by themselves.
+
+fn refuses(error: Value) -> Value {
+    json!({ "reply": "session/prompt", "error": error })
+}
+
+#[test]
+fn a_prompt_that_comes_too_soon_is_counted_down_and_sent_again() {
+    let limited = json!({ "code": -32050, "message": "Slow down", "data": { "reason": "rate_limited", "retryAfter": 2 } });
+    let all = [prompt(), refuses(limited), prompt(), says("Now it goes."), ends("end_turn")];
+    let mut chat = Scripted::new(&[], steps(all));
+    chat.chat();
+    chat.send("go on");
+    chat.nvim.wait_for_screen("<C-c> stops that");
+    chat.nvim.wait_for_screen("again in 1 s");
+    // What is typed meanwhile is not lost.
+    chat.nvim.input("half of ");
+    chat.wait_for("Now it goes.");
+    let text = chat.transcript();
+    assert!(text.contains("the prompt was sent again"), "{text}");
+    assert_eq!(text.matches("go on").count(), 1, "{text}");
+    chat.nvim.wait_for_screen("half of");
+    let prompts = chat.record().into_iter().filter(|message| message["method"] == "session/prompt");
+    let sent: Vec<Value> = prompts.map(|message| message["params"].clone()).collect();
+    assert_eq!((sent.len(), &sent[0]), (2, &sent[1]));
+}
+
+#[test]
+fn the_key_that_stops_a_turn_stops_the_wait_and_the_prompt_waits_in_line() {
+    let limited = json!({ "code": -32050, "message": "Slow down", "data": { "retryAfter": 300 } });
+    let all = [prompt(), refuses(limited), prompt(), says("Now it goes."), ends("end_turn")];
+    let mut chat = Scripted::new(&[], steps(all));
+    chat.chat();
+    chat.send("go on");
+    chat.nvim.wait_for_screen("is sent again in");
+    chat.nvim.input("<C-c>");
+    chat.nvim.wait_for_screen("it waits in line");
+    chat.nvim.wait_for_screen("1 held");
+    chat.nvim.input("<C-s>");
+    chat.wait_for("Now it goes.");
+}
+
+#[test]
+fn a_session_that_the_agent_has_forgotten_is_opened_anew_with_the_same_prompt() {
+    let gone = json!({ "code": -32002, "message": "Session not found: s1" });
+    let all = [
+        prompt(),
+        refuses(gone),
+        json!({ "expect": "session/new" }),
+        json!({ "reply": "session/new", "result": { "sessionId": "s2" } }),
+        json!({ "expect": "session/prompt", "params": { "sessionId": "s2" } }),
+        ends("end_turn"),
+    ];
+    let mut chat = Scripted::new(&[], steps(all));
+    chat.chat();
+    chat.send("go on");
+    chat.nvim.wait_for_screen("R opens a new one and sends");
+    chat.nvim.input("<Esc><C-w>kR");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return require('acp').status().sessions[1].state", []).as_str() == Some("idle"),
+        "the new session's turn to end",
+    );
+    assert_eq!(chat.got("session/prompt")["params"]["sessionId"], "s2");
+    assert_eq!(chat.transcript().matches("go on").count(), 1, "{}", chat.transcript());
+}
+
 // Agents that fail.
 
 #[test]
@@ -790,7 +856,7 @@ fn a_proposed_change_stands_in_the_file_and_a_made_one_until_it_is_kept() {
     assert!(chat.nvim.groups_of("and a half").contains(&"DiffAdd".to_owned()));
     chat.wait_for("Done");
     assert!(chat.nvim.screen().contains("- two"), "{}", chat.nvim.screen());
-    chat.nvim.command("Acp keep all");
+    chat.nvim.command("Acp keep! all");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("- two"), "the old line to go");
     assert!(chat.nvim.screen().contains("and a half"));
 }

@@ -118,6 +118,46 @@ fn line(page: &str, title: &str, agent: &str) -> String {
 }
 
 #[test]
+fn the_page_goes_along_with_a_turn_while_it_is_open_and_fits_the_screen() {
+    let steps = all([opens(), turn(0.25, 100), vec![prompt(), costs(0.75, "USD"), prompt()]]);
+    let mut chat = Scripted::new(&[], steps);
+    chat.chat();
+    ask(&mut chat, "first");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h");
+    chat.nvim.command("Acp usage");
+    chat.nvim.wait_for_screen("$0.25");
+    chat.nvim.command("split | wincmd p");
+    // The turn goes on below the page.
+    chat.nvim.exec_lua("require('acp').send('second')", []);
+    chat.nvim.wait_for_screen("$0.75");
+    chat.nvim.wait_until(
+        |nvim| {
+            let wins = "return #vim.fn.win_findbuf(vim.api.nvim_get_current_buf())";
+            nvim.exec_lua(wins, []) == 2.into()
+        },
+        "both windows to show it",
+    );
+    chat.nvim.command("Acp usage");
+    let shown = "local count = 0
+         for _, win in ipairs(vim.api.nvim_list_wins()) do
+           if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-usage' then count = count + 1 end
+         end
+         return count";
+    assert_eq!(chat.nvim.exec_lua(shown, []), 2.into(), "it is not opened once more");
+    chat.nvim.resize(60, 14);
+    let fits = "local fits = true
+         for _, win in ipairs(vim.api.nvim_list_wins()) do
+           local config = vim.api.nvim_win_get_config(win)
+           if config.relative ~= '' and vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-usage' then
+             fits = config.row + config.height <= 13 and config.col + config.width <= 58
+           end
+         end
+         return fits";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(fits, []) == true.into(), "it to fit the screen");
+}
+
+#[test]
 fn the_page_says_first_how_it_fills_and_then_what_was_used_up() {
     let mut chat = Scripted::new(&[], all([opens(), turn(0.10, 120), turn(0.25, 130)]));
     let empty = page(&mut chat.nvim);

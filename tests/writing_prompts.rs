@@ -138,6 +138,29 @@ fn a_copy_of_the_prompt_can_be_saved_and_all_files_without_it() {
 }
 
 #[test]
+fn a_mapping_sends_whatever_it_runs_to_write_the_prompt() {
+    for (mapping, keys) in [
+        ("nnoremap <C-y> :w<CR>", "<C-y>"),
+        ("nnoremap <C-y> <Cmd>write<CR>", "<C-y>"),
+        ("lua vim.keymap.set('n', '<C-y>', function() vim.cmd.write() end)", "<C-y>"),
+        ("lua vim.keymap.set('n', '<C-y>', '<Cmd>lua vim.cmd(\"silent write\")<CR>')", "<C-y>"),
+        ("lua vim.keymap.set('i', '<C-y>', function() vim.cmd.stopinsert() vim.cmd.write() end)", "A<C-y>"),
+        ("function Save() \n write \n endfunction \n nnoremap <C-y> :call Save()<CR>", "<C-y>"),
+        ("command Save lua vim.cmd.write()", ":Save<CR>"),
+        ("lua function _G.save() vim.cmd.write() end", ":lua save()<CR>"),
+    ] {
+        let mut chat = Scripted::new(&[], answering(1));
+        chat.nvim.exec_lua("vim.cmd(...)", [mapping.into()]);
+        chat.chat();
+        chat.nvim.stop_insert();
+        write(&mut chat, "sent");
+        chat.nvim.input(keys);
+        chat.wait_for("Answer 0.");
+        assert_eq!(sent(&mut chat, 1), ["sent"], "{mapping}");
+    }
+}
+
+#[test]
 fn what_saves_buffers_by_itself_sends_nothing_and_does_not_fail() {
     for autosave in [
         "autocmd TextChanged,TextChangedI,InsertLeave,BufLeave,CursorHold * silent! wall",
@@ -150,11 +173,15 @@ fn what_saves_buffers_by_itself_sends_nothing_and_does_not_fail() {
         "autocmd InsertLeave,TextChanged,TextChangedI * lua vim.schedule(function() vim.cmd('silent! write') end)",
         "autocmd InsertLeave,TextChanged,TextChangedI * call timer_start(1, {-> execute('silent! write')})",
         "autocmd InsertLeave,TextChanged * lua vim.defer_fn(function() vim.api.nvim_buf_call(0, function() vim.cmd('silent! write') end) end, 1)",
+        "lua vim.api.nvim_create_autocmd({ 'TextChanged', 'InsertLeave' }, { nested = true, callback = function() vim.cmd.write() end })",
+        "lua vim.api.nvim_create_autocmd({ 'TextChanged', 'InsertLeave' }, { callback = vim.schedule_wrap(function() vim.cmd.write() end) })",
+        "function Save() \n write \n endfunction \n autocmd TextChanged,InsertLeave * ++nested call Save()",
+        "function Save(_) \n write \n endfunction \n autocmd TextChanged,InsertLeave * call timer_start(1, 'Save')",
         "set autowriteall",
         "set updatetime=1 | autocmd CursorHold,CursorHoldI * ++nested write",
     ] {
         let mut chat = Scripted::new(&[("a.txt", "one\n")], answering(1));
-        chat.nvim.command(autosave);
+        chat.nvim.exec_lua("vim.cmd(...)", [autosave.into()]);
         chat.nvim.command("edit a.txt");
         chat.chat();
         chat.nvim.stop_insert();

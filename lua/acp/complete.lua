@@ -61,11 +61,18 @@ local kinds = {
   end,
   symbol = function(name, done)
     local buf = M.last_buffer()
-    local names = buf and require("acp.symbols").names(buf) or {}
-    local fitting = vim.tbl_filter(function(each)
-      return each:lower():find(name:lower(), 1, true) ~= nil
-    end, names)
-    done(of_kind("@symbol:", fitting, "symbol"))
+    local symbols = require("acp.symbols")
+    local function found()
+      local names = buf and vim.api.nvim_buf_is_loaded(buf) and symbols.names(buf) or {}
+      local fitting = vim.tbl_filter(function(each)
+        return each:lower():find(name:lower(), 1, true) ~= nil
+      end, names)
+      done(of_kind("@symbol:", fitting, "symbol"))
+    end
+    if buf and symbols.is_worth_asking(buf) then
+      return symbols.fetch(buf, found)
+    end
+    found()
   end,
   commit = function(name, done)
     local command = { "git", "-C", root(), "--no-pager", "log", "--format=%h %s", "-n", "500" }

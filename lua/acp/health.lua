@@ -107,7 +107,9 @@ local function check_agent(choice, version)
   local name = ("%s (%s)"):format(choice.title, choice.name)
   local detail = choice.detail .. (version and "\nversion: " .. version or "")
   local login = choice.login and "\nlogin: " .. choice.login or ""
-  if choice.found then
+  if choice.found and choice.note then
+    health.warn(("%s: %s%s"):format(name, detail, login), { choice.note })
+  elseif choice.found then
     health.ok(("%s: %s%s"):format(name, detail, login))
   elseif choice.configured then
     health.error(("%s: %s"):format(name, choice.detail))

@@ -42,8 +42,8 @@ end
 --- When more rows than this are painted, those far from every window are forgotten.
 M.painted_rows = 20000
 
---- One slice of work, and the pause that lets keys and redraws through before the next.
-local SLICE_NS, PAUSE = 2e6, 5
+--- The pause after a slice of work, which lets keys and redraws through before the next. ms.
+local PAUSE = 5
 
 --- Rows that come together and are still for somebody who reads along.
 local SEEN_AT_ONCE = 100
@@ -63,6 +63,7 @@ local SEEN_AT_ONCE = 100
 ---@field seen acp.highlight.Seen? when the last look was at all there was
 ---@field look acp.highlight.Look? that is not done
 ---@field reading acp.highlight.Reading? to find where to cut, that is not done
+---@field has_bars boolean? whether there may be a table in it
 ---@field spent number ms, on that look
 ---@field next_look number ms
 ---@field uncut integer bytes in which no cut was found
@@ -78,6 +79,7 @@ local SEEN_AT_ONCE = 100
 ---@field drawn table<integer, acp.highlight.Drawn> by window
 ---@field waiting boolean whether the next redraw is to wake us, whatever it shows
 ---@field painted_rows integer
+---@field room integer? the cells that tables were aligned for
 ---@field read {block: acp.highlight.Block, text: acp.highlight.Text}? the block that was read last
 
 ---@class acp.highlight.Drawn What the last redraw of a window showed.
@@ -85,6 +87,7 @@ local SEEN_AT_ONCE = 100
 ---@field bot integer inclusive
 ---@field count integer the buffer's lines
 ---@field from integer the top row when we were last woken
+---@field width integer
 
 ---@type table<integer, acp.highlight.Chat>
 local chats = {}
@@ -242,10 +245,49 @@ local function forget_far(chat, views)
   end
 end
 
+--- Forgets the tables, which were aligned for windows of another width.
+local function forget_tables(chat)
+  for _, region in ipairs(chat.order) do
+    if region.has_bars and not region.broken then
+      local base = base_of(chat, region)
+      for _, piece in ipairs(region.pieces) do
+        if piece.painted and not piece.block.fence then
+          local lines = lines_of(chat, base, piece.from, piece.to)
+          if tables.may_be_in(lines) then
+            pieces.forget(chat, region, base, piece)
+          end
+        end
+      end
+      if not region.closed then
+        -- What still grows is read anew, though it has not grown.
+        region.look, region.seen, region.grown = nil, nil, true
+        region.next_look = 0
+      end
+    end
+  end
+end
+
+--- Has tables fit the narrowest window of a chat.
+local function fit_tables(chat)
+  local narrowest = math.huge
+  for _, win in ipairs(vim.fn.win_findbuf(chat.buf)) do
+    -- Without the margin.
+    narrowest = math.min(narrowest, api.nvim_win_get_width(win) - 1)
+  end
+  tables.room = narrowest
+  if chat.room ~= narrowest then
+    local before = chat.room
+    chat.room = narrowest
+    if before then
+      forget_tables(chat)
+    end
+  end
+end
+
 -- Growing text ------------------------------------------------------------------------------------
 
 --- Looks at a growing region when it is on screen and its turn has come.
-local function look_if_due(chat, region, views, stop)
+local function look_if_due(chat, region, views)
   if region.broken or not (region.grown or region.look) then
     return
   end
@@ -261,7 +303,7 @@ local function look_if_due(chat, region, views, stop)
     chat.waiting = true
     return
   end
-  local ok, wait = pcall(look.step, chat, region, base, stop)
+  local ok, wait = pcall(look.step, chat, region, base)
   rested = now() + PAUSE
   if not ok then
     give_up(region, wait)
@@ -281,18 +323,13 @@ local function run(chat)
     chat.waiting = true
     return
   end
-  local narrowest = math.huge
-  for _, win in ipairs(vim.fn.win_findbuf(chat.buf)) do
-    -- Without the margin.
-    narrowest = math.min(narrowest, api.nvim_win_get_width(win) - 1)
-  end
-  tables.room = narrowest
-  local stop = uv.hrtime() + SLICE_NS
+  fit_tables(chat)
+  budget.begin_slice()
   for region in pairs(chat.growing) do
-    look_if_due(chat, region, views, stop)
+    look_if_due(chat, region, views)
   end
   repeat
-    if uv.hrtime() > stop then
+    if budget.is_over() then
       rested = now() + PAUSE
       arm(chat, PAUSE)
       return
@@ -332,7 +369,7 @@ local function for_chat(f)
   return function(buf, ...)
     local chat = chats[buf]
     if chat and api.nvim_buf_is_loaded(buf) then
-      local ok, err = pcall(f, chat, ...)
+      local ok, err = budget.without_collector(f, chat, ...)
       if not ok then
         spans.report(err)
       end
@@ -378,7 +415,7 @@ function M.attach(buf)
     timer = assert(uv.new_timer()),
     wake = vim.schedule_wrap(function()
       if chats[buf] == chat then
-        local ok, err = pcall(run, chat)
+        local ok, err = budget.without_collector(run, chat)
         if not ok then
           spans.report(err)
         end
@@ -464,10 +501,12 @@ M.add = for_chat(function(chat, list, typed)
   end
   -- What is about to be seen is seen with its colours. A whole history scrolls by.
   if #list > 0 and list[#list] - list[2] < SEEN_AT_ONCE then
-    local views, stop = views_of(chat), uv.hrtime() + SLICE_NS
+    fit_tables(chat)
+    local views = views_of(chat)
+    budget.begin_slice()
     local painting = true
     while painting do
-      painting = advance(chat, views) and uv.hrtime() < stop
+      painting = advance(chat, views) and not budget.is_over()
     end
   end
   arm(chat, 0)
@@ -482,7 +521,9 @@ M.grew = for_chat(function(chat, id, end_row)
     set_end(chat, region, end_row)
     region.grown = true
     if not region.look and may_begin(chat) then
-      look_if_due(chat, region, views_of(chat), uv.hrtime() + SLICE_NS)
+      fit_tables(chat)
+      budget.begin_slice()
+      look_if_due(chat, region, views_of(chat))
     end
   end
 end)
@@ -617,7 +658,7 @@ end
 
 -- A redraw alone tells of every way in which rows come on screen: scrolls, folds, resizes, new windows.
 -- Nothing is drawn in here. Marks are set in a tick of their own, and only after the window moved by more
--- than a part of the screenful that is painted around it, or lines came or went.
+-- than a part of the screenful that is painted around it, lines came or went, or tables have another width to fit.
 api.nvim_set_decoration_provider(anchors, {
   on_win = function(_, win, buf, top, bot)
     local chat = chats[buf]
@@ -628,8 +669,15 @@ api.nvim_set_decoration_provider(anchors, {
         chat.drawn[win] = drawn
       end
       drawn.top, drawn.bot = top, bot
-      local count = api.nvim_buf_line_count(buf)
-      if chat.waiting or drawn.count ~= count or math.abs(top - drawn.from) > (bot - top) / 2 then
+      local count, width = api.nvim_buf_line_count(buf), api.nvim_win_get_width(win)
+      local is_resized = drawn.width ~= nil and drawn.width ~= width
+      drawn.width = width
+      if
+        is_resized
+        or chat.waiting
+        or drawn.count ~= count
+        or math.abs(top - drawn.from) > (bot - top) / 2
+      then
         drawn.count, drawn.from, chat.waiting = count, top, false
         arm(chat, PAUSE)
       end

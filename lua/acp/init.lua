@@ -211,8 +211,9 @@ function M.send(text, opts)
   return M.call("send", args)
 end
 
---- Sends a prompt, and calls `fn` with the agent's answer, or with nil and the reason why there is none. Begins a
---- session if there is none.
+--- Sends a prompt, and calls `fn` once with the agent's answer, or with nil and the reason why there is none. Begins a
+--- session if there is none; also where none is begun, as when the picker of agents is closed, `fn` is called. Only where
+--- nothing can be sent at all it is not, and the reason is returned.
 ---@param text string
 ---@param opts? acp.SendOptions
 ---@param fn fun(answer?: string, err?: string)
@@ -224,8 +225,9 @@ function M.ask(text, opts, fn)
   expect("what takes the answer", fn, "function")
   opts = opts or {}
   local early, sent = {}, nil
-  local offs = {}
+  local offs, is_off = {}, false
   local function off()
+    is_off = true
     for _, each in ipairs(offs) do
       each()
     end
@@ -259,9 +261,19 @@ function M.ask(text, opts, fn)
     text = text,
     range = opts.range,
     session = opts.session,
-    -- Where a session is begun it is known later which one.
-    ["then"] = function(begun)
-      known(without_nulls(begun))
+    -- Where a session is begun it is known later which one, or why there is none.
+    ["then"] = function(begun, why)
+      if begun then
+        known(without_nulls(begun))
+      else
+        -- What failed at once is returned below.
+        vim.schedule(function()
+          if not is_off then
+            off()
+            fn(nil, why)
+          end
+        end)
+      end
     end,
   })
   if err then
@@ -361,6 +373,21 @@ M.restart = same_as("restart", {})
 M.login = same_as("login", { "the method" })
 ---@type fun(opts?: acp.SessionOptions): nil, string?
 M.logout = same_as("logout", {})
+---@type fun(agent?: string): nil, string?
+M.inspect = same_as("inspect", { "the agent's name" })
+---@type fun(file?: string, speed?: string): nil, string?
+M.replay = same_as("replay", { "the file", "the speed" })
+
+--- Saves the last messages of the session's agent, once the user has read what is left of them.
+---@param file string
+---@param opts? { force?: boolean, session?: integer }
+---@return nil
+---@return string? err
+function M.record(file, opts)
+  expect("the file", file, "string")
+  opts = opts or {}
+  return M.call("record", { args = { file }, bang = opts.force, session = opts.session })
+end
 
 --- Writes the conversation down as Markdown: into a file, or a new buffer if none is named.
 ---@param path? string

@@ -129,7 +129,8 @@ local function show_float()
       style = "minimal",
       focusable = false,
       noautocmd = true,
-      zindex = 60,
+      -- Over the messages of noice, which stand in the same line.
+      zindex = 65,
     })
     vim.o.shortmess = before
     float = ok and win or nil

@@ -39,6 +39,11 @@ return {
     files = true,
   },
   {
+    name = "suggestions",
+    group = "Ask",
+    about = "Take one of the prompts that the agent suggests",
+  },
+  {
     name = "history",
     group = "Ask",
     about = "Pick an earlier prompt",
@@ -107,12 +112,14 @@ return {
     group = "Review",
     about = "Keep what the agent changed: the hunk at the cursor or in the range, or more",
     words = { "hunk", "file", "turn", "session", "all" },
+    bang = true,
   },
   {
     name = "undo",
     group = "Review",
     about = "Undo what the agent changed: the hunk at the cursor or in the range, or more",
     words = { "hunk", "file", "turn", "session", "all", "last" },
+    bang = true,
   },
   {
     name = "checkpoints",
@@ -191,6 +198,11 @@ return {
     group = "Chat",
     about = "Resume the last session of this project",
     asked = "agents",
+  },
+  {
+    name = "fork",
+    group = "Chat",
+    about = "Go on with the conversation twice: here, and in another chat",
   },
   {
     name = "rename",
@@ -273,6 +285,25 @@ return {
     name = "log",
     group = "Plugin",
     about = "Open the log",
+  },
+  {
+    name = "inspect",
+    group = "Plugin",
+    about = "Look at the messages between the client and agents",
+    asked = "agents",
+  },
+  {
+    name = "record",
+    group = "Plugin",
+    about = "Save the last messages for a bug report, without names and secrets; with ! over a file",
+    files = true,
+    bang = true,
+  },
+  {
+    name = "replay",
+    group = "Plugin",
+    about = "Play a recording into a new chat",
+    files = true,
   },
   {
     name = "keys",

@@ -28,15 +28,22 @@
 ---@field files? acp.FilesOptions
 ---@field checkpoints? acp.CheckpointOptions
 ---@field timeouts? acp.TimeoutOptions
+---@field recovery? acp.RecoveryOptions
 
 ---@class acp.AgentOptions
----@field command? string
+---@field command? string|string[]
 ---@field args? string[]
 ---@field env? table<string, string|number>
 ---@field cwd? string
+---@field url? string
+---@field headers? table<string, string>
+---@field paths? table<string, string>
+---@field files? boolean
+---@field terminals? boolean
 ---@field title? string
 ---@field mcp_servers? acp.McpServer[]
 ---@field dialect? "official"|"draft"
+---@field protocol? 1|2
 ---@field enabled? boolean
 ---@field follow? boolean
 ---@field mode? string
@@ -58,6 +65,7 @@
 
 ---@class acp.PromptOptions
 ---@field complete? "auto"|"always"|"never"
+---@field suggestions? boolean
 
 ---@class acp.FollowOptions
 ---@field enabled? boolean
@@ -76,6 +84,7 @@
 ---@field size? number|string
 ---@field auto_close? "never"|"success"
 ---@field input? boolean
+---@field enabled? boolean
 ---@field limit? integer
 ---@field timeout? number|false
 ---@field output_limit? integer
@@ -91,6 +100,8 @@
 ---@field save? "clean"|"always"
 ---@field format_on_save? boolean
 ---@field unsaved? "mention"|"save"|"nothing"
+---@field reads? boolean
+---@field writes? boolean
 ---@field outside? "ask"|"refuse"
 ---@field allowed? acp.AllowedPaths
 
@@ -107,6 +118,11 @@
 ---@field initialize? number
 ---@field request? number
 
+---@class acp.RecoveryOptions
+---@field again? boolean
+---@field reconnect? boolean
+---@field longest? number
+
 ---@class acp.ProjectOptions
 ---@field mcp_servers? acp.McpServer[]
 ---@field additional_directories? string[]
@@ -121,6 +137,7 @@
 ---@field cancel? acp.Key
 ---@field next_mode? acp.Key
 ---@field next_mode_insert? acp.Key
+---@field take_suggestion? acp.Key
 ---@field take_back? acp.Key
 ---@field queue? acp.Key
 ---@field older_prompt? acp.Key
@@ -150,6 +167,7 @@
 ---@field prompt? acp.Key
 ---@field hide? acp.Key
 ---@field restart? acp.Key
+---@field replay_next? acp.Key
 ---@field end_left? acp.Key
 ---@field help? acp.Key
 ---@field agents_start? acp.Key
@@ -160,6 +178,15 @@
 ---@field agents_cancel? acp.Key
 ---@field agents_close? acp.Key
 ---@field agents_help? acp.Key
+---@field inspect_open? acp.Key
+---@field inspect_pair? acp.Key
+---@field inspect_filter? acp.Key
+---@field inspect_all? acp.Key
+---@field inspect_problems? acp.Key
+---@field inspect_next_problem? acp.Key
+---@field inspect_previous_problem? acp.Key
+---@field inspect_close? acp.Key
+---@field inspect_help? acp.Key
 ---@field next_hunk? acp.Key
 ---@field previous_hunk? acp.Key
 ---@field review_keep? acp.Key
@@ -296,6 +323,7 @@
 ---@field license? string
 ---@field website? string
 ---@field runs_by string "program", "npx", "uvx" or "download"
+---@field note? string what is doubtful about its `command` in your options
 ---@field install? string
 ---@field login? string
 

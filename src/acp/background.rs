@@ -45,7 +45,9 @@ pub fn start(mailbox: Arc<Mailbox>, settings: Settings) -> Background {
 
 fn work(mailbox: Arc<Mailbox>, settings: Settings, orders: mpsc::UnboundedReceiver<Order>) {
     // Without a runtime the orders' other end closes, and each is answered as from a background that is gone.
-    let Ok(runtime) = runtime::Builder::new_current_thread().enable_time().build() else { return };
+    let Ok(runtime) = runtime::Builder::new_current_thread().enable_io().enable_time().build() else {
+        return;
+    };
     runtime.block_on(async { Dispatcher::new(mailbox, settings).run(orders).await });
     // A read of a dead network drive must not hold up Neovim's end.
     runtime.shutdown_background();

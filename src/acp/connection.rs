@@ -38,6 +38,8 @@ use self::subagents::Subagents;
 use super::files::queue::{EditorRequest, FileQueue};
 use super::processes::agent_process::{Context, Process, SpawnError};
 use super::refusals::{failed_to_start, refuse};
+use super::remote::{self, RemoteAgent};
+use super::replay::ReplayTransport;
 use super::shared::Shared;
 use super::wire::dialect::Converter;
 use super::wire::fast_path::{FastPath, Listener, SessionNames};
@@ -45,12 +47,14 @@ use super::wire::log::AgentLog;
 use super::wire::message_reader::Incoming;
 use super::wire::outbox::Outbox;
 use super::wire::rpc::{self, Message, Noise, OpenRequests, RpcError};
-use super::wire::transport::{Batch, Transport};
+use super::wire::to_acp::Without;
+use super::wire::transport::{Batch, MessageSink, Transport};
 use super::wire::{from_acp, to_acp};
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{
-    Command, Dialect, Ending, Event, Failure, FailureKind, Launch, Severity, Steering, TurnEnd,
+    Command, Dialect, Ending, Event, Failure, FailureKind, Launch, Remote, Severity, Steering, TurnEnd,
 };
+use crate::core::replay::Replay;
 use crate::core::session::exit_text;
 
 /// How long the output of a process that is gone may still come, from a child that holds the pipe.
@@ -86,14 +90,16 @@ pub struct Link {
     pub converter: Converter,
     /// What the user says that it speaks.
     pub dialect: Option<Dialect>,
+    pub without: Without,
 }
 
 impl Link {
     pub fn new(shared: &Shared, agent: AgentId, launch: &Launch) -> Self {
         let names = SessionNames::default();
-        let (arrived, heard) = (shared.folder_indexes.clone(), shared.folder_indexes.clone());
+        let [arrived, time, heard] = [(); 3].map(|()| shared.folder_indexes.clone());
         let listener = Listener {
             arrived: Box::new(move || arrived.now()),
+            time: Box::new(move || time.time()),
             heard: Box::new(move |session| heard.heard(session, heard.time())),
         };
         Self {
@@ -102,8 +108,9 @@ impl Link {
             log: shared.log.agent(&launch.name, &launch.env),
             fast_path: Arc::new(FastPath::new(shared.mailbox.clone(), names.clone(), listener)),
             names,
-            converter: Converter::to(launch.dialect, shared.settings.terminals.at_once),
+            converter: Converter::to(launch, shared.settings.terminals.at_once),
             dialect: launch.dialect,
+            without: Without { files: launch.without_files, terminals: launch.without_terminals },
         }
     }
 }
@@ -117,6 +124,16 @@ pub async fn run(
     leaving: watch::Receiver<Option<Instant>>,
 ) {
     let link = Link::new(&shared, agent, &launch);
+    if let Some(replay) = launch.replay.clone() {
+        return match begin_replay(&shared, &link, replay).await {
+            Ok(transport) => converse(shared, link, transport, commands, leaving).await,
+            Err(failure) => shared.mailbox.post(Event::Exited { agent, why: failed_to_start(failure) }),
+        };
+    }
+    if let Some(remote) = launch.remote {
+        let transport = reach(&shared, launch.name, remote, &link);
+        return converse(shared, link, transport, commands, leaving).await;
+    }
     match start(&shared, launch, &link).await {
         Ok(process) => {
             shared.mailbox.post(Event::Started { agent, pid: process.pid });
@@ -134,7 +151,7 @@ pub async fn converse(
     mut commands: mpsc::UnboundedReceiver<Command>,
     mut leaving: watch::Receiver<Option<Instant>>,
 ) {
-    let Link { agent, name, log, names, fast_path, converter, dialect } = link;
+    let Link { agent, name, log, names, fast_path, converter, dialect, without } = link;
     let (editor, for_editor) = mpsc::unbounded_channel();
     let file_queue = FileQueue::start(shared.clone(), agent, editor);
     let mut connection = Connection {
@@ -149,6 +166,7 @@ pub async fn converse(
         home: None,
         fast_path,
         dialect,
+        without,
         origin: transport.origin(),
         questions: PendingQuestions::of(agent),
         deferred: DeferredReplies::default(),
@@ -158,13 +176,52 @@ pub async fn converse(
         unsent: Vec::new(),
         buffered: Vec::new(),
         patience: Deadlines::default(),
+        is_slow: false,
         heard: Instant::now(),
         arrived: 0,
-        unclosed: Vec::new(),
+        unsaid: None,
         noise_told: false,
     };
     let end = connection.talk(&mut transport, &mut commands, for_editor, &mut leaving).await;
     connection.finish(end, transport, commands, leaving).await;
+}
+
+/// An agent that is a recording: no process is started.
+async fn begin_replay(shared: &Arc<Shared>, link: &Link, replay: Replay) -> Result<ReplayTransport, Failure> {
+    let ends = MessageSink::channel(
+        shared.settings.message_limit,
+        link.log.clone(),
+        link.fast_path.clone(),
+        link.converter.clone(),
+    );
+    let theirs = (shared.replays.clone(), link.agent);
+    let started = spawn_blocking(move || ReplayTransport::start(&replay, theirs, ends)).await;
+    let message = match started {
+        Ok(Ok(transport)) => return Ok(transport),
+        Ok(Err(why)) => why,
+        Err(_) => "the plugin failed while reading it; see the log".to_owned(),
+    };
+    Err(Failure { kind: FailureKind::Spawn, message, details: None })
+}
+
+/// Begins to connect with an agent that runs elsewhere.
+fn reach(shared: &Arc<Shared>, name: String, remote: Remote, link: &Link) -> RemoteAgent {
+    let (mailbox, agent) = (shared.mailbox.clone(), link.agent);
+    let tell = move |text| {
+        mailbox.post(Event::Noted { agent, session: None, severity: Severity::Warning, text });
+    };
+    RemoteAgent::connect(remote::Context {
+        name,
+        remote,
+        message_limit: shared.settings.message_limit,
+        guard: shared.guard.clone(),
+        log: link.log.clone(),
+        fast_path: link.fast_path.clone(),
+        converter: link.converter.clone(),
+        pace: shared.settings.pace,
+        reached: shared.reached.clone(),
+        tell: Box::new(tell),
+    })
 }
 
 async fn start(shared: &Arc<Shared>, launch: Launch, link: &Link) -> Result<Process, Failure> {
@@ -196,7 +253,7 @@ impl Connection {
         self.request(
             OutgoingRequest::Initialize,
             to_acp::INITIALIZE,
-            &to_acp::initialize(&self.shared.settings),
+            &to_acp::initialize(&self.shared.settings, self.without),
         );
         let mut ended = transport.ended();
         loop {
@@ -238,7 +295,7 @@ impl Connection {
                     }
                 } => Next::Batch(batch),
             };
-            let Batch { at, incoming: batch } = match next {
+            let Batch { at, unsaid, incoming: batch } = match next {
                 Next::Batch(Some(batch)) => batch,
                 Next::Batch(None) => return End::Left,
                 Next::Command(mut command) => {
@@ -255,14 +312,15 @@ impl Connection {
                 }
             };
             self.heard = Instant::now();
-            self.arrived = at;
+            (self.arrived, self.unsaid) = (at, unsaid);
             let named = self.paths_named(&batch);
             if !named.is_empty() {
                 self.shared.resolved_names.tell_new(named).await;
             }
             for incoming in batch {
                 if let Some(session) = self.turn_ended_by(&incoming) {
-                    // What was changed in the turn is told before its end.
+                    // What was changed in the turn is told before its end. What was not claimed waits: the editor may
+                    // be about to say that it has saved the file.
                     self.shared.folder_indexes.settle(session).await;
                 }
                 if let ControlFlow::Break(failure) = self.incoming(incoming) {
@@ -398,14 +456,19 @@ impl Connection {
                     _ = leaving.wait_for(Option::is_some) => {}
                 }
                 let exit = ended.borrow().clone();
+                let trouble = transport.trouble();
                 let how = match exit {
+                    _ if trouble.is_some() => {
+                        format!("lost its connection: {}", trouble.as_deref().unwrap_or_default())
+                    }
                     Some(exit) => exit_text(Some(&exit)),
                     None => "closed its output".to_owned(),
                 };
                 let failure = self.disconnected(&how, transport.last_words().await);
                 self.fail_all(&failure);
                 let too_early = matches!(self.state, State::Starting(_)).then_some(Failure {
-                    message: format!("it {how} before it was ready; see what it said last"),
+                    message: trouble
+                        .unwrap_or_else(|| format!("it {how} before it was ready; see what it said last")),
                     ..failure
                 });
                 self.exited(too_early, &transport, false).await;
@@ -421,6 +484,12 @@ impl Connection {
 
     async fn exited(&self, failure: Option<Failure>, transport: &impl Transport, expected: bool) {
         let exit = transport.ended().borrow().clone();
+        let how = match (&failure, expected) {
+            (_, true) => "it was ended".to_owned(),
+            (Some(failure), _) => failure.message.clone(),
+            (None, _) => exit_text(exit.as_ref()),
+        };
+        self.log.ended(&how);
         let why = Ending { failure, exit, stderr: transport.last_words().await, expected };
         self.post(Event::Exited { agent: self.agent, why });
     }

@@ -2,7 +2,7 @@
 //! Talking to one agent is `connection`'s part; what they share is in `shared`.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use super::store::session_index::SessionIndex;
 use super::store::undecided::UndecidedStore;
 use super::store::undoing::Undoing;
 use super::store::usage_log::UsageLog;
-use super::{compute, connection};
+use super::{compute, connection, inspector};
 use crate::core::ids::{AgentId, JobId, SessionKey};
 use crate::core::message::{Command, Event, Failure, FailureKind, Outcome, PutBack, Severity};
 use crate::mailbox::Mailbox;
@@ -63,6 +63,8 @@ pub struct Dispatcher {
     drafts: DraftStore,
     undecided: UndecidedStore,
     registry: AgentRegistry,
+    /// Files that are put back, until their sender is gone.
+    putting_back: Vec<(PathBuf, watch::Receiver<()>)>,
     /// Says to all that Neovim is leaving, and until when it waits.
     leaving: watch::Sender<Option<Instant>>,
 }
@@ -81,6 +83,7 @@ impl Dispatcher {
             usage: UsageLog::new(mailbox.clone()),
             choices: Choices::new(mailbox.clone()),
             undecided: UndecidedStore::new(mailbox.clone()),
+            putting_back: Vec::new(),
             registry: AgentRegistry::new(mailbox, shared.log.clone()),
             shared: Arc::new(shared),
             agents: HashMap::new(),
@@ -147,7 +150,7 @@ impl Dispatcher {
 
     fn command(&mut self, command: Command) {
         match command {
-            Command::Connect { agent, launch } => self.connect(agent, launch),
+            Command::Connect { agent, launch } => self.connect(agent, *launch),
             Command::Kill { session, terminal } => {
                 // A terminal that is gone already needs no ending.
                 let _ = self.shared.terminals.kill(session, &terminal);
@@ -199,6 +202,8 @@ impl Dispatcher {
             Command::Compute { job, work } => compute::start(&self.shared, job, work),
             Command::Record { folder, wish } => self.session_index.request(folder, wish),
             Command::Choices { file, request } => self.choices.request(file, request),
+            Command::PlayNext { agent } => self.shared.replays.next(agent),
+            Command::Inspect(request) => inspector::serve(&self.shared, request),
             Command::Usage { folder, request } => self.usage.request(folder, request),
             Command::Checkpoint { folder, limits, wish } => {
                 self.checkpoints.request(folder, limits, *wish);
@@ -222,9 +227,20 @@ impl Dispatcher {
         }
     }
 
-    fn put_back(&self, job: JobId, path: PathBuf, what: PutBack, folders: Option<(PathBuf, u64)>) {
+    fn put_back(&mut self, job: JobId, path: PathBuf, what: PutBack, folders: Option<(PathBuf, u64)>) {
         let shared = self.shared.clone();
+        let (done, ended) = watch::channel(());
+        self.putting_back.retain(|(_, other)| other.has_changed().is_ok());
+        // Where a file was may be a folder, which goes with the last file in it; and the other way round.
+        let is_in_the_way = |other: &Path| other.starts_with(&path) || path.starts_with(other);
+        let before = self.putting_back.iter().filter(|(other, _)| is_in_the_way(other));
+        let before: Vec<_> = before.map(|(_, ended)| ended.clone()).collect();
+        self.putting_back.push((path.clone(), ended));
         tokio::spawn(async move {
+            for mut other in before {
+                // Nothing is sent: it fails when that one is done.
+                while other.changed().await.is_ok() {}
+            }
             let (file, theirs) = (path.clone(), shared.clone());
             let put = move || {
                 // A link that goes or comes back is not what it leads to.
@@ -241,9 +257,10 @@ impl Dispatcher {
                 theirs.folder_indexes.wrote(&resolved, done.is_ok());
                 done
             };
-            if let Some(done) = shared.disks.run(&path, put).await {
-                shared.mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(done) });
+            if let Some(outcome) = shared.disks.run(&path, put).await {
+                shared.mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(outcome) });
             }
+            drop(done);
         });
     }
 
@@ -274,6 +291,7 @@ impl Dispatcher {
             | Command::Load { agent, .. }
             | Command::List { agent, .. }
             | Command::Delete { agent, .. }
+            | Command::CloseStored { agent, .. }
             | Command::Login { agent, .. }
             | Command::Logout { agent }
             | Command::Disconnect { agent } => Some(*agent),

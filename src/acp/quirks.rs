@@ -34,6 +34,10 @@ pub enum Quirk {
     TokensOfProcess,
 }
 
+/// Where the extra data of a question for permission has what the user is asked, which the protocol has no place for
+/// there: qwen-code 0.24.4 offers to submit or to cancel, and says nothing else of it.
+pub const QUESTIONS_IN_META: &[&str] = &["qwenQuestions"];
+
 /// Whether an agent of this name is to be treated differently in this.
 pub fn has(agent: Option<&str>, special: Quirk) -> bool {
     let Some(name) = agent else { return false };

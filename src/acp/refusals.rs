@@ -50,6 +50,7 @@ pub fn request_name(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::List { .. } => "list sessions",
         Command::Delete { .. } => "delete the session",
+        Command::CloseStored { .. } => "close the session",
         Command::Login { .. } => "log in",
         Command::Logout { .. } => "log out",
         Command::SetMode { .. } => "change the mode",

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::remote::Pace;
 use super::terminals::Limits;
 
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub struct Settings {
     pub can_log_in: bool,
     /// The program that adopts what agents leave behind, where the system has such a thing.
     pub keeper: Option<PathBuf>,
+    /// How long connections to agents elsewhere are waited for.
+    pub pace: Pace,
     /// What commands in terminals may use.
     pub terminals: Limits,
 }
@@ -47,6 +50,7 @@ impl Default for Settings {
             can_run: true,
             can_log_in: true,
             keeper: None,
+            pace: Pace::default(),
             terminals: Limits::default(),
         }
     }

@@ -1,7 +1,7 @@
 //! What all agents' connections share: the queue to the editor, the options, and a handle to each of the
 //! background's workers. It owns them and does nothing itself.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::extension_methods::ExtensionMethods;
 use super::files::disks::Disks;
@@ -11,6 +11,7 @@ use super::files::resolved_names::ResolvedNames;
 use super::files::watch::Watch;
 use super::policy::Policy;
 use super::processes::guard::Guard;
+use super::replay::Replays;
 use super::settings::Settings;
 use super::store::images::Images;
 use super::terminals::Terminals;
@@ -31,7 +32,10 @@ pub struct Shared {
     pub images: Images,
     pub disks: Disks,
     pub resolved_names: ResolvedNames,
+    /// Where agents elsewhere have answered.
+    pub reached: Arc<Mutex<Vec<String>>>,
     pub log: WireLog,
+    pub replays: Replays,
 }
 
 impl Shared {
@@ -59,7 +63,9 @@ impl Shared {
             images: Images::default(),
             disks,
             resolved_names,
+            reached: Arc::default(),
             log,
+            replays: Replays::default(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The wire: bytes, lines, JSON-RPC messages, and the protocol's words read into the core's types and
 //! written from them. What is done with a message is left to `connection`.
 
+mod converted;
 pub(crate) mod dialect;
 mod draft;
 pub(crate) mod fast_path;
@@ -11,7 +12,10 @@ pub(crate) mod log;
 pub(crate) mod memory_transport;
 pub(crate) mod message_reader;
 pub(crate) mod outbox;
+pub(crate) mod paths;
 pub(crate) mod reply;
+pub(crate) mod ring;
 pub(crate) mod rpc;
 pub(crate) mod to_acp;
 pub(crate) mod transport;
+mod v2;

@@ -1,7 +1,9 @@
 //! A thread that takes messages in the order in which they were sent, and that begins when it is first
-//! needed. What the messages ask for, and what is done about them, is the owner's part.
+//! needed. What the messages ask for, and what is done about them, is the owner's part. A `Service` is one
+//! that serves one request about a folder or file after the other, as what is kept on the disk does.
 
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
@@ -71,9 +73,100 @@ impl<M: Send + 'static> Worker<M> {
     }
 }
 
+/// What a service does on its thread.
+pub trait Serve: Send + 'static {
+    type Request: Send + 'static;
+
+    /// Does what is asked for; `at` is the folder or the file that it is about.
+    fn serve(&mut self, at: &Path, request: Self::Request);
+
+    /// The thread couldn't be started.
+    fn refuse(&mut self, at: &Path, request: Self::Request, why: &io::Error);
+
+    /// All that was asked for is done, and nothing more comes.
+    fn end(self)
+    where
+        Self: Sized,
+    {
+    }
+}
+
+/// The handle to a service. Cheap to clone; all clones are one.
+pub struct Service<S: Serve> {
+    worker: Worker<(PathBuf, S::Request)>,
+    begin: Arc<dyn Fn() -> S + Send + Sync>,
+}
+
+impl<S: Serve> Clone for Service<S> {
+    fn clone(&self) -> Self {
+        Self { worker: self.worker.clone(), begin: self.begin.clone() }
+    }
+}
+
+impl<S: Serve> Service<S> {
+    /// A service whose thread will have this name; `begin` makes what serves on it.
+    pub fn named(name: &'static str, begin: impl Fn() -> S + Send + Sync + 'static) -> Self {
+        Self { worker: Worker::new(name), begin: Arc::new(begin) }
+    }
+
+    /// Asks for something; never waits.
+    pub fn request(&self, at: PathBuf, request: S::Request) {
+        let started = self.worker.start(|_| {
+            let mut server = (self.begin)();
+            move |queue: Receiver<(PathBuf, S::Request)>| {
+                for (at, request) in queue {
+                    server.serve(&at, request);
+                }
+                server.end();
+            }
+        });
+        match started {
+            Ok(()) => self.worker.send((at, request)),
+            Err(error) => (self.begin)().refuse(&at, request, &error),
+        }
+    }
+
+    /// Waits until all is on the disk.
+    pub fn finish(&self) {
+        self.worker.finish();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Notes {
+        tell: Sender<String>,
+        count: usize,
+    }
+
+    impl Serve for Notes {
+        type Request = &'static str;
+
+        fn serve(&mut self, at: &Path, request: &'static str) {
+            self.count += 1;
+            self.tell.send(format!("{} {request} {}", at.display(), self.count)).expect("the test");
+        }
+
+        fn refuse(&mut self, _: &Path, _: &'static str, _: &io::Error) {
+            panic!("a thread could not be started");
+        }
+
+        fn end(self) {
+            self.tell.send("ended".to_owned()).expect("the test");
+        }
+    }
+
+    #[test]
+    fn a_service_serves_in_order_keeps_its_state_and_ends_once_all_is_done() {
+        let (tell, told) = mpsc::channel();
+        let service = Service::named("acp-test", move || Notes { tell: tell.clone(), count: 0 });
+        service.request("/a".into(), "one");
+        service.clone().request("/b".into(), "two");
+        service.finish();
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), ["/a one 1", "/b two 2", "ended"]);
+    }
 
     #[test]
     fn a_worker_does_all_that_was_sent_in_order_before_it_ends() {

@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use super::catalog::{self, Catalog, DEMO, Preset};
 use super::{AgentOptions, Config, ConfigError, read};
-use crate::core::message::Launch;
+use crate::core::message::{Launch, Remote};
 use crate::core::store::registry::{self, Entry, Plan};
+use crate::core::text::elsewhere::PathRules;
 
 /// What is known of the machine that agents are started on.
 #[derive(Clone, Copy)]
@@ -102,6 +103,8 @@ pub struct Choice {
     pub website: Option<String>,
     /// "npx", "uvx", "download", or the program.
     pub runs_by: String,
+    /// What is doubtful about the command that the user has given.
+    pub note: Option<String>,
     /// For the known ones.
     pub install: Option<&'static str>,
     pub login: Option<&'static str>,
@@ -167,9 +170,9 @@ impl Config {
         })
     }
 
-    /// Whether the user has given the agent a command.
+    /// Whether the user has given the agent a command or an address.
     pub fn has_command(&self, name: &str) -> bool {
-        self.agents.get(name).is_some_and(|options| options.command.is_some())
+        self.agents.get(name).is_some_and(AgentOptions::runs)
     }
 
     /// How an agent is started by a plan that the user has approved just now.
@@ -211,6 +214,17 @@ impl Config {
     }
 }
 
+impl AgentOptions {
+    /// Whether they say how to come to the agent.
+    pub(super) fn runs(&self) -> bool {
+        self.command.is_some() || self.url.is_some()
+    }
+
+    fn remote(&self) -> Option<Remote> {
+        Some(Remote { address: self.url.clone()?, headers: self.headers.clone() })
+    }
+}
+
 impl Agent<'_> {
     pub fn title(&self) -> &str {
         let own = self.options.and_then(|options| options.title.as_deref());
@@ -218,8 +232,33 @@ impl Agent<'_> {
         own.or(known).or(self.entry.map(|entry| entry.name.as_str())).unwrap_or(self.name)
     }
 
+    /// What the user should know about the command that they have given: it is the agent's own program, without the
+    /// arguments by which that speaks the protocol.
+    pub fn command_note(&self) -> Option<String> {
+        let options = self.options.filter(|options| options.args.is_none())?;
+        let preset = self.preset.filter(|preset| !preset.args.is_empty())?;
+        let command = Path::new(options.command.as_deref()?);
+        let words: Vec<String> = preset.args.iter().map(|word| format!("{word:?}")).collect();
+        let words = words.join(", ");
+        (command.file_stem() == Path::new(&preset.program).file_stem()).then(|| {
+            format!(
+                "agents.{0}.command replaces the arguments, too: to speak ACP, {1} needs agents.{0}.args = \
+                 {{ {words} }}",
+                self.name,
+                self.title()
+            )
+        })
+    }
+
     /// Its own program comes first, then a package that the plugin knows, then the registry's ways.
     fn standing(&self, machine: &Machine<'_>) -> Standing {
+        if let Some(remote) = self.options.and_then(AgentOptions::remote) {
+            let source = Source::Configured;
+            // Shown where others have their command.
+            let start = Start { command: remote.address.shown(), args: Vec::new(), source };
+            let launch = Launch { remote: Some(remote), ..self.launch(start, &Default::default()) };
+            return Standing::Ready(launch, source);
+        }
         let error = match self.start(machine) {
             Ok(start) => {
                 let source = start.source;
@@ -262,14 +301,9 @@ impl Agent<'_> {
         let find = machine.find;
         let given = self.options.and_then(|options| options.args.clone());
         let command = self.options.and_then(|options| options.command.as_deref());
-        // Another program than the known one does not know its arguments.
-        let is_known = |preset: &&Preset| {
-            command.is_none_or(|command| {
-                Path::new(command).file_stem() == Path::new(&preset.program).file_stem()
-            })
-        };
-        let preset_args = || self.preset.filter(is_known).map_or_else(Vec::new, |preset| preset.args.clone());
-        let args = given.unwrap_or_else(preset_args);
+        // What the user gives replaces the whole command line, not its first word.
+        let known = self.preset.filter(|_| command.is_none());
+        let args = given.unwrap_or_else(|| known.map_or_else(Vec::new, |preset| preset.args.clone()));
         if let Some(command) = command {
             let source = Source::Configured;
             return match find(command) {
@@ -302,6 +336,7 @@ impl Agent<'_> {
     fn launch(&self, start: Start, env: &std::collections::BTreeMap<String, String>) -> Launch {
         let known = env.iter().map(|(name, value)| (name.clone(), value.clone()));
         let own = self.options.map_or_else(Vec::new, |options| options.env.clone());
+        let paths = self.options.map_or(&[][..], |options| &options.paths);
         Launch {
             name: self.name.to_owned(),
             title: self.options.and_then(|options| options.title.clone()),
@@ -310,7 +345,12 @@ impl Agent<'_> {
             // Of two with one name the last counts.
             env: known.chain(own).collect(),
             cwd: self.options.and_then(|options| options.cwd.clone()).unwrap_or_default(),
-            dialect: self.options.and_then(|options| options.dialect),
+            dialect: self.options.and_then(|options| options.dialect.or(options.protocol)),
+            replay: None,
+            remote: None,
+            paths: PathRules::new(paths.iter().map(|(there, here)| (there.as_str(), here.as_str()))),
+            without_files: self.options.is_some_and(|options| !options.files),
+            without_terminals: self.options.is_some_and(|options| !options.terminals),
         }
     }
 
@@ -358,6 +398,7 @@ impl Agent<'_> {
                 .map(str::to_owned)
                 .or_else(|| self.preset.and_then(|preset| preset.website.clone())),
             runs_by: standing.runs_by(entry),
+            note: self.command_note(),
             standing,
             install: self.preset.map(|preset| preset.install.as_str()),
             login: self.preset.map(|preset| preset.login.as_str()),
@@ -447,6 +488,7 @@ impl Standing {
     /// What would be run, or what to do first.
     fn describe(&self) -> String {
         match self {
+            Self::Ready(launch, _) if launch.remote.is_some() => launch.command.clone(),
             Self::Ready(launch, source) => {
                 let name = Path::new(&launch.command)
                     .file_name()
@@ -467,6 +509,7 @@ impl Standing {
         let by = |plan: &Plan| plan.runner().unwrap_or("download").to_owned();
         match self {
             Self::Ready(_, Source::Npx) => "npx".to_owned(),
+            Self::Ready(launch, _) if launch.remote.is_some() => "network".to_owned(),
             Self::Ready(launch, Source::Approved) => {
                 let stem = Path::new(&launch.command).file_stem().and_then(|stem| stem.to_str());
                 match stem {

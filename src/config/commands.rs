@@ -49,9 +49,12 @@ pub enum Bang {
 pub const COMMAND_GROUPS: &[(&str, &[&str])] = &[
     (
         "Chat",
-        &["new", "toggle", "agents", "sessions", "resume", "rename", "export", "usage", "close", "delete"],
+        &[
+            "new", "toggle", "agents", "sessions", "resume", "fork", "rename", "export", "usage", "close",
+            "delete",
+        ],
     ),
-    ("Ask", &["send", "ask", "add", "history", "edit-prompt", "queue", "paste", "cancel"]),
+    ("Ask", &["send", "ask", "add", "suggestions", "history", "edit-prompt", "queue", "paste", "cancel"]),
     ("Answer", &["allow", "reject", "answer", "paths"]),
     (
         "Review",
@@ -71,7 +74,7 @@ pub const COMMAND_GROUPS: &[(&str, &[&str])] = &[
     ("Follow", &["follow", "locations", "plan", "terminals", "terminal"]),
     ("Settings", &["mode", "model", "config", "remembered"]),
     ("Agent", &["login", "logout", "restart", "stop"]),
-    ("Plugin", &["keys", "log", "build"]),
+    ("Plugin", &["keys", "log", "inspect", "record", "replay", "build"]),
 ];
 
 /// The group of a subcommand.
@@ -160,6 +163,17 @@ pub const COMMANDS: &[CommandSpec] = &[
                or to [what], one of the names in |acp-context|. Lines and diagnostics are those of this buffer, \
                also when you are elsewhere by the time you send. With file names, add these; `files` lets you \
                mark several in your picker, see |acp-adding|. Begins a session if there is none.",
+    },
+    CommandSpec {
+        name: "suggestions",
+        about: "Take one of the prompts that the agent suggests",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Pick one of the prompts that the agent suggests to send next; it goes into the prompt, above what stands \
+               there. See |acp-suggestions|.",
     },
     CommandSpec {
         name: "history",
@@ -293,11 +307,12 @@ pub const COMMANDS: &[CommandSpec] = &[
         takes: "[which]",
         completion: Completion::OneOf(&["hunk", "file", "turn", "session", "all"]),
         range: true,
-        bang: Bang::No,
+        bang: Bang::Yes,
         without_library: false,
         help: "Keep what the agent changed; see |acp-review|. Without [which] it is the change at the cursor \
                or the lines in [range], which may be a part of a change, and in the chat all that the tool call at the cursor did. [which] is \
-               `hunk`, `file`, `turn` (what the last turn changed), `session` or `all`.",
+               `hunk`, `file`, `turn` (what the last turn changed), `session` or `all`. About `all` you are asked first if \
+               it is more than one change, with ! you are not: `:Acp keep! all`.",
     },
     CommandSpec {
         name: "undo",
@@ -305,7 +320,7 @@ pub const COMMANDS: &[CommandSpec] = &[
         takes: "[which]",
         completion: Completion::OneOf(&["hunk", "file", "turn", "session", "all", "last"]),
         range: true,
-        bang: Bang::No,
+        bang: Bang::Yes,
         without_library: false,
         help: "Undo what the agent changed, likewise; what you have kept at the cursor, too. `last` takes back your last \
                decision, whatever it was: changes that you kept are to be decided on again, and those that you undid are \
@@ -465,6 +480,19 @@ pub const COMMANDS: &[CommandSpec] = &[
         without_library: false,
         help: "Take up the session of this project that was used last and is not open, with [agent] the last \
                one with that agent.",
+    },
+    CommandSpec {
+        name: "fork",
+        about: "Go on with the conversation twice: here, and in another chat",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Begin another chat that knows all that was said in this one, where the agent offers that; both go on apart \
+               from there. What stands in the transcript is copied. It begins at the end of the conversation: agents \
+               know no earlier point to fork at, which is why |:Acp-edit-prompt| sends an earlier prompt again in the \
+               same chat.",
     },
     CommandSpec {
         name: "rename",
@@ -645,6 +673,39 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "Open the log. It holds the messages to and from agents, if |acp-config-log| is on.",
+    },
+    CommandSpec {
+        name: "inspect",
+        about: "Look at the messages between the client and agents",
+        takes: "[agent]",
+        completion: Completion::Asked("agents"),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Look at the last messages that went to agents and came from them, live; see |acp-inspect|. With \
+               [agent], at those of one.",
+    },
+    CommandSpec {
+        name: "record",
+        about: "Save the last messages for a bug report, without names and secrets; with ! over a file",
+        takes: "{file}",
+        completion: Completion::File,
+        range: false,
+        bang: Bang::Yes,
+        without_library: false,
+        help: "Save the last messages to and from the agent in a {file}, fit for a bug report; see |acp-recordings|. \
+               What is to be saved is shown first, and `:w` there saves it. With !, replace a {file} that exists.",
+    },
+    CommandSpec {
+        name: "replay",
+        about: "Play a recording into a new chat",
+        takes: "{file} [speed]",
+        completion: Completion::File,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Play a recording, such as `:Acp record` makes, into a new chat; see |acp-recordings|. [speed] is 2 for \
+               twice as fast, `max` for no pauses, or `step` to play each message by a key.",
     },
     CommandSpec {
         name: "keys",

@@ -29,6 +29,8 @@ pub enum Pane {
     Queue,
     /// The list of agents.
     Agents,
+    /// The messages on the wire.
+    Inspector,
     /// The lines of what is proposed.
     Proposal,
     /// A comment that is being written.
@@ -46,6 +48,7 @@ pub enum Section {
     Follow,
     Chat,
     Agents,
+    Inspector,
     File,
     Review,
     Comment,
@@ -154,6 +157,15 @@ pub const KEYS: &[KeySpec] = &[
         default: &[],
         about: "The same while typing. Has no key unless you give it one: completion menus use <S-Tab>, and a mode may let \
                 the agent work without asking.",
+    },
+    KeySpec {
+        name: "take_suggestion",
+        section: Section::Ask,
+        panes: &[Pane::Prompt],
+        modes: &["i"],
+        default: &["<Tab>"],
+        about: "Put the prompt that the agent suggests into the empty prompt, where it stands in grey. The key is yours \
+                whenever nothing is suggested.",
     },
     KeySpec {
         name: "take_back",
@@ -393,6 +405,14 @@ pub const KEYS: &[KeySpec] = &[
         about: "Start the agent again after it has ended, or after a login.",
     },
     KeySpec {
+        name: "replay_next",
+        section: Section::Chat,
+        panes: &[Pane::Transcript],
+        modes: &["n"],
+        default: &["]m"],
+        about: "Play the next message of a recording; see |acp-recordings|.",
+    },
+    KeySpec {
         name: "end_left",
         section: Section::Chat,
         panes: &[Pane::Transcript],
@@ -472,6 +492,78 @@ pub const KEYS: &[KeySpec] = &[
         modes: &["n"],
         default: &["g?"],
         about: "Show these keys.",
+    },
+    KeySpec {
+        name: "inspect_open",
+        section: Section::Inspector,
+        panes: &[Pane::Inspector],
+        modes: &["n"],
+        default: &["<CR>"],
+        about: "Open the message at the cursor in a window of its own.",
+    },
+    KeySpec {
+        name: "inspect_pair",
+        section: Section::Inspector,
+        panes: &[Pane::Inspector],
+        modes: &["n"],
+        default: &["%"],
+        about: "Go from a request to its answer, or back.",
+    },
+    KeySpec {
+        name: "inspect_filter",
+        section: Section::Inspector,
+        panes: &[Pane::Inspector],
+        modes: &["n"],
+        default: &["f"],
+        about: "Type which messages are shown; see |acp-inspect-filter|.",
+    },
+    KeySpec {
+        name: "inspect_all",
+        section: Section::Inspector,
+        panes: &[Pane::Inspector],
+        modes: &["n"],
+        default: &["F"],
+        about: "Show all messages again.",
+    },
+    KeySpec {
+        name: "inspect_problems",
+        section: Section::Inspector,
+        panes: &[Pane::Inspector],
+        modes: &["n"],
+        default: &["!"],
+        about: "Show only what is wrong, or no longer.",
+    },
+    KeySpec {
+        name: "inspect_next_problem",
+        section: Section::Inspector,
+        panes: &[Pane::Inspector],
+        modes: &["n"],
+        default: &["]e"],
+        about: "Go to the next message that something is wrong with.",
+    },
+    KeySpec {
+        name: "inspect_previous_problem",
+        section: Section::Inspector,
+        panes: &[Pane::Inspector],
+        modes: &["n"],
+        default: &["[e"],
+        about: "Go to the previous one.",
+    },
+    KeySpec {
+        name: "inspect_close",
+        section: Section::Inspector,
+        panes: &[Pane::Inspector],
+        modes: &["n"],
+        default: &["q"],
+        about: "Close the messages. They are kept all the same.",
+    },
+    KeySpec {
+        name: "inspect_help",
+        section: Section::Inspector,
+        panes: &[Pane::Inspector],
+        modes: &["n"],
+        default: &["g?"],
+        about: "Show the keys that do something here; once more, all keys.",
     },
     KeySpec {
         name: "next_hunk",

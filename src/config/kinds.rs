@@ -8,10 +8,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::keys::{KEYS, Keys};
-use super::options::{AgentOptions, FollowOptions, ProjectOptions};
+use super::options::{AgentOptions, FollowOptions, ProjectOptions, RecoveryOptions};
 use super::read::Field;
 use super::{Log, Size};
+use crate::core::message::remote::Address;
 use crate::core::message::{Dialect, McpServer};
+use crate::core::session::recovery::Recovery;
 
 /// What an option takes, for its readers.
 #[derive(Clone, Copy, Debug)]
@@ -86,14 +88,44 @@ pub(super) const VALUES: Kind<Vec<(String, String)>> =
     kind("table of values", "table<string, string|number|boolean>", |field| field.values(), empty);
 
 /// What an agent speaks, if that is said.
-pub(super) const DIALECT: Kind<Option<Dialect>> =
-    Kind { takes: Dialect::KIND.takes, read: |field| field.one_of(Dialect::WORDS).map(Some), shown: nil };
+pub(super) const DIALECT: Kind<Option<Dialect>> = Kind {
+    takes: Takes::Word(&["official", "draft"]),
+    read: |field| field.one_of(&[("official", Dialect::Official), ("draft", Dialect::Draft)]).map(Some),
+    shown: nil,
+};
 
-pub(super) const PROGRAM: Kind<Option<String>> =
-    kind("string", "string", |field| field.program().map(Some), nil);
+/// Which version of the protocol an agent is asked for, if that is said.
+pub(super) const PROTOCOL: Kind<Option<Dialect>> = kind(
+    "1 or 2",
+    "1|2",
+    |field| field.one_of_numbers(&[(1, Dialect::Official), (2, Dialect::V2)]).map(Some),
+    nil,
+);
+
+/// A program, or a list that begins with one; what follows in it are arguments, see `AgentOptions::of`.
+pub(super) const PROGRAM: Kind<Option<String>> = kind(
+    "string, or list of strings",
+    "string|string[]",
+    |field| match field.value() {
+        Value::Array(_) => field.command_line().map(|(program, _)| Some(program)),
+        _ => field.program().map(Some),
+    },
+    nil,
+);
 
 pub(super) const ADDRESS: Kind<String> =
     kind("string", "string", |field| field.address(), |address| format!("{address:?}"));
+
+/// Where an agent is.
+pub(super) const URL: Kind<Option<Address>> =
+    kind("address", "string", |field| field.agents_address().map(Some), nil);
+
+pub(super) const HEADERS: Kind<Vec<(String, String)>> =
+    kind("table of strings", "table<string, string>", |field| field.headers(), empty);
+
+/// Folders by what another machine calls them.
+pub(super) const FOLDERS: Kind<Vec<(String, String)>> =
+    kind("table of paths", "table<string, string>", |field| field.folders(), empty);
 
 pub(super) const PATH: Kind<Option<PathBuf>> = kind("path", "string", |field| field.path().map(Some), nil);
 
@@ -198,6 +230,15 @@ impl AgentOptions {
         let table = field.table_of(Self::GROUP.known())?;
         let mut options = Self::default();
         options.read(&table);
+        if let Some(field) = table.get("command").filter(|field| field.value().is_array())
+            && options.command.is_some()
+            && let Some((_, args)) = field.command_line()
+        {
+            if options.args.is_some() {
+                return field.invalid("the list has the arguments, too: give either it or args");
+            }
+            options.args = Some(args);
+        }
         if let Some(field) = table.get("cmd")
             && let Some((command, args)) = field.command_line()
         {
@@ -205,6 +246,14 @@ impl AgentOptions {
                 return field.invalid("stands for command and args: give either it or them");
             }
             (options.command, options.args) = (Some(command), Some(args));
+        }
+        let runs = options.command.is_some() || options.args.is_some() || !options.env.is_empty();
+        if options.url.is_some() && (runs || options.cwd.is_some()) {
+            return field
+                .invalid("has a url, so nothing is run: leave out command, args, env and cwd, or the url");
+        }
+        if options.url.is_none() && !options.headers.is_empty() && table.get("url").is_none() {
+            return field.invalid("has headers, which are sent to a url: give one, or leave them out");
         }
         table.close();
         Some(options)
@@ -218,6 +267,14 @@ impl ProjectOptions {
         options.read(&table);
         table.close();
         Some(options)
+    }
+}
+
+impl RecoveryOptions {
+    /// As sessions have it.
+    pub fn wanted(&self) -> Recovery {
+        let longest = u64::try_from(self.longest.as_millis()).unwrap_or(u64::MAX);
+        Recovery { again: self.again, reconnect: self.reconnect, longest }
     }
 }
 

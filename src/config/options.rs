@@ -11,7 +11,8 @@ use super::kinds::*;
 use super::read::Table;
 use super::words::*;
 use super::{Log, Size};
-use crate::core::message::McpServer;
+use crate::core::message::remote::Address;
+use crate::core::message::{Dialect, McpServer};
 
 /// An option as the help and the language server show it.
 #[derive(Clone, Copy, Debug)]
@@ -163,28 +164,45 @@ options! {
         => files: FilesOptions;
         => checkpoints: CheckpointOptions;
         => timeouts: TimeoutOptions;
+        => recovery: RecoveryOptions;
     }
 
     /// One entry of `agents`. What is `None` comes from the preset of that name.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct AgentOptions in "agents.{name}." {
         command: Option<String> = None, PROGRAM,
-            "The program to start: a name that is found in $PATH, or a path. Needed unless {name} is one of \
-             |acp-agents|.";
+            "The program to start: a name that is found in $PATH, or a path; or a list of it and its arguments. Needed \
+             unless {name} is one of |acp-agents|, whose own program and arguments it replaces both: with \
+             `command = \"/opt/gemini\"` alone, Gemini gets no `--acp`. A message says so when it starts.";
         args: Option<Vec<String>> = None, STRINGS,
-            "The program's arguments, in place of a known agent's own. A `command` of another name gets no others than \
-             these.";
+            "The program's arguments, in place of a known agent's own. `args = {}` is none.";
         env: Vec<(String, String)> = Vec::new(), PAIRS,
             "Environment variables for the agent, added to Neovim's own.";
         cwd: Option<PathBuf> = None, PATH,
             "The folder that the program is started in; without it, the session's root. The session's root \
              itself is not changed by it.";
+        url: Option<Address> = None, URL,
+            "Where the agent is, if it runs elsewhere already: `wss://` or `https://`, and on this machine also `ws://` \
+             or `http://`. Stands in place of `command`; see |acp-remote|.";
+        headers: Vec<(String, String)> = Vec::new(), HEADERS,
+            "What every request to the `url` says of you. A value may be `\"cmd:pass show acp\"`, `\"env:NAME\"` or \
+             `\"file:~/.secret\"`; see |acp-remote|.";
+        paths: Vec<(String, String)> = Vec::new(), FOLDERS,
+            "What the agent's machine calls folders of this one: `[\"/remote/src\"] = \"~/src\"`; see \
+             |acp-elsewhere|.";
+        files: bool = true, BOOLEAN,
+            "Whether the agent may read and write files through Neovim. `false` if it should use its own machine's.";
+        terminals: bool = true, BOOLEAN,
+            "Whether the agent may run commands in terminals here. `false` if it should run them on its own machine.";
         title: Option<String> = None, STRING,
             "The name shown to you, in place of what the agent calls itself.";
         mcp_servers: Option<Vec<McpServer>> = None, OWN_SERVERS,
             "MCP servers for this agent, in place of |acp-config-mcp_servers|.";
         dialect: Option<Dialect> = None, DIALECT,
             "What the agent speaks: the Agent Client Protocol, or the dialect of it in |acp-dialect|.";
+        protocol: Option<Dialect> = None, PROTOCOL,
+            "The version of the protocol that the agent is asked for. Version 2 is a draft; an agent that has only the first \
+             is spoken to in that. See |acp-protocol|.";
         enabled: bool = true, BOOLEAN,
             "Whether the agent is offered. `false` hides one of |acp-agents|.";
         follow: Option<bool> = None, CHOICE,
@@ -204,7 +222,7 @@ options! {
             "The same for other options, by id, name or category; as in \
              `options = { thought_level = \"high\" }`; see |:Acp-config|.";
         + cmd, STRINGS,
-            "The program and its arguments in one list, in place of `command` and `args`.";
+            "Another name for `command` as a list.";
     }
 
     /// Where the registry of agents is.
@@ -237,6 +255,8 @@ options! {
         complete: Complete = Complete::Auto, Complete::KIND,
             "Whether completion opens by itself when you type `@`, or `/` at the start of a prompt. `\"auto\"` \
              leaves it to blink.cmp or nvim-cmp where one of them has the plugin's source for prompts; see |acp-completion|.";
+        suggestions: bool = true, BOOLEAN,
+            "Whether an empty prompt shows in grey what the agent suggests to say next; see |acp-suggestions|.";
     }
 
     /// Whether agents are followed: `true` alone, or a table.
@@ -284,6 +304,9 @@ options! {
              while the cursor is in it.";
         input: bool = true, BOOLEAN,
             "Whether what you type in a terminal reaches the command.";
+        enabled: bool = true, BOOLEAN,
+            "Whether agents may run commands in Neovim's terminals. If not, they are told when they start, and run \
+             them by themselves, or not at all.";
         limit: u16 = 32, NUMBER,
             "How many commands may run at the same time. An agent that asks for more is told so.";
         timeout: Option<Duration> = None, SECONDS_OR_NEVER,
@@ -324,6 +347,11 @@ options! {
         unsaved: Unsaved = Unsaved::Mention, Unsaved::KIND,
             "What happens to unsaved edits in the session's folders before a prompt is sent: the agent is told \
              of them, the buffers are saved, or nothing. See |acp-unsaved|.";
+        reads: bool = true, BOOLEAN,
+            "Whether agents may read files through Neovim. If not, they are told when they start, and read from the \
+             disk by themselves: without your unsaved edits.";
+        writes: bool = true, BOOLEAN,
+            "The same for writing: then they write to the disk by themselves, past your unsaved edits.";
         outside: OutsideFiles = OutsideFiles::Ask, OutsideFiles::KIND,
             "What becomes of an agent's wish to read or write a file outside of its session's folders: you are \
              asked, or it is refused; see |acp-outside|.";
@@ -360,6 +388,18 @@ options! {
         request: Duration = Duration::from_secs(30), SECONDS,
             "How long an agent may take to change a mode, a model or an option, and to list, delete or close \
              sessions. One that loads a session may be silent for as long as a start may take.";
+    }
+
+    /// What is done without a key when something goes wrong.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct RecoveryOptions in "recovery." {
+        again: bool = true, BOOLEAN,
+            "Whether to send a prompt again that an agent did not begin to work on, because it was limited in rate, \
+             ran out of time or had an internal error; see |acp-recovery|.";
+        reconnect: bool = true, BOOLEAN,
+            "Whether to start an agent again that ended while no turn ran, where it can go on with its session.";
+        longest: Duration = Duration::from_secs(600), SECONDS,
+            "No longer is waited for an agent that asks to be left alone; beyond that, it is for you to send again.";
     }
 
     /// What one project, and all below its folder, has beside what all have.

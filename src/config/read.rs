@@ -10,7 +10,9 @@ use serde_json::{Map, Value};
 use super::options::GroupSpec;
 use super::{ConfigError, Log, Size};
 use crate::core::message::McpServer;
+use crate::core::message::remote::{Address, header_problem};
 use crate::core::store::registry;
+use crate::core::text::uri;
 
 /// The mistakes found so far.
 #[derive(Default)]
@@ -172,18 +174,18 @@ impl<'a> Field<'a> {
 
     /// Paths that are the same from wherever they are meant.
     pub fn absolute_paths(&self) -> Option<Vec<PathBuf>> {
-        let absolute = |field: &Field<'a>| {
-            let path = field.path()?;
-            if path.is_absolute() {
-                Some(path)
-            } else {
-                field.invalid(match cfg!(windows) {
-                    true => "is not absolute: begin it with a drive, as in C:/, or with ~/",
-                    false => "is not absolute: begin it with / or ~/",
-                })
-            }
-        };
-        each(&self.list("a list of paths")?, absolute)
+        each(&self.list("a list of paths")?, Field::absolute_path)
+    }
+
+    fn absolute_path(&self) -> Option<PathBuf> {
+        let path = self.path()?;
+        if path.is_absolute() {
+            return Some(path);
+        }
+        self.invalid(match cfg!(windows) {
+            true => "is not absolute: begin it with a drive, as in C:/, or with ~/",
+            false => "is not absolute: begin it with / or ~/",
+        })
     }
 
     /// A program's name, or a path in which `~` is the user's home.
@@ -197,6 +199,45 @@ impl<'a> Field<'a> {
         match registry::may_be_fetched(&address) {
             true => Some(address),
             false => self.invalid("should be an address that begins with https://"),
+        }
+    }
+
+    /// Where an agent is reached.
+    pub fn agents_address(&self) -> Option<Address> {
+        match Address::read(&self.string()?) {
+            Ok(address) => Some(address),
+            Err(problem) => self.invalid(&problem.to_string()),
+        }
+    }
+
+    /// Headers of requests. What is wrong with one is said without its value.
+    pub fn headers(&self) -> Option<Vec<(String, String)>> {
+        each(&self.map()?, |(name, field)| {
+            let Value::String(value) = field.value else { return field.invalid("should be a string") };
+            match header_problem(name, value) {
+                Some(problem) => field.invalid(&problem),
+                None => Some(((*name).to_owned(), value.clone())),
+            }
+        })
+    }
+
+    /// Folders of this machine by what another one calls them.
+    pub fn folders(&self) -> Option<Vec<(String, String)>> {
+        let pairs = each(&self.map()?, |(there, field)| {
+            if !uri::is_path(there) {
+                return field.invalid("is a folder of the agent's machine, so it has to begin with /");
+            }
+            Some(((*there).to_owned(), field.absolute_path()?.to_str()?.to_owned()))
+        })?;
+        let folder = |pair: &(String, String)| pair.1.trim_end_matches(['/', '\\']).to_owned();
+        let twice = pairs
+            .iter()
+            .enumerate()
+            .find(|(at, pair)| pairs[..*at].iter().any(|it| folder(it) == folder(pair)));
+        match twice {
+            Some((_, (there, _))) => self
+                .invalid(&format!("{there} leads to the same folder as another: files need one name each")),
+            None => Some(pairs),
         }
     }
 
@@ -230,6 +271,15 @@ impl<'a> Field<'a> {
         }
         let quoted: Vec<String> = words.iter().map(|(word, _)| format!("{word:?}")).collect();
         self.unexpected(&format!("one of {}", quoted.join(", ")))
+    }
+
+    pub fn one_of_numbers<T: Copy>(&self, numbers: &[(u64, T)]) -> Option<T> {
+        let given = self.value.as_f64();
+        if let Some((_, value)) = numbers.iter().find(|(number, _)| Some(*number as f64) == given) {
+            return Some(*value);
+        }
+        let all: Vec<String> = numbers.iter().map(|(number, _)| number.to_string()).collect();
+        self.unexpected(&all.join(" or "))
     }
 
     pub fn cells(&self) -> Option<u16> {

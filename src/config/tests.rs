@@ -101,12 +101,13 @@ mod reading {
                 "command": "c", "args": ["a"], "env": { "K": "v" }, "cwd": "/c", "title": "T",
                 "mcp_servers": [{ "name": "m", "command": "/m" }], "mode": "a", "model": "b", "effort": "c",
                 "options": { "x": true }, "enabled": true, "follow": true, "system_prompt": "s", "system_prompt_mode": "override",
-                "dialect": "draft",
+                "dialect": "draft", "protocol": 2,
+                "paths": { "/srv": "/x" }, "files": false, "terminals": false,
             } },
             "default_agent": "{name}",
             "registry": { "url": "https://example.org/registry.json" },
             "window": { "layout": "float", "width": 60, "height": "40%", "prompt_height": 3 },
-            "prompt": { "complete": "never" },
+            "prompt": { "complete": "never", "suggestions": false },
             "icons": false,
             "timestamps": true,
             "follow": { "enabled": true, "resume_after": 2 },
@@ -114,10 +115,10 @@ mod reading {
             "keys": { "hide": "Q" },
             "chat": { "images": "link" },
             "terminal": { "auto_open": "never", "position": "right", "size": "30%",
-                "auto_close": "success", "input": false, "limit": 3, "timeout": 60, "output_limit": 1000 },
+                "auto_close": "success", "input": false, "enabled": false, "limit": 3, "timeout": 60, "output_limit": 1000 },
             "diff": { "style": "off", "stay": "turn", "persist": false, "tell_undone": false },
             "files": { "conflict": "markers", "save": "always", "format_on_save": true, "unsaved": "nothing",
-                "outside": "refuse", "allowed": { "read": ["/docs"], "write": ["~/scratch"] } },
+                "reads": false, "writes": false, "outside": "refuse", "allowed": { "read": ["/docs"], "write": ["~/scratch"] } },
             "mcp_servers": [{ "type": "http", "name": "h", "url": "http://localhost/mcp" }],
             "additional_directories": ["/lib"],
             "projects": { "{folder}": {
@@ -129,6 +130,7 @@ mod reading {
             "record": false,
             "checkpoints": { "enabled": false, "days": 2, "size": 3 },
             "timeouts": { "initialize": 1.5, "request": 2 },
+            "recovery": { "again": false, "reconnect": false, "longest": 30 },
         })
     }
 
@@ -159,6 +161,7 @@ mod reading {
                 size: Size::Percent(30),
                 auto_close: AutoClose::Success,
                 input: false,
+                enabled: false,
                 limit: 3,
                 timeout: Some(Duration::from_secs(60)),
                 output_limit: 1000,
@@ -167,22 +170,29 @@ mod reading {
         let (style, stay) = (DiffStyle::Off, Stay::Turn);
         assert_eq!(config.diff, DiffOptions { style, stay, persist: false, tell_undone: false });
         assert_eq!((config.prompt.complete, config.files.format_on_save), (Complete::Never, true));
+        assert!(!config.prompt.suggestions);
         assert_eq!(
             (config.files.conflict, config.files.save, config.files.unsaved),
             (OnConflict::Markers, Save::Always, Unsaved::Nothing)
         );
         assert_eq!(config.files.outside, OutsideFiles::Refuse);
+        assert!(!config.files.reads && !config.files.writes);
         assert_eq!(config.files.allowed.read, [PathBuf::from("/docs")]);
         assert!(config.files.allowed.write[0].is_absolute());
         assert_eq!(config.additional_directories, [PathBuf::from("/lib")]);
         let project = &config.projects[Path::new("{folder}")];
         assert_eq!((project.mcp_servers.len(), project.additional_directories.len()), (1, 1));
         assert_eq!(config.log, Log::On);
+        let recovery = config.recovery.wanted();
+        assert_eq!((recovery.again, recovery.reconnect, recovery.longest), (false, false, 30_000));
         assert_eq!((config.timeouts.initialize.as_millis(), config.timeouts.request.as_secs()), (1500, 2));
 
-        for option in
-            options::all().filter(|option| !option.key.ends_with(".cmd") && option.takes.help() != "function")
-        {
+        // What stands in place of others, or is no value.
+        let others = ["agents.{name}.cmd", "agents.{name}.url", "agents.{name}.headers"];
+        let is_value = |option: &&options::OptionSpec| {
+            !others.contains(&option.key) && option.takes.help() != "function"
+        };
+        for option in options::all().filter(is_value) {
             let pointer = format!("/{}", option.key.replace('.', "/"));
             assert!(all.pointer(&pointer).is_some(), "the example lacks {}", option.key);
         }
@@ -258,6 +268,17 @@ mod reading {
             mistakes(json!({ "agents": { "gemini": { "cmd": [] } } })),
             ["agents.gemini.cmd: expected a list with a program and its arguments, got a list"]
         );
+        let options = &read(json!({ "agents": { "x": { "command": ["prog", "--acp"] } } })).agents["x"];
+        assert_eq!(options.command.as_deref(), Some("prog"));
+        assert_eq!(options.args.as_deref(), Some(&["--acp".to_owned()][..]));
+        assert_eq!(
+            mistakes(json!({ "agents": { "gemini": { "command": ["a"], "args": ["b"] } } })),
+            ["agents.gemini.command: the list has the arguments, too: give either it or args"]
+        );
+        assert_eq!(
+            mistakes(json!({ "agents": { "gemini": { "command": ["a", 1] } } })),
+            ["agents.gemini.command[2]: expected a string, got 1"]
+        );
     }
 
     #[test]
@@ -278,6 +299,48 @@ mod reading {
             mistakes(json!({ "agents": { "claude": { "env": [{ "name": "A" }, "B=c"] } } })),
             ["agents.claude.env[1].value: missing", r#"agents.claude.env[2]: expected a table, got "B=c""#]
         );
+    }
+
+    #[test]
+    fn an_agent_elsewhere_has_an_address_in_place_of_a_command() {
+        let far = json!({ "url": "wss://h.example/acp?key=k", "headers": { "Authorization": "env:TOKEN" } });
+        let config = read(json!({ "agents": { "far": far } }));
+        let launch = launch(&config, "far", &[]).expect("found");
+        let remote = launch.remote.expect("an agent elsewhere");
+        assert_eq!((launch.command.as_str(), remote.address.port), ("wss://h.example/acp", 443));
+        assert_eq!(remote.headers, [("Authorization".to_owned(), "env:TOKEN".to_owned())]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_address_is_said_without_its_secrets() {
+        let far = |far: Value| mistakes(json!({ "agents": { "far": far } }));
+        let both =
+            "agents.far: has a url, so nothing is run: leave out command, args, env and cwd, or the url";
+        assert_eq!(far(json!({ "url": "wss://h", "command": "x" })), [both]);
+        assert_eq!(far(json!({ "url": "wss://h", "cmd": ["x"] })), [both]);
+        let alone = far(json!({ "command": "x", "headers": { "A": "b" } }));
+        assert_eq!(alone, ["agents.far: has headers, which are sent to a url: give one, or leave them out"]);
+        let plain = far(json!({ "url": "ws://h.example" })).join(" ");
+        assert!(plain.contains("agents.far.url: is not encrypted"), "{plain}");
+        let header = far(json!({ "url": "wss://h", "headers": { "Host": "sekrit", "B": 1 } })).join(" ");
+        assert!(header.contains("agents.far.headers.Host") && !header.contains("sekrit"), "{header}");
+    }
+
+    #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
+    fn folders_of_another_machine_lead_to_one_each_of_this_one() {
+        let paths = |paths: Value| json!({ "agents": { "box": { "command": "ssh", "paths": paths } } });
+        let config = read(paths(json!({ "/srv/shop": "/home/me/shop" })));
+        let launch = launch(&config, "box", &["ssh"]).expect("found");
+        assert_eq!(launch.paths.to_here("/srv/shop/a").as_deref(), Some("/home/me/shop/a"));
+        for (wrong, problem) in [
+            (json!({ "srv": "/a" }), "has to begin with /"),
+            (json!({ "/srv": "a" }), "is not absolute"),
+            (json!({ "/a": "/x", "/b": "/x/" }), "leads to the same folder"),
+        ] {
+            let said = mistakes(paths(wrong)).join(" ");
+            assert!(said.contains(problem), "{said}");
+        }
     }
 
     #[test]
@@ -369,6 +432,7 @@ mod sizes_and_keys {
             ("steer", "<C-x><C-s>"),
             ("cancel", "<C-c>"),
             ("next_mode", "<S-Tab>"),
+            ("take_suggestion", "<Tab>"),
             ("take_back", "<Up>"),
             ("queue", "<C-q>"),
             ("older_prompt", "<C-p>"),
@@ -522,7 +586,7 @@ mod starting {
                 args: vec!["--acp".into()],
                 env: vec![],
                 cwd: "/code".into(),
-                dialect: None,
+                ..Launch::default()
             }
         );
     }
@@ -536,14 +600,32 @@ mod starting {
         assert_eq!(line(&["npx"]), "/bin/npx -y @agentclientprotocol/codex-acp -c model=x");
     }
 
+    /// What is given for Gemini CLI, what runs then, and what the user is told to add.
     #[test]
     #[cfg_attr(windows, ignore = "its paths are those of Unix")]
-    fn another_program_for_a_known_agent_gets_none_of_its_arguments() {
-        let config = read(json!({ "agents": { "gemini": { "command": "my-wrapper" } } }));
-        assert_eq!(
-            command_line(&launch(&config, "gemini", &["my-wrapper"]).expect("found")),
-            "/bin/my-wrapper"
-        );
+    fn a_command_for_a_known_agent_replaces_its_arguments_in_every_shape() {
+        let needs = "agents.gemini.command replaces the arguments, too: to speak ACP, Gemini needs \
+                     agents.gemini.args = { \"--acp\" }";
+        let table = [
+            (json!({}), "/bin/gemini --acp", None),
+            (json!({ "args": ["--x"] }), "/bin/gemini --x", None),
+            (json!({ "command": "my-wrapper" }), "/bin/my-wrapper", None),
+            (json!({ "command": "/opt/gemini" }), "/opt/gemini", Some(needs)),
+            (json!({ "command": "gemini" }), "/bin/gemini", Some(needs)),
+            (json!({ "command": "/opt/gemini", "args": [] }), "/opt/gemini", None),
+            (json!({ "command": "/opt/gemini", "args": ["--acp"] }), "/opt/gemini --acp", None),
+            (json!({ "command": ["/opt/gemini"] }), "/opt/gemini", None),
+            (json!({ "command": ["/opt/gemini", "--acp", "-d"] }), "/opt/gemini --acp -d", None),
+            (json!({ "cmd": ["/opt/gemini", "--acp"] }), "/opt/gemini --acp", None),
+        ];
+        for (given, runs, note) in table {
+            let config = read(json!({ "agents": { "gemini": given } }));
+            let there = &["gemini", "my-wrapper", "/opt/gemini"];
+            assert_eq!(command_line(&launch(&config, "gemini", there).expect("found")), runs, "{given}");
+            let catalog = Catalog::default();
+            let agent = config.agent("gemini", &catalog).expect("known");
+            assert_eq!(agent.command_note().as_deref(), note, "{given}");
+        }
     }
 
     #[test]
@@ -559,7 +641,7 @@ mod starting {
         let catalog = Catalog::default();
         assert_eq!(config.agent("claude", &catalog).expect("known").title(), "Claude");
         let gemini = launch(&config, "gemini", &["/opt/gemini"]).expect("found");
-        assert_eq!(command_line(&gemini), "/opt/gemini --acp");
+        assert_eq!(command_line(&gemini), "/opt/gemini");
         assert_eq!(gemini.cwd, Path::new("/code/sub"));
     }
 

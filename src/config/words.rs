@@ -1,7 +1,6 @@
 //! The options that take one of a few words: each an enum, and the words for its variants.
 
 use super::kinds::{Kind, Takes};
-pub use crate::core::message::Dialect;
 pub use crate::core::session::question_queue::OpenQuestions;
 
 /// The words for the variants of an enum.
@@ -138,4 +137,3 @@ words! {
 }
 
 kind!(OpenQuestions: Auto = "auto", Always = "always", Never = "never",);
-kind!(Dialect: Official = "official", Draft = "draft",);

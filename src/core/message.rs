@@ -16,6 +16,7 @@ pub mod launch;
 mod nullable;
 pub mod prompts;
 pub mod question;
+pub mod remote;
 #[cfg(test)]
 mod replay_tests;
 mod size;
@@ -31,6 +32,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::core::ids::{AgentId, AskId, JobId, SessionKey, SubagentId, TerminalId};
+use crate::core::inspector;
 use crate::core::store::allowlist::{Allowed, Rules};
 use crate::core::store::checkpoint::{self, Limits};
 use crate::core::store::record::{Kept, Wish};
@@ -51,10 +53,12 @@ pub use files::{
 pub use launch::{Dialect, Launch, McpServer, Place, Reopen, SystemPrompt};
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, PermissionKind, PermissionOption, Question};
+pub use remote::Remote;
 pub use subagent::{Branch, SessionMessage, SubagentPatch, SubagentState};
 pub use turn::{Counts, LeftCommand, Steering, StopReason, Tokens, TurnEnd, TurnUsage};
 pub use update::{
-    Cost, Limit, LimitStatus, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand, Update,
+    Cost, Limit, LimitStatus, PlanContent, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand,
+    Update,
 };
 pub use work::{Outcome, Work};
 
@@ -62,7 +66,7 @@ pub use work::{Outcome, Work};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Command {
     /// Start the agent and initialize it. Answered by `Connected`, or `Exited`.
-    Connect { agent: AgentId, launch: Launch },
+    Connect { agent: AgentId, launch: Box<Launch> },
     /// `session/new`. Answered by `Opened` or `OpenFailed`.
     Open { agent: AgentId, session: SessionKey, place: Place },
     /// Takes up a session that the agent has stored. Answered like `Open`.
@@ -73,6 +77,8 @@ pub enum Command {
     Delete { agent: AgentId, acp_id: String },
     /// `session/close` where offered; the session is forgotten either way.
     Close { session: SessionKey },
+    /// The same of a session that is forgotten already: its agent wanted a login first.
+    CloseStored { agent: AgentId, acp_id: String },
     /// `session/prompt`. Answered by `TurnEnded`.
     Prompt { session: SessionKey, content: Vec<Content> },
     /// Steer the running turn (`_session/steering`), where the agent declared that it can be. Answered
@@ -145,6 +151,10 @@ pub enum Command {
     Choices { file: PathBuf, request: remembered::Request },
     /// Keep or add up what sessions have used up, in this folder.
     Usage { folder: PathBuf, request: usage::Request },
+    /// A replay that waits for that plays its next message.
+    PlayNext { agent: AgentId },
+    /// Look at what goes over the wire.
+    Inspect(inspector::Request),
     /// Keep or give back what files held before and after turns, in this folder.
     Checkpoint { folder: PathBuf, limits: Limits, wish: Box<checkpoint::Wish> },
     /// Keep or give back what is left to decide in the project of this folder.
@@ -356,6 +366,8 @@ pub enum Event {
         job: JobId,
         reply: Result<usage::Reply, String>,
     },
+    /// What was asked of the messages that went over the wire.
+    Inspected(Box<inspector::Reply>),
     /// What is on the disk about agents, and why the change couldn't be made (`failure` is fit for
     /// "couldn't …"), if it couldn't.
     AgentsRead {
@@ -434,6 +446,7 @@ impl Command {
             Self::Connect { .. }
             | Self::List { .. }
             | Self::Delete { .. }
+            | Self::CloseStored { .. }
             | Self::Answer { .. }
             | Self::Login { .. }
             | Self::Logout { .. }
@@ -448,6 +461,8 @@ impl Command {
             | Self::Record { .. }
             | Self::Choices { .. }
             | Self::Usage { .. }
+            | Self::Inspect(_)
+            | Self::PlayNext { .. }
             | Self::Checkpoint { .. }
             | Self::Undecided { .. }
             | Self::ReadAgents { .. }
@@ -497,6 +512,7 @@ impl Event {
             | Self::Recalled { .. }
             | Self::ChoicesRead { .. }
             | Self::UsageRead { .. }
+            | Self::Inspected(_)
             | Self::AgentsRead { .. }
             | Self::Checkpointed { .. }
             | Self::LeftUndecided { .. }

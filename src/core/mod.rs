@@ -4,10 +4,12 @@
 pub mod changes;
 pub mod contrast;
 pub mod ids;
+pub mod inspector;
 pub mod locations;
 pub mod message;
 pub mod policy;
 pub mod quit;
+pub mod replay;
 pub mod session;
 pub mod store;
 pub mod terminal;

@@ -11,6 +11,7 @@ mod compactions;
 mod content;
 pub mod defaults;
 pub mod entry;
+mod forking;
 pub mod form;
 mod left;
 mod left_commands;
@@ -20,9 +21,12 @@ pub mod meter;
 mod opening;
 pub mod options;
 mod outside;
+mod plans;
 pub mod prompt_history;
 pub mod question_queue;
+pub mod recovery;
 pub mod references;
+mod retry;
 mod set_defaults;
 pub mod status;
 pub mod subagent;
@@ -45,13 +49,15 @@ use std::path::Path;
 pub use asks::{OpenAsk, Wanted};
 pub use content::as_markdown;
 use defaults::{Defaults, Unset};
+pub use forking::Past;
 use left_commands::Left;
 pub use opening::{LoggedIn, exit_text};
+use recovery::{Recovery, Sent};
 pub use turn::Queued;
 
 use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, SubagentId, TerminalId, ToolCallId};
 use crate::core::message::{
-    Again, AgentInfo, ConfigOption, Content, Cost, Exit, Limit, Models, Modes, Place, PlanItem, Reopen, Role,
+    Again, AgentInfo, ConfigOption, Content, Cost, Exit, Limit, Models, Modes, Place, Reopen, Role,
     SlashCommand,
 };
 use crate::core::session::entry::{Body, Entry, Greeting, display_name};
@@ -69,6 +75,12 @@ pub enum Phase {
     /// `session/new` wants a login.
     LoginNeeded,
     Idle,
+    /// What the agent refused is asked for once more when it is time.
+    Waiting {
+        since: Moment,
+        due: Moment,
+        sent: Sent,
+    },
     Working {
         since: Moment,
     },
@@ -110,6 +122,8 @@ pub struct Session {
     pub defaults: Defaults,
     unset: Unset,
     pub commands: Vec<SlashCommand>,
+    /// What the agent suggests to say next.
+    pub suggestions: Vec<Text>,
     pub usage: Option<(u64, u64)>,
     pub cost: Option<Cost>,
     /// Updates of kinds this client does not know, by kind.
@@ -130,6 +144,8 @@ pub struct Session {
     text_stays: bool,
     /// The newest plan.
     plan: Option<EntryId>,
+    /// Those that have ids: by whose session it is, and the agent's id.
+    plans: HashMap<(Option<SubagentId>, String), EntryId>,
     /// What was replaced, for who can free it without holding the editor.
     outdated: Vec<Body>,
     /// What was used up, as far as the agent tells.
@@ -143,6 +159,15 @@ pub struct Session {
     compactions: HashMap<(Option<SubagentId>, String), EntryId>,
     /// What the agent does only after a login.
     after_login: Vec<Again>,
+    /// What the user wants done by itself when something goes wrong.
+    pub recovery: Recovery,
+    /// How often the prompt that is about to be sent was sent again by itself, and the session asked for.
+    times: u32,
+    opening_times: u32,
+    /// How often the agent was started again by itself since a turn last ended well.
+    reconnected: u32,
+    /// The agent is there, and does not know the session any more.
+    is_lost: bool,
 }
 
 /// What belongs to the turn under way, or to the last one.
@@ -164,6 +189,10 @@ struct Turn {
     echoed: usize,
     content: Vec<Content>,
     answered: bool,
+    /// The agent did something that it may do twice if it is asked again.
+    begun: bool,
+    /// How often its prompt was sent again by itself.
+    times: u32,
     /// It was over, and the agent went on by itself; nobody will say when that ends.
     detached: bool,
     /// Where the turn begins: at the prompt.
@@ -226,6 +255,7 @@ impl Session {
             defaults: Defaults::default(),
             unset: Unset::default(),
             commands: Vec::new(),
+            suggestions: Vec::new(),
             usage: None,
             cost: None,
             unknown: BTreeMap::new(),
@@ -240,6 +270,7 @@ impl Session {
             speaker_shown: false,
             text_stays: false,
             plan: None,
+            plans: HashMap::new(),
             outdated: Vec::new(),
             meter: Meter::default(),
             limits: Vec::new(),
@@ -247,6 +278,11 @@ impl Session {
             subagents: Subagents::default(),
             compactions: HashMap::new(),
             after_login: Vec::new(),
+            recovery: Recovery::default(),
+            times: 0,
+            opening_times: 0,
+            reconnected: 0,
+            is_lost: false,
         };
         session.add(
             Body::Greeting(Greeting::Connecting { name: agent_name.to_owned(), command: command.to_owned() }),
@@ -274,19 +310,6 @@ impl Session {
             let call = self.entry(*entry)?.tool()?;
             (!call.status.is_over()).then_some((*entry, call))
         })
-    }
-
-    /// The newest plan.
-    pub fn plan(&self) -> Option<&[PlanItem]> {
-        match &self.entry(self.plan?)?.body {
-            Body::Plan(items) => Some(items),
-            _ => None,
-        }
-    }
-
-    /// The plan of the turn that runs, or that ran last.
-    pub fn present_plan(&self) -> Option<&[PlanItem]> {
-        self.turn.plan.and_then(|_| self.plan())
     }
 
     /// What the agent is called before it has said so itself.
@@ -322,7 +345,7 @@ impl Session {
 
     /// There is something that the user can stop.
     pub fn is_busy(&self) -> bool {
-        self.is_working() || matches!(self.phase, Phase::Opening { .. })
+        self.is_working() || matches!(self.phase, Phase::Opening { .. } | Phase::Waiting { .. })
     }
 
     /// When the turn began that runs.

@@ -9,6 +9,7 @@ mod choices;
 pub mod clicks;
 mod compaction;
 pub mod details;
+mod document;
 mod drawing;
 mod elicitation;
 pub mod export;
@@ -29,13 +30,13 @@ pub use drawing::{Drawing, Mark, Style, Tail, Target, UNPRINTABLE};
 pub use hints::Hints;
 pub use summary::Tally;
 pub use wording::{
-    advice, cut_end, cut_middle, grouped, price, readable, running_time, seconds, status_mark,
+    cut_end, cut_middle, grouped, price, readable, running_time, seconds, status_mark, what_next,
 };
 
 use self::bounds::{LONGEST_LINE, MOST_BYTES, MOST_ROWS, broken_lines};
 use crate::core::ids::TerminalId;
 use crate::core::message::{Cost, Failure, PlanItem, PlanStatus, Severity, StopReason, Tokens};
-use crate::core::session::entry::{Body, Entry};
+use crate::core::session::entry::{Body, Entry, Then};
 use crate::core::text::{cut, one_line, without_ticks};
 
 /// The lines of a text from an agent: without line ends, so that each is one line of a buffer.
@@ -126,6 +127,10 @@ pub fn draw(
     tail: &dyn Fn(&TerminalId) -> Option<Tail>,
 ) -> Drawing {
     let mut drawing = Drawing::default();
+    if matches!(&entry.body, Body::Written(written) if written.files.is_empty()) {
+        // It turned out to be somebody else's work.
+        return drawing;
+    }
     if gap(before.map(|entry| &entry.body), &entry.body) {
         drawing.line("", None);
     }
@@ -169,6 +174,7 @@ pub fn draw(
         Body::Relayed(relayed) => subagents::relayed(&mut drawing, relayed, entry.open, style),
         Body::Elicitation(asked) => elicitation::draw(&mut drawing, asked, entry.open, style),
         Body::Plan(items) => draw_plan(&mut drawing, items, style),
+        Body::Document(document) => document::draw(&mut drawing, document, entry.open, style),
         Body::Written(written) => written::draw(&mut drawing, written, entry.open, style),
         Body::Notice { severity, text, times } => {
             let (word, group) = match severity {
@@ -193,7 +199,7 @@ pub fn draw(
             }
             draw_stop(&mut drawing, reason, *silent, *took, tokens.as_ref(), cost.as_ref());
         }
-        Body::TurnFailed(failure) => draw_failure(&mut drawing, failure, style),
+        Body::TurnFailed(failure, then) => draw_failure(&mut drawing, failure, *then, style),
     }
     drawing.bounded()
 }
@@ -201,7 +207,7 @@ pub fn draw(
 /// So much of what a failed turn says stands in the chat.
 const FAILURE_LINES: usize = 12;
 
-fn draw_failure(drawing: &mut Drawing, failure: &Failure, style: &Style) {
+fn draw_failure(drawing: &mut Drawing, failure: &Failure, then: Then, style: &Style) {
     let said = wording::readable_lines(&failure.message);
     let (lines, more) = bounds::beginning(&said, FAILURE_LINES, MOST_BYTES);
     for (row, line) in lines.into_iter().enumerate() {
@@ -209,7 +215,7 @@ fn draw_failure(drawing: &mut Drawing, failure: &Failure, style: &Style) {
         drawing.line(text.trim_end(), Some("AcpError")).framed("AcpError");
     }
     drawing.left_out(more, "  ", &style.hints);
-    drawing.line(advice(failure, &style.hints), Some("AcpMeta")).framed("AcpError");
+    drawing.line(what_next(failure, then, &style.hints), Some("AcpMeta")).framed("AcpError");
 }
 
 fn draw_thought(drawing: &mut Drawing, entry: &Entry, text: &str, over: bool, style: &Style) {
@@ -236,11 +242,14 @@ fn draw_thought(drawing: &mut Drawing, entry: &Entry, text: &str, over: bool, st
 }
 
 /// A plan by itself.
-pub fn plan(items: &[PlanItem], style: &Style) -> Drawing {
+pub fn plan(plan: Option<&Entry>, style: &Style) -> Drawing {
     let mut drawing = Drawing::default();
-    draw_plan(&mut drawing, items, style);
-    drawing.show_all();
-    drawing
+    match plan.map(|entry| &entry.body) {
+        Some(Body::Plan(items)) => draw_plan(&mut drawing, items, style),
+        Some(Body::Document(document)) => document::draw(&mut drawing, document, true, style),
+        _ => draw_plan(&mut drawing, &[], style),
+    }
+    drawing.bounded()
 }
 
 /// How many items of a plan are done: `2/5`.

@@ -110,6 +110,7 @@ impl App {
             "add" => self.add(&args),
             "edit-prompt" => self.edit_prompt(),
             "history" => self.choose_past_prompt(),
+            "suggestions" => self.with_session(Self::choose_suggestion),
             "queue" => self.choose_queued(),
             "paste" => self.with_session(Self::paste_image),
             "cancel" => match (self.cx.session_here(), args.first()) {
@@ -147,6 +148,7 @@ impl App {
             "close" => self.with_session(Self::close_session),
             "export" => self.export(args),
             "rename" => self.rename(&args.text),
+            "fork" => self.fork(),
             "resume" => self.resume(args.first()),
             "recall" => self.tell_recalled(args),
             "delete" => self.choose_deletion(),
@@ -166,6 +168,9 @@ impl App {
             "adopt" => self.adopt_left(),
             "fingerprint" => self.compute_fingerprint(args),
             "log" => self.open_log(),
+            "replay" => self.replay(&args),
+            "record" => self.record_wire(&args),
+            "inspect" => self.open_inspector(&args),
             "usage" => self.show_usage(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
@@ -190,6 +195,9 @@ impl App {
             return done;
         }
         if let Some(done) = self.agents_key(name) {
+            return done;
+        }
+        if let Some(done) = self.inspector_key(name) {
             return done;
         }
         if let Some(done) = self.panel_key(name) {
@@ -222,6 +230,7 @@ impl App {
             "older_prompt" => self.browse(key, true),
             "newer_prompt" => self.browse(key, false),
             "take_back" => self.take_back_or_up(key),
+            "take_suggestion" => self.take_suggestion(key),
             "queue" => self.open_queue(),
             "restart" => {
                 let wants = |s: &Session| {
@@ -238,6 +247,7 @@ impl App {
                 None => self.end_left(key),
             },
             "follow" => self.set_follow(None),
+            "replay_next" => self.play_next(),
             "locations" => self.list_locations(&["pick".to_owned()]),
             "hide" => self.toggle_chat(),
             "help" => self.show_keys(),

@@ -11,8 +11,10 @@ pub mod checkpoints;
 pub mod events;
 pub mod files;
 pub mod follow;
+pub mod inspector;
 pub mod prompt;
 pub mod questions;
+pub mod replay;
 pub mod review;
 pub mod sessions;
 pub mod terminals;
@@ -44,6 +46,7 @@ use crate::nvim::extensions::Extensions;
 use crate::nvim::files::Files;
 use crate::nvim::follow::Follow;
 use crate::nvim::frame_clock::Frames;
+use crate::nvim::inspector::Inspector;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
@@ -68,6 +71,7 @@ pub struct App {
     pub reviews: Reviews,
     pub checkpoints: Checkpoints,
     pub usage: Usage,
+    pub inspector: Inspector,
 }
 
 impl App {
@@ -101,6 +105,7 @@ impl App {
             checkpoints: Checkpoints::new(Path::new(&records).join("acp/checkpoints")),
             reviews: Reviews::new(Path::new(&records).join("acp/reviews")),
             usage: Usage::new(Path::new(&records).join("acp/usage")),
+            inspector: Inspector::default(),
         })
     }
 
@@ -133,7 +138,8 @@ impl App {
             EditorEvent::SessionBegan(key) => self.session_began(key)?,
             EditorEvent::SessionChosen(key) => self.show(key)?,
             EditorEvent::StoredSessionChosen(kept) => self.open_recorded(*kept)?,
-            EditorEvent::LoginEnded(key) => self.restart(key)?,
+            EditorEvent::ReplayReady { replay, cwd, number } => self.begin_replay(replay, cwd, number)?,
+            EditorEvent::LoginEnded(key) | EditorEvent::AgentWanted(key) => self.restart(key)?,
             EditorEvent::PromptChanged(key) => self.chats.fit_prompt(&self.cx, key)?,
             EditorEvent::PromptSent(key) => self.cx.emit("AcpPromptSent", key, json!({})),
             EditorEvent::TurnLeft(key) => self.turn_left(key)?,
@@ -317,7 +323,7 @@ impl App {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 12] = [
+        let features: [&mut dyn Any; 13] = [
             &mut self.chats,
             &mut self.prompts,
             &mut self.checkpoints,
@@ -330,6 +336,7 @@ impl Features for App {
             &mut self.extensions,
             &mut self.sessions,
             &mut self.usage,
+            &mut self.inspector,
         ];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))

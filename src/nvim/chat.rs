@@ -67,6 +67,8 @@ pub struct Chats {
 struct Pinned {
     session: SessionKey,
     buf: Buf,
+    /// The windows beside it when it was given its height.
+    arrangement: Option<String>,
 }
 
 impl Chats {

@@ -8,7 +8,7 @@ pub mod preview;
 pub mod preview_actions;
 pub mod restoring;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use mlua::Result;
@@ -16,12 +16,12 @@ use mlua::Result;
 use crate::core::ids::{EntryId, JobId, SessionKey};
 use crate::core::message::{Command, Content};
 use crate::core::session::tool_call::Status;
-use crate::core::store::checkpoint::{Head, Held, Kind, Limits, Reply, TurnKey, Wish};
+use crate::core::store::checkpoint::{Attributed, Head, Held, Kind, Limits, Reply, TurnKey, Wish};
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::checkpoints::preview::Preview;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
-use crate::nvim::events::Change;
+use crate::nvim::events::{Attribution, Change};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -31,6 +31,8 @@ pub struct Checkpoints {
     folder: PathBuf,
     /// The turn that each session is in, or was in last, and what it was asked.
     turns: HashMap<SessionKey, (TurnKey, String)>,
+    /// What the calls of those turns were called when their changes were recorded, and of which files these were.
+    titles: HashMap<(SessionKey, EntryId), (Option<String>, BTreeSet<PathBuf>)>,
     waiting: HashMap<JobId, WithReply>,
     number: u64,
     /// What a restore would change.
@@ -39,7 +41,8 @@ pub struct Checkpoints {
 
 impl Checkpoints {
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder, turns: HashMap::new(), waiting: HashMap::new(), number: 0, preview: None }
+        let (turns, titles, waiting) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { folder, turns, titles, waiting, number: 0, preview: None }
     }
 
     fn turn_key(&mut self, cx: &Context) -> TurnKey {
@@ -60,6 +63,7 @@ impl Checkpoints {
 
     /// Nothing more comes of the session's last turn: another one begins, or the session is closed.
     pub fn forget_turn(&mut self, cx: &mut Context, key: SessionKey) {
+        self.titles.retain(|(session, _), _| *session != key);
         if let Some((turn, _)) = self.turns.remove(&key)
             && cx.config.checkpoints.enabled
         {
@@ -82,8 +86,63 @@ impl Checkpoints {
         let Some((turn, head)) = self.turn_head(cx, key) else { return };
         let (before, after) = change.held.clone();
         let path = change.path.clone();
-        let call = change.call.and_then(|entry| title_of(cx, key, entry));
+        let call = self.title(cx, (key, change.call), &path);
         self.tell_store(cx, Wish::Add { turn, head, at: cx.now().0, path, call, before, after });
+    }
+
+    /// A change that was recorded is another's.
+    pub fn attributed(&mut self, cx: &mut Context, change: &Attribution) {
+        let Some(from) = change.from.first().filter(|_| cx.config.checkpoints.enabled) else { return };
+        let Some((turn, head)) = self.turn_head(cx, from.session) else { return };
+        let path = change.path.clone();
+        let still = change.to.iter().find(|writer| writer.session == from.session);
+        let call = still.and_then(|writer| self.title(cx, (writer.session, writer.call), &path));
+        let told = Attributed { path: path.clone(), call, is_another: still.is_none() };
+        self.tell_store(cx, Wish::Attribute { turn, cwd: head.cwd, at: cx.now().0, told });
+        let Some(to) = change.to.first().filter(|_| still.is_none()) else { return };
+        if !self.turns.contains_key(&to.session) {
+            self.turn_started(cx, to.session, &[]);
+        }
+        let Some((turn, head)) = self.turn_head(cx, to.session) else { return };
+        let (before, after) = change.held.clone();
+        let call = self.title(cx, (to.session, to.call), &path);
+        self.tell_store(cx, Wish::Add { turn, head, at: cx.now().0, path, call, before, after });
+    }
+
+    /// A call has its last title: what was recorded of it may have an earlier one.
+    pub fn call_over(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId) {
+        let Some((known, paths)) = self.titles.get_mut(&(key, entry)) else { return };
+        let title = title_of(cx, key, entry);
+        if *known == title {
+            return;
+        }
+        known.clone_from(&title);
+        let paths = paths.clone();
+        let Some((turn, head)) = self.turn_head(cx, key) else { return };
+        for path in paths {
+            let told = Attributed { path, call: title.clone(), is_another: false };
+            self.tell_store(cx, Wish::Attribute { turn, cwd: head.cwd.clone(), at: cx.now().0, told });
+        }
+    }
+
+    /// What a call is called in the list of checkpoints, of which a change of this file is recorded.
+    fn title(
+        &mut self,
+        cx: &Context,
+        (key, call): (SessionKey, Option<EntryId>),
+        path: &Path,
+    ) -> Option<String> {
+        let title = title_of(cx, key, call?);
+        for (of, (_, paths)) in &mut self.titles {
+            // The last change of a file is all that may be called otherwise.
+            if *of != (key, call?) {
+                paths.remove(path);
+            }
+        }
+        let known = self.titles.entry((key, call?)).or_default();
+        known.0.clone_from(&title);
+        known.1.insert(path.to_owned());
+        title
     }
 
     fn turn_head(&self, cx: &Context, key: SessionKey) -> Option<(TurnKey, Head)> {
@@ -118,7 +177,7 @@ impl Checkpoints {
             Status::Done => {
                 let diffs =
                     call.diffs().filter(|diff| session.place.cwd.join(&diff.path) == path).cloned().collect();
-                let call = title_of(cx, key, entry);
+                let call = self.title(cx, (key, Some(entry)), &full);
                 Wish::Settle { turn, head, at: cx.now().0, path: full, call, diffs }
             }
             _ if call.status.is_over() => return,

@@ -169,6 +169,13 @@ end
 return {
   bar = margin_bar,
 
+  colour_json = function(buf)
+    -- Without a parser the syntax file does it.
+    if not pcall(vim.treesitter.start, buf, "json") then
+      vim.bo[buf].syntax = "json"
+    end
+  end,
+
   -- Has windows keep their height, and others their width, when windows elsewhere come and go; terminals and the
   -- pinned plan their height as well. Not those in a column that is part of another (beside a file, above the quickfix
   -- list), or in such a row: when Neovim gets small it would lay that tab page out beyond the screen, and end at the
@@ -193,6 +200,34 @@ return {
     end
     fix(high, "winfixheight", "col")
     fix(wide, "winfixwidth", "row")
+  end,
+
+  -- Which windows this tab page has, and how they are arranged on a screen of this size.
+  arrangement = function()
+    return vim.inspect(vim.fn.winlayout(), { newline = "", indent = "" }) .. vim.o.lines
+  end,
+
+  -- Brings the last line to the end of a window in which blank rows stand below it, while lines are hidden above: as it
+  -- is after lines have gone. Only where the user follows the end.
+  fill = function(win)
+    local buf = api.nvim_win_get_buf(win)
+    local last = api.nvim_buf_line_count(buf)
+    if api.nvim_win_get_cursor(win)[1] < last then
+      return
+    end
+    api.nvim_win_call(win, function()
+      local view, info = vim.fn.winsaveview(), vim.fn.getwininfo(win)[1]
+      local rows, top = info.height - (info.winbar or 0), view.topline
+      local function fits(line)
+        return api.nvim_win_text_height(win, { start_row = line - 1 }).all <= rows
+      end
+      while top > 1 and fits(top - 1) do
+        top = top - 1
+      end
+      if top < view.topline or (view.skipcol or 0) > 0 and fits(top) then
+        vim.fn.winrestview({ topline = top, skipcol = 0 })
+      end
+    end)
   end,
 
   view_of = function(win)

@@ -168,6 +168,18 @@ impl Editor {
         self.api("nvim_create_buf", (listed, scratch))
     }
 
+    /// A page of the plugin's own, which stays while no window shows it and which only the plugin changes.
+    pub fn create_page(&self, name: &str, filetype: &str) -> Result<Buf> {
+        let buf = self.create_buf(false, true)?;
+        self.set_buf_name(buf, name)?;
+        self.set_buf_option(buf, "bufhidden", "hide")?;
+        self.set_buf_option(buf, "swapfile", false)?;
+        self.set_buf_option(buf, "undolevels", -1)?;
+        self.set_buf_option(buf, "filetype", filetype)?;
+        self.set_buf_option(buf, "modifiable", false)?;
+        Ok(buf)
+    }
+
     /// Also with unsaved edits or a program in it; its windows go, or show another.
     pub fn delete_buf(&self, buf: Buf) -> Result<()> {
         self.api("nvim_buf_delete", (buf, self.table([("force", Value::Boolean(true))])?))

@@ -8,6 +8,7 @@ use crate::core::changes::writers::Writer;
 use crate::core::ids::{AskId, EntryId, SessionKey, TerminalId};
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::Content;
+use crate::core::replay::Replay;
 use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
 use crate::core::store::record::Kept;
@@ -127,8 +128,16 @@ pub enum EditorEvent {
     SessionChosen(SessionKey),
     /// The user wants to go on with a session that the record knows.
     StoredSessionChosen(Box<Kept>),
+    /// A recording can be played, and worked in this folder. Each replay has a number of its own.
+    ReplayReady {
+        replay: Replay,
+        cwd: Option<String>,
+        number: u64,
+    },
     /// The user has logged in with the program of a session's agent.
     LoginEnded(SessionKey),
+    /// An agent that ended is to be started again, without the user.
+    AgentWanted(SessionKey),
     /// A prompt has gone to the agent, or waits for it.
     PromptSent(SessionKey),
     /// The session's agent is not at work any more, for the user has it started again.

@@ -152,6 +152,13 @@ pub fn run(work: impl FnOnce(&mut dyn Features) -> Result<()> + 'static) {
     run_task(Box::new(work));
 }
 
+/// Runs `work` when nothing else is being done, never at once: for those who can't know what they are called from.
+pub fn soon(work: impl FnOnce(&mut dyn Features) -> Result<()> + 'static) {
+    LATE.with_borrow_mut(|late| late.push_back(Box::new(work)));
+    // While the features are busy, whoever is at it settles this, too.
+    note(|features| features.ring());
+}
+
 fn run_task(task: Task) {
     if is_busy() {
         LATE.with_borrow_mut(|late| late.push_back(task));

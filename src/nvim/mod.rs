@@ -21,6 +21,7 @@ pub mod follow;
 pub mod frame_clock;
 pub mod garbage;
 pub mod guard;
+pub mod inspector;
 pub mod keys;
 pub mod listeners;
 pub mod lua_data;

@@ -8,12 +8,50 @@ local function name_of(buf)
   return name == "" and ("buffer %d"):format(buf) or fn.fnamemodify(name, ":.")
 end
 
--- Whether a :write that is being carried out was the user's: typed, or a mapping's. An autosave's comes from an
--- autocommand, a script or a Lua function, which are on one of the two stacks then.
+-- What is read in place of a key whose mapping is a Lua function, or a command: |<Cmd>|.
+local mapped = { ["\128\253g"] = true, [vim.keycode("<Cmd>")] = true }
+-- Prompts, by their buffers.
+local prompts = {}
+-- The user has just pressed such a key in a prompt, or ended a command line: what runs is theirs. Whatever was put off,
+-- as timers and |vim.schedule()| do, runs after that.
+local is_pressed = false
+
+local function press()
+  is_pressed = true
+  vim.schedule(function()
+    is_pressed = false
+  end)
+end
+
+vim.on_key(function(key)
+  is_pressed = false
+  if mapped[key] and prompts[api.nvim_get_current_buf()] then
+    press()
+  end
+end, api.nvim_create_namespace("acp.prompt.keys"))
+
+-- Whether autocommands, scripts or Vimscript functions are being run, of which this autocommand itself is the last; and
+-- whether there is an autocommand among the others.
+local function callers()
+  local stack = vim.split(fn.expand("<stack>"), "..", { plain = true })
+  stack[#stack] = nil
+  local has_autocommand = vim.iter(stack):any(function(entry)
+    -- Neovim says in the user's language that it is one.
+    return vim.iter(entry:gmatch("%u%a+")):any(function(word)
+      return fn.exists("##" .. word) == 1
+    end)
+  end)
+  return #stack > 0, has_autocommand
+end
+
+-- Whether a :write that is being carried out was the user's: typed, or a mapping's, whatever that runs. An autosave's
+-- comes from an autocommand, or from something that was put off, whose Lua or Vimscript function is on a stack then.
 local function is_by_hand()
-  -- This autocommand itself is on it.
-  if fn.expand("<stack>"):find("..", 1, true) then
+  local is_called, has_autocommand = callers()
+  if has_autocommand then
     return false
+  elseif is_pressed or is_called then
+    return is_pressed
   end
   local level, frame = 1, nil
   repeat
@@ -36,12 +74,18 @@ end
 -- that neither :qall nor :wall, nor plugins that write what is modified, have to do with it.
 local function send_when_written(buf, group, send)
   vim.bo[buf].buftype = "acwrite"
+  prompts[buf] = true
   local function settle()
     if api.nvim_buf_is_valid(buf) and vim.bo[buf].modified then
       vim.bo[buf].modified = false
     end
   end
-  api.nvim_buf_attach(buf, false, { on_lines = settle })
+  api.nvim_buf_attach(buf, false, {
+    on_lines = settle,
+    on_detach = function()
+      prompts[buf] = nil
+    end,
+  })
   api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP" }, {
     group = group,
     buffer = buf,
@@ -51,7 +95,11 @@ local function send_when_written(buf, group, send)
     group = group,
     buffer = buf,
     callback = function()
-      if fn.getcmdtype() == ":" and not vim.v.event.abort and writes_if_modified(fn.getcmdline()) then
+      if fn.getcmdtype() ~= ":" or vim.v.event.abort then
+        return
+      end
+      press()
+      if writes_if_modified(fn.getcmdline()) then
         vim.bo[buf].modified = true
         -- Should the command fail, it is as before.
         vim.schedule(settle)
@@ -84,7 +132,71 @@ local function send_when_written(buf, group, send)
   vim.keymap.set("n", "ZZ", "<Cmd>wq<CR>", { buffer = buf, desc = "acp: send the prompt and hide the chat" })
 end
 
+-- What shows in an empty prompt, by buffer: the text, and what its keys meant before.
+local suggested = {}
+local ghosts = api.nvim_create_namespace("acp.suggestions")
+
+local function forget_suggestion(buf)
+  local before = suggested[buf]
+  suggested[buf] = nil
+  if not before or not api.nvim_buf_is_valid(buf) then
+    return
+  end
+  api.nvim_buf_clear_namespace(buf, ghosts, 0, -1)
+  for lhs, mapping in pairs(before.keys) do
+    -- Somebody else may have mapped or unmapped it since.
+    local now = api.nvim_buf_call(buf, function()
+      return fn.maparg(lhs, "i", false, true)
+    end)
+    if now.buffer == 1 and now.callback == before.take then
+      vim.keymap.del("i", lhs, { buffer = buf })
+      if mapping then
+        api.nvim_buf_call(buf, function()
+          fn.mapset("i", false, mapping)
+        end)
+      end
+    end
+  end
+end
+
 return {
+  -- Shows a text in an empty prompt that keys put there, or none. The keys are those of the user until then, and after.
+  suggest = function(buf, text, keys, take)
+    local before = suggested[buf]
+    if (before and before.text) == text then
+      return
+    end
+    forget_suggestion(buf)
+    if not text then
+      return
+    end
+    local shown = { text = text, keys = {}, take = take }
+    for _, lhs in ipairs(keys) do
+      local mapping = api.nvim_buf_call(buf, function()
+        return fn.maparg(lhs, "i", false, true)
+      end)
+      shown.keys[lhs] = mapping.buffer == 1 and mapping or false
+      vim.keymap.set("i", lhs, take, { buffer = buf, nowait = true, desc = "acp: take the suggestion" })
+    end
+    suggested[buf] = shown
+    api.nvim_buf_set_extmark(
+      buf,
+      ghosts,
+      0,
+      0,
+      { virt_text = { { text, "AcpMeta" } }, virt_text_pos = "overlay" }
+    )
+  end,
+
+  -- The cursor goes behind the last character.
+  to_end = function(buf)
+    local last = api.nvim_buf_line_count(buf)
+    local line = api.nvim_buf_get_lines(buf, last - 1, last, true)[1]
+    for _, win in ipairs(fn.win_findbuf(buf)) do
+      api.nvim_win_set_cursor(win, { last, #line })
+    end
+  end,
+
   -- The diagnostics of a buffer, one a line.
   diagnostics = function(buf)
     local lines = {}
@@ -127,6 +239,16 @@ return {
     if win > 0 then
       return fn.line("w0", win), fn.line("w$", win)
     end
+  end,
+
+  -- Whether a language server is to be asked first about that.
+  asks_server = function(buf)
+    return require("acp.symbols").is_worth_asking(buf)
+  end,
+
+  -- Has it asked, and calls `done` when it has answered, or will not.
+  ask_server = function(buf, done)
+    require("acp.symbols").fetch(buf, done)
   end,
 
   -- The first and the last line of the function, class or the like of that name, or at the buffer's cursor.

@@ -11,6 +11,7 @@ pub mod queue;
 pub mod queue_list;
 pub mod references;
 pub mod submit;
+pub mod suggestions;
 pub mod unsaved_note;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -4,6 +4,7 @@
 
 pub mod actions;
 pub mod background;
+mod forking;
 pub mod lifecycle;
 pub mod options;
 pub mod record;
@@ -101,7 +102,11 @@ impl Sessions {
 
     /// The programs of agents that run.
     pub fn programs(&self) -> Vec<PathBuf> {
-        self.processes.living().map(|launch| PathBuf::from(&launch.command)).collect()
+        self.processes
+            .living()
+            .filter(|launch| launch.remote.is_none())
+            .map(|launch| PathBuf::from(&launch.command))
+            .collect()
     }
 
     /// The session is closed.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use mlua::{Function, Result, Value};
 
 use crate::core::ids::{SessionKey, TerminalId};
-use crate::core::terminal::bar::without_shell;
+use crate::core::terminal::bar::name_of;
 use crate::core::terminal::shown::{Program, Shown};
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::{Tail, cut_end};
@@ -161,5 +161,5 @@ fn make_buf(editor: &Editor, key: &Key, command: &str) -> Result<(Buf, i64)> {
 
 /// What a command is called in the name of its buffer.
 fn label(command: &str) -> String {
-    cut_end(&visible_line(&without_shell(command)), LONGEST_NAME)
+    cut_end(&visible_line(&name_of(command)), LONGEST_NAME)
 }

@@ -1,5 +1,5 @@
-//! What sessions use up: kept as agents tell it, and shown with the sums of the day and the month. What of it is new is
-//! `core::session::meter`'s part, what the page says is in `page`.
+//! What sessions use up: kept as agents tell it, and shown with the sums of the day and the month, on a page that goes
+//! along while it is open. What of it is new is `core::session::meter`'s part, what the page says is in `page`.
 
 mod page;
 
@@ -12,12 +12,13 @@ use mlua::{Result, Table, Value};
 use crate::core::ids::{AgentId, JobId, Moment, SessionKey};
 use crate::core::message::Command;
 use crate::core::message::spent::Told;
+use crate::core::replay::NAME;
 use crate::core::store::usage::{Line, Reply, Request, Spans, Sums};
 use crate::nvim::context::Context;
-use crate::nvim::editor::float::float;
-use crate::nvim::editor::{Editor, Level};
+use crate::nvim::editor::float::{float, refit};
+use crate::nvim::editor::{Buf, Editor, Level};
 use crate::nvim::events::EditorEvent;
-use crate::nvim::usage::page::{Limited, Live, Period, View, page};
+use crate::nvim::usage::page::{Limited, Live, Page, Period, View, page};
 
 /// A limit is looked at again after this time at the latest.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
@@ -30,11 +31,33 @@ pub struct Usage {
     reads: HashMap<JobId, AfterRead>,
     /// What sessions of this Neovim told last, and to which process they belonged: by agent and its id of the session.
     told: HashMap<(String, String), (Told, AgentId)>,
+    open: Vec<Open>,
+}
+
+/// A page that is open.
+struct Open {
+    buf: Buf,
+    /// The session that it is about.
+    key: Option<SessionKey>,
+    counted: Counted,
+    page: Page,
+    /// The size of the screen that it was made for.
+    screen: (u16, u16),
+    /// It is being added up, and has to be once more.
+    is_read: bool,
+    is_outdated: bool,
+}
+
+/// What was added up, and what to say about that.
+#[derive(Default)]
+struct Counted {
+    sums: Sums,
+    notes: Vec<String>,
 }
 
 impl Usage {
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder, reads: HashMap::new(), told: HashMap::new() }
+        Self { folder, reads: HashMap::new(), told: HashMap::new(), open: Vec::new() }
     }
 
     /// One that was taken up goes on from the sums that it told before.
@@ -71,7 +94,10 @@ impl Usage {
     /// An agent has told what a session has used up, or of a limit.
     pub fn told(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
         let now = cx.now();
-        let Some(session) = cx.sessions.get_mut(&key) else { return Ok(()) };
+        // What was used up then was counted then.
+        let Some(session) = cx.sessions.get_mut(&key).filter(|session| session.agent_name != NAME) else {
+            return Ok(());
+        };
         let resets = session.pressing_limit(now).and_then(|limit| limit.resets);
         let news = session.meter.take_news();
         if let (Some(spent), Some(acp_id)) = (news, session.acp_id.clone()) {
@@ -82,6 +108,7 @@ impl Usage {
                 self.send(cx, Request::Keep(Box::new(line)));
             }
         }
+        self.renew(cx)?;
         // The bar says so until the limit begins anew.
         match resets.map(|resets| Duration::from_millis(Moment(resets).since(now))) {
             Some(after) => cx.later(after.min(LONGEST_WAIT), move |_: &mut Self, cx| {
@@ -104,34 +131,120 @@ impl Usage {
         }
     }
 
-    /// Shows the page, once it is known what was used up.
+    /// Shows the page, once it is known what was used up; one that is open already is gone to.
     pub fn show(&mut self, cx: &mut Context) -> Result<()> {
+        let here = cx.editor.tab_wins()?;
+        let shown = self.open.iter().flat_map(|open| cx.editor.wins_of(open.buf));
+        if let Some(win) = shown.into_iter().find(|win| here.contains(win)) {
+            cx.editor.set_current_win(win)?;
+            return self.renew(cx);
+        }
         let key = cx.session_here();
+        self.count(cx, key, move |this, cx, counted| this.open_page(cx, key, counted))
+    }
+
+    /// Adds up what was used up in all, and by a session.
+    fn count(
+        &mut self,
+        cx: &mut Context,
+        key: Option<SessionKey>,
+        then: impl FnOnce(&mut Self, &mut Context, Counted) -> Result<()> + 'static,
+    ) -> Result<()> {
         if !cx.config.record {
             let note = "Nothing is kept beyond a session, since `record` is off in your setup (:help acp-config-record).";
-            return draw(cx, key, &Sums::default(), &[note.to_owned()]);
+            return then(self, cx, Counted { sums: Sums::default(), notes: vec![note.to_owned()] });
         }
         let session = key.and_then(|key| cx.sessions.get(&key));
         let session = session.and_then(|session| Some((session.agent_name.clone(), session.acp_id.clone()?)));
         let job = cx.next_job();
-        let then: AfterRead = Box::new(move |_, cx, reply| match reply {
-            Ok(Reply::Sums(sums)) => {
-                let lines = if sums.broken == 1 { "line" } else { "lines" };
-                let note =
-                    format!("{} {lines} of what was kept can't be read, and are left out.", sums.broken);
-                let notes = if sums.broken > 0 { vec![note] } else { Vec::new() };
-                draw(cx, key, &sums, &notes)
-            }
-            Ok(Reply::Last(_)) => Ok(()),
-            Err(why) => {
-                draw(cx, key, &Sums::default(), &[format!("{}{}", why[..1].to_uppercase(), &why[1..])])
-            }
+        let read: AfterRead = Box::new(move |this, cx, reply| {
+            let counted = match reply {
+                Ok(Reply::Sums(sums)) => Counted { notes: broken_note(&sums), sums: *sums },
+                Ok(Reply::Last(_)) => Counted::default(),
+                Err(why) => {
+                    let note = format!("{}{}", why[..1].to_uppercase(), &why[1..]);
+                    Counted { sums: Sums::default(), notes: vec![note] }
+                }
+            };
+            then(this, cx, counted)
         });
-        self.reads.insert(job, then);
+        self.reads.insert(job, read);
         let spans = spans(&cx.editor)?;
         self.send(cx, Request::Sum { job, spans, session });
         Ok(())
     }
+
+    fn open_page(&mut self, cx: &mut Context, key: Option<SessionKey>, counted: Counted) -> Result<()> {
+        let page = page_of(cx, key, &counted)?;
+        let win = float(&cx.editor, &page.lines)?;
+        let buf = cx.editor.win_buf(win)?;
+        cx.editor.set_buf_option(buf, "filetype", "acp-usage")?;
+        paint(&cx.editor, buf, &page)?;
+        let screen = cx.editor.size();
+        self.open.push(Open { buf, key, counted, page, screen, is_read: false, is_outdated: false });
+        Ok(())
+    }
+
+    /// More was used up: pages that are open add it up again.
+    fn renew(&mut self, cx: &mut Context) -> Result<()> {
+        self.draw_open(cx)?;
+        let all: Vec<Buf> = self.open.iter().map(|open| open.buf).collect();
+        all.into_iter().try_for_each(|buf| self.renew_page(cx, buf))
+    }
+
+    fn renew_page(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        let Some(open) = self.open.iter_mut().find(|open| open.buf == buf) else { return Ok(()) };
+        open.is_outdated = open.is_read;
+        if std::mem::replace(&mut open.is_read, true) {
+            return Ok(());
+        }
+        let key = open.key;
+        self.count(cx, key, move |this, cx, counted| {
+            let Some(open) = this.open.iter_mut().find(|open| open.buf == buf) else { return Ok(()) };
+            (open.counted, open.is_read) = (counted, false);
+            let again = std::mem::take(&mut open.is_outdated);
+            this.draw_open(cx)?;
+            if again { this.renew_page(cx, buf) } else { Ok(()) }
+        })
+    }
+
+    /// Has the pages that are open say what sessions are like now, and fit the screen.
+    pub fn draw_open(&mut self, cx: &Context) -> Result<()> {
+        self.open.retain(|open| cx.editor.buf_is_valid(open.buf));
+        let here = self.open.iter().any(|open| open.key.is_none()).then(|| cx.session_here()).flatten();
+        self.open.iter_mut().try_for_each(|open| {
+            // One that was opened before there was a session is about the first.
+            open.key = open.key.or(here);
+            open.draw(cx)
+        })
+    }
+}
+
+impl Open {
+    fn draw(&mut self, cx: &Context) -> Result<()> {
+        let editor = &cx.editor;
+        let (page, screen) = (page_of(cx, self.key, &self.counted)?, editor.size());
+        if page == self.page && screen == self.screen {
+            return Ok(());
+        }
+        if page != self.page {
+            editor.set_buf_option(self.buf, "modifiable", true)?;
+            editor.set_lines(self.buf, 0..editor.line_count(self.buf)?, &page.lines)?;
+            editor.set_buf_option(self.buf, "modifiable", false)?;
+            editor.clear_namespace(self.buf, editor.namespace("acp.usage")?, 0, -1)?;
+            paint(editor, self.buf, &page)?;
+        }
+        (self.page, self.screen) = (page, screen);
+        let floats = editor.wins_of(self.buf).into_iter().filter(|win| editor.is_floating(*win));
+        floats.into_iter().try_for_each(|win| refit(editor, win, &self.page.lines))
+    }
+}
+
+/// That some of what was kept is lost.
+fn broken_note(sums: &Sums) -> Vec<String> {
+    let lines = if sums.broken == 1 { "line" } else { "lines" };
+    let note = || format!("{} {lines} of what was kept can't be read, and are left out.", sums.broken);
+    (sums.broken > 0).then(note).into_iter().collect()
 }
 
 /// When the day and the months have begun where the user is.
@@ -153,7 +266,8 @@ fn spans(editor: &Editor) -> Result<Spans> {
     })
 }
 
-fn draw(cx: &Context, key: Option<SessionKey>, sums: &Sums, notes: &[String]) -> Result<()> {
+fn page_of(cx: &Context, key: Option<SessionKey>, counted: &Counted) -> Result<Page> {
+    let Counted { sums, notes } = counted;
     let editor = &cx.editor;
     let spans = spans(editor)?;
     let date = |format: &str, at: u64| editor.func::<String>("strftime", (format, at / 1000));
@@ -185,7 +299,7 @@ fn draw(cx: &Context, key: Option<SessionKey>, sums: &Sums, notes: &[String]) ->
         }
     }
     let (columns, _) = editor.size();
-    let page = page(&View {
+    Ok(page(&View {
         live,
         periods: vec![
             period(format!("Today, {}", date("%Y-%m-%d", spans.today)?), &sums.today),
@@ -196,10 +310,10 @@ fn draw(cx: &Context, key: Option<SessionKey>, sums: &Sums, notes: &[String]) ->
         notes,
         icons: cx.config.icons,
         width: usize::from(columns.saturating_sub(6)),
-    });
-    let win = float(editor, &page.lines)?;
-    let buf = editor.win_buf(win)?;
-    editor.set_buf_option(buf, "filetype", "acp-usage")?;
+    }))
+}
+
+fn paint(editor: &Editor, buf: Buf, page: &Page) -> Result<()> {
     let marks = editor.lua.create_table()?;
     for (row, from, to, group) in &page.marks {
         marks.raw_push(*row)?;

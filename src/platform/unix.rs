@@ -4,4 +4,5 @@ mod exit;
 pub mod files;
 pub mod group;
 pub mod memory;
+pub mod pipes;
 pub mod program;

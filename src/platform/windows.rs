@@ -3,4 +3,5 @@
 pub mod files;
 pub mod group;
 pub mod memory;
+pub mod pipes;
 pub mod program;

@@ -201,7 +201,7 @@ fn an_error_beside_a_null_result_is_an_error() {
     ]);
     test.send(test.open_command(SESSION));
     let failure = test.open_failed();
-    assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Agent, "no room"));
+    assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Internal, "no room"));
 }
 
 #[test]
@@ -250,16 +250,16 @@ fn an_error_says_what_can_be_done_about_it() {
         (json!({"code": -32002, "message": "gone"}), FailureKind::NotFound, "gone"),
         (
             json!({"code": -32005, "message": "slow down", "data": {"reason": "rate_limited", "retryAfter": 2}}),
-            FailureKind::Busy,
+            FailureKind::RateLimited(Some(2000)),
             "slow down: rate_limited; try again in 2 s",
         ),
         (json!({"code": -32800, "message": "cancelled"}), FailureKind::Cancelled, "cancelled"),
         (
             json!({"code": "-32603", "message": "Internal error", "data": {"details": "mock"}}),
-            FailureKind::Agent,
+            FailureKind::Internal,
             "Internal error: mock",
         ),
-        (json!("just words"), FailureKind::Agent, "just words"),
+        (json!("just words"), FailureKind::Internal, "just words"),
     ];
     let steps: Vec<Value> = errors
         .iter()

@@ -48,6 +48,7 @@ fn initialize_says_who_we_are_and_what_we_can() {
             "terminal": true,
             "session": {"compaction": {}, "configOptions": {"boolean": {}}, "notices": {}},
             "subagents": {},
+            "plan": {},
             "auth": {"terminal": true},
             "elicitation": {"form": {}, "url": {}},
             "_meta": {"terminal_output": true, "terminal-auth": true},
@@ -135,7 +136,7 @@ fn what_an_agent_says_of_itself_is_passed_on() {
         (info.name.as_deref(), info.title.as_deref(), info.version.as_deref()),
         (Some("x"), Some("The X"), Some("1.2"))
     );
-    assert_eq!(info.can, Capabilities { load: true, list: true, ..Capabilities::default() });
+    assert_eq!(info.can, Capabilities { load: true, list: true, fork: true, ..Capabilities::default() });
 }
 
 #[test]
@@ -177,7 +178,7 @@ fn how_an_agent_ended_is_known_with_a_keeper_and_without_one() {
             let mut test = Test::exactly(settings.clone());
             let mut launch = test.launch("agent", &[]);
             (launch.command, launch.args) = ("sh".into(), vec!["-c".into(), line.into()]);
-            test.send(Command::Connect { agent: AGENT, launch });
+            test.send(Command::Connect { agent: AGENT, launch: Box::new(launch) });
             let exit = test.exited().exit.expect("an exit");
             assert_eq!((exit.code, exit.signal.as_deref()), (code, signal), "{keeper:?}: {line}");
         }
@@ -192,7 +193,7 @@ fn an_error_to_initialize_is_the_reason() {
         fail("initialize", &json!({"code": -32603, "message": "bad config"})),
     ]);
     let failure = test.exited().failure.expect("a failure");
-    assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Agent, "bad config"));
+    assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::Internal, "bad config"));
 }
 
 #[test]
@@ -234,7 +235,7 @@ fn name_what_is_not_there(settings: Settings) {
     ];
     for (number, (command, message)) in (10..).zip(cases) {
         let launch = Launch { name: "claude".into(), command, cwd: test.project(), ..Launch::default() };
-        test.send(Command::Connect { agent: AgentId(number), launch });
+        test.send(Command::Connect { agent: AgentId(number), launch: Box::new(launch) });
         let failure = test.exited().failure.expect("a failure");
         assert_eq!((failure.kind, failure.message), (FailureKind::Spawn, message));
     }
@@ -244,7 +245,7 @@ fn name_what_is_not_there(settings: Settings) {
         cwd: "/no/such/folder".into(),
         ..Launch::default()
     };
-    test.send(Command::Connect { agent: AGENT, launch });
+    test.send(Command::Connect { agent: AGENT, launch: Box::new(launch) });
     assert!(test.exited().failure.unwrap().message.starts_with("no folder \"/no/such/folder\""));
 }
 
@@ -286,7 +287,7 @@ fn a_wish_to_a_session_whose_agent_is_long_gone_is_answered() {
     // An agent that came and went meanwhile: of the first one nothing is left.
     let mut launch = test.launch("another", &[]);
     (launch.command, launch.args) = ("true".into(), Vec::new());
-    test.send(Command::Connect { agent: AgentId(AGENT.0 + 1), launch });
+    test.send(Command::Connect { agent: AgentId(AGENT.0 + 1), launch: Box::new(launch) });
     test.exited();
     test.send(Command::SetMode { session: SESSION, mode: "ask".into() });
     assert_eq!(test.failed().0, "change the mode");
@@ -307,7 +308,7 @@ fn after_the_end_a_wish_is_still_answered() {
     let mut test = Test::new();
     assert!(test.background.shut_down(Duration::from_secs(5)));
     let launch = Launch { name: "claude".into(), ..Launch::default() };
-    test.send(Command::Connect { agent: AGENT, launch });
+    test.send(Command::Connect { agent: AGENT, launch: Box::new(launch) });
     assert!(test.exited().failure.is_some());
 }
 
@@ -319,7 +320,7 @@ fn the_environment_is_neovims_with_the_users_additions() {
     launch.args = vec!["-c".into(), format!("printf '%s %s' \"$ACP_TEST\" \"$HOME\" > {}", place.display())];
     launch.command = "sh".into();
     launch.env = vec![("ACP_TEST".into(), "set".into())];
-    test.send(Command::Connect { agent: AGENT, launch });
+    test.send(Command::Connect { agent: AGENT, launch: Box::new(launch) });
     test.exited();
     assert_eq!(std::fs::read_to_string(place).unwrap(), format!("set {}", std::env::var("HOME").unwrap()));
 }

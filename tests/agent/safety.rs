@@ -97,11 +97,16 @@ fn the_log_has_both_directions_and_no_secrets() {
             answer_to("session/new", &json!({"sessionId": "s1"})),
             expect("session/prompt"),
             update(&chunk("your key is sk-topsecret1")),
+            notify(
+                "_auth/status_update",
+                &json!({"state": "authenticated", "accounts": [{"email": "jo@example.org"}]}),
+            ),
+            update(&json!({"sessionUpdate": "future_thing", "odd": [1, 2]})),
             end_turn(),
         ],
     );
     launch.env = vec![("MY_API_KEY".into(), "sk-topsecret1".into())];
-    test.send(Command::Connect { agent: AGENT, launch });
+    test.send(Command::Connect { agent: AGENT, launch: Box::new(launch) });
     let secret = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
     let place = Place {
         mcp_servers: vec![
@@ -127,6 +132,11 @@ fn the_log_has_both_directions_and_no_secrets() {
     wait_for("the log's last line", ending);
     let text = std::fs::read_to_string(&log).unwrap();
     assert!(!text.contains("sk-topsecret"), "{text}");
+    assert!(text.contains("_auth/status_update") && !text.contains("jo@example.org"), "{text}");
+    assert!(
+        text.contains("future_thing") && text.contains("[1,2]"),
+        "what is unknown is there whole: {text}"
+    );
     let records: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let has =
         |dir: &str, key: &str| records.iter().any(|record| record["dir"] == dir && record.get(key).is_some());

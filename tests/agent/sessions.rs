@@ -529,7 +529,7 @@ fn a_session_without_a_name_is_no_session() {
 fn further_folders_are_sent_where_they_are_taken_and_each_once() {
     let folders = |test: &Test| Place {
         cwd: test.project(),
-        additional: vec!["/a".into(), test.project(), "/b".into(), "/a".into()],
+        additional: vec!["/a".into(), test.project(), "relative".into(), "/b".into(), "/a".into()],
         ..Place::default()
     };
     let mut can = storage();
@@ -542,6 +542,8 @@ fn further_folders_are_sent_where_they_are_taken_and_each_once() {
             answer_to("session/new", &json!({"sessionId": "s1"})),
             expect("session/load"),
             answer_to("session/load", &json!({})),
+            expect("session/resume"),
+            answer_to("session/resume", &json!({})),
         ],
     );
     test.send(Command::Open { agent: AGENT, session: SESSION, place: folders(&test) });
@@ -554,9 +556,17 @@ fn further_folders_are_sent_where_they_are_taken_and_each_once() {
         how: acp_nvim::core::message::Reopen::Load,
     });
     test.opened();
+    test.send(Command::Load {
+        agent: AGENT,
+        session: SessionKey(3),
+        place: folders(&test),
+        acp_id: "older".into(),
+        how: acp_nvim::core::message::Reopen::Resume,
+    });
+    test.opened();
     let received = test.finish();
-    for method in ["session/new", "session/load"] {
-        assert_eq!(received.params(method)["additionalDirectories"], json!(["/a", "/b"]));
+    for method in ["session/new", "session/load", "session/resume"] {
+        assert_eq!(received.params(method)["additionalDirectories"], json!(["/a", "/b"]), "{method}");
     }
 
     let mut test = Test::new();

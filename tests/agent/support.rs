@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use acp_nvim::acp::{self, Background, Settings};
 use acp_nvim::core::ids::*;
+use acp_nvim::core::message::remote::Address;
 use acp_nvim::core::message::*;
 use acp_nvim::mailbox::Mailbox;
 use agent_client_protocol_schema::v1;
@@ -17,14 +18,24 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::server::Server;
+
 pub const AGENT: AgentId = AgentId(1);
 pub const SESSION: SessionKey = SessionKey(1);
+
+/// What the agents of all tests are reached over, if not by stdio.
+pub const OVER: &str = "ACP_TEST_OVER";
 
 /// Longer than anything here takes on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A look at folders is waited for, however long it takes: a test that waits for what comes after it fails before.
 const FOLDER_PATIENCE: Duration = Duration::from_secs(600);
+
+/// The agent that plays a script.
+pub fn scripted() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agent/scripted.py")
+}
 
 pub struct Test {
     pub background: Background,
@@ -35,6 +46,9 @@ pub struct Test {
     seen: Vec<(Event, bool)>,
     /// Of the agent's requests, the method of each id.
     asked: HashMap<String, String>,
+    /// What carries the messages.
+    over: Option<String>,
+    pub servers: Vec<Server>,
 }
 
 impl Test {
@@ -61,7 +75,16 @@ impl Test {
             ring.1.notify_all();
         });
         let background = acp::start(mailbox.clone(), settings);
-        Self { background, folder, mailbox, bell, seen: Vec::new(), asked: HashMap::new() }
+        Self {
+            background,
+            folder,
+            mailbox,
+            bell,
+            seen: Vec::new(),
+            asked: HashMap::new(),
+            over: std::env::var(OVER).ok(),
+            servers: Vec::new(),
+        }
     }
 
     pub fn project(&self) -> PathBuf {
@@ -91,8 +114,10 @@ impl Test {
         }
         let script = self.folder.join(format!("{name}.json"));
         std::fs::write(&script, json!(steps).to_string()).unwrap();
-        let agent = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agent/scripted.py");
-        let args = [agent, script, self.record(name)].map(|path| path.to_str().unwrap().to_owned());
+        let args = [scripted(), script, self.record(name)].map(|path| path.to_str().unwrap().to_owned());
+        if let Some(scheme) = self.over.clone() {
+            return self.launch_over(&scheme, name, args);
+        }
         Launch {
             name: name.into(),
             title: None,
@@ -100,8 +125,27 @@ impl Test {
             args: args.into(),
             env: Vec::new(),
             cwd: self.project(),
-            dialect: None,
+            ..Launch::default()
         }
+    }
+
+    /// The messages of the agents from here on go over this: `ws` or `http`.
+    pub fn carried_over(mut self, scheme: &str) -> Self {
+        self.over = Some(scheme.to_owned());
+        self
+    }
+
+    fn launch_over(&mut self, scheme: &str, name: &str, args: [String; 3]) -> Launch {
+        let cwd = self.project();
+        let server = Server::start(move || {
+            let mut command = std::process::Command::new("python3");
+            command.args(&args).current_dir(&cwd);
+            command
+        });
+        let address = Address::read(&server.url(scheme)).expect("an address");
+        self.servers.push(server);
+        let remote = Some(Remote { address, headers: Vec::new() });
+        Launch { name: name.into(), cwd: self.project(), remote, ..Launch::default() }
     }
 
     fn note_requests(&mut self, value: &Value) {
@@ -124,7 +168,7 @@ impl Test {
     /// Starts an agent without waiting for it.
     pub fn start(&mut self, steps: &[Value]) {
         let launch = self.launch("agent", steps);
-        self.send(Command::Connect { agent: AGENT, launch });
+        self.send(Command::Connect { agent: AGENT, launch: Box::new(launch) });
     }
 
     /// Starts an agent that is initialized; the steps are what comes after.
@@ -312,6 +356,8 @@ impl Test {
 
     fn check(&self, message: &Value) {
         assert_eq!(message["jsonrpc"], "2.0", "{message}");
+        let asked = message.get("id").and_then(|id| self.asked.get(&id.to_string()));
+        super::schema::check(message, asked.map(String::as_str));
         let params = &message["params"];
         match (message["method"].as_str(), message.get("id")) {
             (Some(method), Some(id)) => {
@@ -506,6 +552,7 @@ fn check_request(method: &str, params: &Value) {
         "session/new" => strict::<v1::NewSessionRequest>(params),
         "session/load" => strict::<v1::LoadSessionRequest>(params),
         "session/resume" => strict::<v1::ResumeSessionRequest>(params),
+        "session/fork" => strict::<v1::ForkSessionRequest>(params),
         "session/list" => strict::<v1::ListSessionsRequest>(params),
         "session/delete" => strict::<v1::DeleteSessionRequest>(params),
         "session/close" => strict::<v1::CloseSessionRequest>(params),

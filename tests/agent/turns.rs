@@ -182,8 +182,13 @@ fn a_turn_tells_its_tokens_where_the_agent_does() {
 
 #[test]
 fn a_turn_may_take_as_long_as_it_takes() {
-    // The one time limit that there is is over long before the turn.
-    let mut test = Test::with(Settings { initialize_timeout: Duration::from_secs(3), ..Settings::default() });
+    // All limits of time that there are are over long before the turn.
+    let settings = Settings {
+        initialize_timeout: Duration::from_secs(3),
+        request_timeout: Duration::from_secs(1),
+        ..Settings::default()
+    };
+    let mut test = Test::with(settings);
     test.open(&[expect("session/prompt"), json!({"pause": 4}), end_turn()]);
     test.prompt("x");
     assert_eq!(test.stop_reason(), StopReason::EndTurn);

@@ -85,7 +85,11 @@ const PREPARE: &str = r"
       local place = event.data
       table.insert(_G.seen.places, ('%s %s%s'):format(place.verb, place.path, place.line and ':' .. place.line or ''))
     end })
-    require('acp').setup({ agents = { agent = agent }, log = log, follow = follow })";
+    require('acp').setup({
+      agents = { agent = agent }, log = log, follow = follow,
+      -- No client of the recordings sent a prompt again.
+      recovery = { again = false },
+    })";
 
 /// What stands at the right edge is part of what a user sees.
 const TRANSCRIPT: &str = r"
@@ -198,8 +202,10 @@ pub fn play_followed(recording: &Recording) -> Played {
 
 fn play_through(mut player: Player<'_>) -> Played {
     let recording = player.recording;
-    for session in 0..recording.sessions.len() {
-        player.open(session);
+    for (number, session) in recording.sessions.iter().enumerate() {
+        if !session.is_fork {
+            player.open(number);
+        }
     }
     // Sessions take turns, so that all of them are at work at the same time.
     let longest = recording.sessions.iter().map(|session| session.steps.len()).max().unwrap_or_default();
@@ -272,7 +278,11 @@ impl<'a> Player<'a> {
         }
         let without = self.recording.without.iter();
         args.extend(without.flat_map(|method| ["--without".to_owned(), method.clone()]));
-        json!({ "command": "sh", "args": args })
+        let mut agent = json!({ "command": "sh", "args": args });
+        if self.recording.version == 2 {
+            agent["protocol"] = 2.into();
+        }
+        agent
     }
 
     /// A file that is none of the project's.
@@ -286,6 +296,10 @@ impl<'a> Player<'a> {
             None => self.nvim.command("AcpChat! agent"),
             Some(_) => self.nvim.command("Acp sessions"),
         }
+        self.wait_until_open(session);
+    }
+
+    fn wait_until_open(&mut self, session: usize) {
         let what = format!("session {session} to be open ({})", self.recording.name);
         self.nvim.wait_until(
             |nvim| status(nvim, session)["state"].as_str().is_some_and(|state| state != "starting"),
@@ -334,6 +348,13 @@ impl<'a> Player<'a> {
                 assert!(error.is_nil(), "couldn't choose a {action}: {error}");
                 self.wait_for_messages(*until);
             }
+            Step::Fork => {
+                self.wait_for_turns(session);
+                self.focus(session);
+                self.nvim.command("Acp fork");
+                self.wait_until_open(self.recording.sessions.len() - 1);
+            }
+            Step::Nothing => {}
             Step::List => {
                 let questions = self.questions();
                 self.nvim.command("Acp sessions");

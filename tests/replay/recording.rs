@@ -19,6 +19,8 @@ pub struct Recording {
     pub path: PathBuf,
     /// What its client announced and this one doesn't, so that no agent would have this conversation with it.
     pub foreign: Option<String>,
+    /// Of the protocol.
+    pub version: u64,
     /// Which of them were begun, or taken up again, and what happened in each.
     pub sessions: Vec<Session>,
     /// For each permission question the number of the option that was chosen, from 1; 0 for none.
@@ -36,6 +38,7 @@ pub struct Recording {
 pub struct Session {
     /// For one that was taken up: its number in the agent's list, from 1.
     pub stored: Option<usize>,
+    pub is_fork: bool,
     pub steps: Vec<Step>,
 }
 
@@ -56,6 +59,10 @@ pub enum Step {
         words: Vec<String>,
         until: usize,
     },
+    /// Went on twice, when the turn was over.
+    Fork,
+    /// Another session is busy.
+    Nothing,
     /// Had the agent list its stored sessions, and took up none.
     List,
 }
@@ -78,6 +85,7 @@ impl Recording {
         let without = without(&lines);
         Self {
             foreign: foreign(&lines),
+            version: version(&lines),
             name: path.file_stem().and_then(|name| name.to_str()).expect("a name in UTF-8").to_owned(),
             path: path.to_owned(),
             sessions: sessions(&lines, &without),
@@ -163,9 +171,18 @@ fn answer(lines: &[Line], at: usize) -> Option<(usize, &Value)> {
     Some((at, &line.message))
 }
 
+/// The version of the protocol that the client asked for.
+fn version(lines: &[Line]) -> u64 {
+    let asked = requests(lines, false).find(|(_, method, _)| *method == "initialize");
+    asked.and_then(|(_, _, message)| message["params"]["protocolVersion"].as_u64()).unwrap_or(1)
+}
+
 fn foreign(lines: &[Line]) -> Option<String> {
     let (_, _, message) = requests(lines, false).find(|(_, method, _)| *method == "initialize")?;
     let params = &message["params"];
+    if params["protocolVersion"] == 2 {
+        return None;
+    }
     if params["protocolVersion"] != 1 {
         return Some(format!("version {}", params["protocolVersion"]));
     }
@@ -177,12 +194,8 @@ fn foreign(lines: &[Line]) -> Option<String> {
         return Some("a system prompt".to_owned());
     }
     let announced = params["clientCapabilities"].as_object()?;
-    let known = ["elicitation", "fs", "session", "subagents", "terminal", "_meta"];
-    // What no agent made use of makes no difference.
-    let is_told =
-        |kind: &str| lines.iter().any(|line| line.message["params"]["update"]["sessionUpdate"] == kind);
-    let is_used = |name: &str| name != "plan" || is_told("plan_update");
-    let own = announced.keys().find(|name| !known.contains(&name.as_str()) && is_used(name));
+    let known = ["elicitation", "fs", "plan", "session", "subagents", "terminal", "_meta"];
+    let own = announced.keys().find(|name| !known.contains(&name.as_str()));
     let meta = announced.get("_meta").and_then(Value::as_object);
     // The older form of subagents is understood, whoever asked for it.
     let known = ["terminal_output", "subagent-transcript"];
@@ -203,6 +216,7 @@ fn without(lines: &[Line]) -> BTreeSet<String> {
         "initialize"
         | "session/new"
         | "session/load"
+        | "session/fork"
         | "session/prompt"
         | "session/set_config_option"
         | "session/list"
@@ -221,7 +235,7 @@ fn sessions(lines: &[Line], without: &BTreeSet<String>) -> Vec<Session> {
     for (at, method, request) in requests(lines, false) {
         let answer = answer(lines, at).map_or(&Value::Null, |(_, answer)| &answer["result"]);
         let id = match method {
-            "session/new" => answer["sessionId"].as_str(),
+            "session/new" | "session/fork" => answer["sessionId"].as_str(),
             "session/load" => request["params"]["sessionId"].as_str(),
             "session/list" => {
                 let all = answer["sessions"].as_array().into_iter().flatten();
@@ -230,10 +244,21 @@ fn sessions(lines: &[Line], without: &BTreeSet<String>) -> Vec<Session> {
             }
             _ => None,
         };
+        if method == "session/fork" {
+            // It begins when the session does that it comes from is so far.
+            let before = sessions.iter().find_map(|session: &Session| {
+                Some(session.steps.iter().position(|step| matches!(step, Step::Fork))? + 1)
+            });
+            let mut all: Vec<Step> = (0..before.unwrap_or_default()).map(|_| Step::Nothing).collect();
+            all.extend(id.map_or_else(Vec::new, |id| steps(lines, id, without)));
+            // What names no session is done in the one it comes from.
+            all.retain(|step| !matches!(step, Step::List));
+            sessions.push(Session { stored: None, is_fork: true, steps: all });
+        }
         if ["session/new", "session/load"].contains(&method) {
             let stored = listed.iter().position(|listed| method == "session/load" && Some(*listed) == id);
             let steps = id.map_or_else(Vec::new, |id| steps(lines, id, without));
-            sessions.push(Session { stored: stored.map(|index| index + 1), steps });
+            sessions.push(Session { stored: stored.map(|index| index + 1), is_fork: false, steps });
         }
     }
     sessions
@@ -270,7 +295,7 @@ fn steps(lines: &[Line], session: &str, without: &BTreeSet<String>) -> Vec<Step>
         };
         match method {
             "session/prompt" => {
-                ends = answer(lines, at).map_or(usize::MAX, |(at, _)| at);
+                ends = turn_end(lines, at, session);
                 let blocks = params["prompt"].as_array().expect("a prompt has blocks");
                 let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
                 steps.push(Step::Prompt(texts.join("\n")));
@@ -279,6 +304,7 @@ fn steps(lines: &[Line], session: &str, without: &BTreeSet<String>) -> Vec<Step>
             "session/list" if !requests(lines, false).any(|(_, method, _)| method == "session/load") => {
                 steps.push(Step::List);
             }
+            "session/fork" => steps.push(Step::Fork),
             "session/cancel" if at < ends => {
                 let asked = permission_questions(lines).filter(|(asked, _)| *asked < at).count();
                 steps.push(Step::Stop { after: sent(at), asked });
@@ -308,6 +334,20 @@ fn is_subagent(lines: &[Line], session: &Value) -> bool {
     updates.any(|update| update["sessionUpdate"] == "subagent_update" && update["sessionId"] == *session)
 }
 
+/// Where the turn of a prompt ends: in the first version of the protocol that is its answer.
+fn turn_end(lines: &[Line], prompt: usize, session: &str) -> usize {
+    let Some((at, answer)) = answer(lines, prompt) else { return usize::MAX };
+    if answer["result"]["messageId"].is_null() {
+        return at;
+    }
+    let is_idle = |line: &Line| {
+        let params = &line.message["params"];
+        params["sessionId"] == session && params["update"]["state"] == "idle"
+    };
+    let later = lines.iter().enumerate().skip(at);
+    later.into_iter().find(|(_, line)| is_idle(line)).map_or(usize::MAX, |(at, _)| at)
+}
+
 /// Whether the options that the agent told last have this one, with this value.
 fn is_offered(before: &[Line], params: &Value) -> bool {
     let told = before.iter().rev().filter(|line| line.from_agent).find_map(|line| {
@@ -315,7 +355,10 @@ fn is_offered(before: &[Line], params: &Value) -> bool {
         let updated = message["params"]["update"]["configOptions"].as_array();
         updated.or_else(|| message["result"]["configOptions"].as_array())
     });
-    let option = told.into_iter().flatten().find(|option| option["id"] == params["configId"]);
+    let option = told
+        .into_iter()
+        .flatten()
+        .find(|option| [&option["id"], &option["configId"]].contains(&&params["configId"]));
     let Some(option) = option else { return false };
     if params["value"].is_boolean() {
         return true;

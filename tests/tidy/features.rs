@@ -10,6 +10,7 @@ const FEATURES: &[&str] = &[
     "extensions",
     "files",
     "follow",
+    "inspector",
     "prompt",
     "questions",
     "review",

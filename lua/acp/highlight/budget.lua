@@ -59,6 +59,48 @@ function M.collect()
   return true
 end
 
+--- Garbage, in bytes, that is worth as much of the collector's time as one byte that a parser read.
+local GARBAGE = 128
+
+local has_stopped = false
+
+-- selene: allow(incorrect_standard_library_use)
+--- Has Lua's collector wait until a function has returned. It runs whenever memory is asked for, and one step of its may
+--- free twenty trees: 20 ms and more, in the midst of a slice. What it has missed is made up for by `collect`.
+---@param f fun(...)
+---@return boolean ok
+---@return any result or error
+function M.without_collector(f, ...)
+  -- Whoever has stopped it wants it so. Up to Lua 5.1 it can't be asked.
+  local asked, running = pcall(collectgarbage, "isrunning")
+  if has_stopped or asked and not running then
+    return pcall(f, ...)
+  end
+  has_stopped = true
+  collectgarbage("stop")
+  local before = collectgarbage("count")
+  local ok, result = pcall(f, ...)
+  uncollected = uncollected + math.max(collectgarbage("count") - before, 0) * 1024 / GARBAGE
+  collectgarbage("restart")
+  has_stopped = false
+  return ok, result
+end
+
+--- CPU seconds that a slice of work takes, and when the one that is under way should end. (On a busy machine there may
+--- be no time left before the first step.)
+local WORK, ends = 0.002, math.huge
+
+--- Begins a slice of work that is done step by step.
+function M.begin_slice()
+  ends = os.clock() + WORK
+end
+
+--- Whether the next step is for the next slice: each may take some ms.
+---@return boolean
+function M.is_over()
+  return os.clock() > ends
+end
+
 --- A parser over a text or a buffer. No other file makes one.
 ---@param source string|integer
 ---@param lang string

@@ -2,6 +2,7 @@
 --- replayed history, and for what came while nobody looked. Which region to cut, and how far, is up to the
 --- caller.
 
+local budget = require("acp.highlight.budget")
 local fences = require("acp.highlight.fence")
 local limits = require("acp.highlight.limits")
 local pieces = require("acp.highlight.pieces")
@@ -14,6 +15,7 @@ local M = {}
 ---@field cut integer
 ---@field closed boolean whether the region was closed
 ---@field limit integer bytes
+---@field whole boolean whether the region ended with it
 ---@field text acp.highlight.Text
 
 --- Bytes whose lines are looked at in one go.
@@ -110,12 +112,13 @@ end
 
 ---@return acp.highlight.Reading? reading nil when there is no text
 local function begin(buf, region, base, limit)
-  local lines = read(buf, region, base, limit)
+  local lines, whole = read(buf, region, base, limit)
   region.reading = #lines > 0
       and {
         cut = region.cut,
         closed = region.closed,
         limit = limit,
+        whole = whole,
         text = spans.text(lines),
       }
     or nil
@@ -143,7 +146,7 @@ function M.step(buf, region, base)
       return false
     end
   end
-  if not spans.parse_blocks(reading.text) then
+  if budget.is_over() or not spans.parse_blocks(reading.text) or budget.is_over() then
     return true
   end
   region.reading = nil
@@ -164,6 +167,9 @@ function M.step(buf, region, base)
     region.fence = fence
   elseif whole and not region.closed then
     return false
+  elseif reading.whole and not whole then
+    -- There is more of the block by now: it is read anew.
+    return true
   elseif whole or reading.limit >= LONGEST_BLOCK then
     -- Neither Markdown nor we care how a block of that size goes on.
     pieces.cut(region, lines, { 0 }, #lines)

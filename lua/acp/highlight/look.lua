@@ -2,6 +2,7 @@
 --- with its marks in place. When to look, and at which region, is up to the caller.
 
 local api, uv = vim.api, vim.uv
+local budget = require("acp.highlight.budget")
 local cut = require("acp.highlight.cut")
 local fences = require("acp.highlight.fence")
 local limits = require("acp.highlight.limits")
@@ -89,7 +90,7 @@ end
 
 --- Reads and paints some rows of a look.
 ---@return boolean done
-local function continue_look(chat, region, base, stop)
+local function continue_look(chat, region, base)
   local look = region.look
   local text = look.text
   local count = #text.lines
@@ -99,13 +100,14 @@ local function continue_look(chat, region, base, stop)
   while look.painted < count do
     local from = look.painted
     local to = math.min(from + ROWS, count)
-    if look.long and not spans.parse(text, from, to) then
+    if look.long and (not spans.parse(text, from, to) or budget.is_over()) then
       return false
     end
     local rows = spans.rows(text, from, to, region.cut)
+    region.has_bars = region.has_bars or text.has_bars
     marks.paint(chat.buf, base, region.marks, rows, region.cut + from, region.cut + to)
     look.painted = to
-    if to < count and uv.hrtime() > stop then
+    if to < count and budget.is_over() then
       return false
     end
   end
@@ -168,7 +170,7 @@ end
 
 --- Takes a step of the look that is under way, or begins one.
 ---@return boolean done
-local function step(chat, region, base, stop)
+local function step(chat, region, base)
   if not region.look then
     region.grown = false
     local seen = region.seen
@@ -193,20 +195,22 @@ local function step(chat, region, base, stop)
       return false
     end
     begin_look(chat, region, base)
+    if budget.is_over() then
+      return false
+    end
   end
-  return continue_look(chat, region, base, stop)
+  return continue_look(chat, region, base)
 end
 
 --- Looks at a region. A long look takes several calls.
 ---@param chat acp.highlight.Chat
 ---@param region acp.highlight.Region
 ---@param base integer
----@param stop integer when a look that is not done is to pause, in ns
 ---@return number? wait ms to the next call, when there is to be one
-function M.step(chat, region, base, stop)
+function M.step(chat, region, base)
   local began = now()
   region.spent = region.look and region.spent or 0
-  local done = step(chat, region, base, stop)
+  local done = step(chat, region, base)
   region.spent = region.spent + now() - began
   if not done then
     return PAUSE

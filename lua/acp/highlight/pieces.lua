@@ -161,8 +161,10 @@ local function read(text, piece)
   if block == piece and not block.plain then
     return spans.parse(text)
   end
-  return spans.parse_blocks(text)
-    and (block.plain ~= nil or spans.parse(text, piece.from - block.from, piece.to - block.from))
+  if not spans.parse_blocks(text) or budget.is_over() then
+    return false
+  end
+  return block.plain ~= nil or spans.parse(text, piece.from - block.from, piece.to - block.from)
 end
 
 ---@return acp.highlight.Rows? rows nil when there is more to be read first
@@ -178,7 +180,7 @@ local function rows_of(chat, base, piece)
     text = block == piece and spans.text(lines) or spans.long_text(lines)
     chat.read = { block = block, text = text }
   end
-  if not read(text, piece) then
+  if not read(text, piece) or budget.is_over() then
     return nil
   end
   block.plain = block.plain or budget.gave_up(text.parser) and "slow" or nil
@@ -196,7 +198,7 @@ local function rows_of_code(chat, base, piece)
     part = parts.open(chat.buf, base, block)
     chat.read = { block = block, part = part }
   end
-  if not parts.read(part, block, piece.from, piece.to) then
+  if not parts.read(part, block, piece.from, piece.to) or budget.is_over() then
     return nil
   end
   local last = block.closing
@@ -213,6 +215,7 @@ end
 function M.paint(chat, region, base, piece)
   local rows = (piece.block.fence and rows_of_code or rows_of)(chat, base, piece)
   if rows then
+    region.has_bars = region.has_bars or chat.read.text and chat.read.text.has_bars
     marks.paint(chat.buf, base, region.marks, rows, piece.from, piece.to)
     M.settle(chat, region, piece)
   end

@@ -88,6 +88,9 @@ end
 ---@param lines string[]
 ---@return table<integer, {[1]: integer, [2]: integer, [3]: string}[]>
 function M.blanks(lines)
+  if #lines < 2 or #lines > MOST_ROWS then
+    return {}
+  end
   local rows, widths = {}, {}
   for number, line in ipairs(lines) do
     rows[number] = measured(line)
@@ -101,7 +104,7 @@ function M.blanks(lines)
   for _, wide in ipairs(widths) do
     all = all + wide + 1
   end
-  if #lines < 2 or #lines > MOST_ROWS or all > M.room then
+  if all > M.room then
     return {}
   end
   local sides, blanks = sides_of(lines[2]), {}
@@ -141,6 +144,15 @@ local function tables_in(node, found)
   end
 end
 
+--- Whether lines may have a table: a row of dashes is what makes one.
+---@param lines string[]
+---@return boolean
+function M.may_be_in(lines)
+  return vim.iter(lines):any(function(line)
+    return line:find("|", 1, true) ~= nil and line:find("^[%s|:>-]+$") ~= nil
+  end)
+end
+
 --- Adds the blanks of the tables in a text to the segments of its rows.
 ---@param rows acp.highlight.Rows
 ---@param text acp.highlight.Text
@@ -149,10 +161,7 @@ end
 ---@param offset integer added to each row
 function M.add(rows, text, from, to, offset)
   if text.has_bars == nil then
-    -- A row of dashes is what makes a table.
-    text.has_bars = vim.iter(text.lines):any(function(line)
-      return line:find("|", 1, true) ~= nil and line:find("^[%s|:>-]+$") ~= nil
-    end)
+    text.has_bars = M.may_be_in(text.lines)
   end
   if not text.has_bars then
     return

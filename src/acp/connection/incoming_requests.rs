@@ -34,7 +34,7 @@ impl Connection {
             let (agent, method, params) = (self.agent, method.to_owned(), params.clone());
             return self.post(Event::Called { agent, session, ask, method, params });
         }
-        if !self.shared.policy.serves(method) {
+        if !self.shared.policy.serves(method) || self.without.declines(method) {
             return reply.fail(&RpcError::no_method(method));
         }
         let served = from_acp::request(method, params).and_then(|request| {

@@ -11,6 +11,8 @@ pub(super) enum OutgoingRequest {
     Open {
         session: SessionKey,
         place: Arc<Place>,
+        /// The agent's name for the session that it is a fork of.
+        fork_of: Option<String>,
     },
     Load {
         session: SessionKey,

@@ -14,8 +14,8 @@ use crate::acp::wire::rpc::{self, RequestId, RpcError};
 use crate::acp::wire::to_acp;
 use crate::core::ids::SessionKey;
 use crate::core::message::{
-    Again, AuthKind, Command, Content, Event, Failure, FailureKind, Place, Reopen, Severity, Steering,
-    StopReason, TurnEnd,
+    Again, AuthKind, Capabilities, Command, Content, Event, Failure, FailureKind, Place, Reopen, Severity,
+    Steering, StopReason, TurnEnd,
 };
 
 impl Connection {
@@ -34,7 +34,8 @@ impl Connection {
                 self.tell_left_out(session, &place);
                 self.shared.folder_indexes.session_began(session, &place);
                 let place = Arc::new(place);
-                self.request(OutgoingRequest::Open { session, place }, to_acp::SESSION_NEW, &params);
+                let call = OutgoingRequest::Open { session, place, fork_of: None };
+                self.request(call, to_acp::SESSION_NEW, &params);
             }
             Command::Load { session, place, acp_id, how, .. } => self.load(session, place, acp_id, how),
             Command::Close { session } => self.close(session),
@@ -68,6 +69,10 @@ impl Connection {
                     again,
                 };
                 self.request_if(can.delete, call, to_acp::SESSION_DELETE, &to_acp::delete_session(&acp_id));
+            }
+            Command::CloseStored { acp_id, .. } => {
+                let params = to_acp::close_session(&acp_id);
+                self.request_if(can.close, OutgoingRequest::Close { acp_id }, to_acp::SESSION_CLOSE, &params);
             }
             Command::Login { method, .. } => {
                 let State::Ready(info) = &self.state else { return };
@@ -151,6 +156,8 @@ impl Connection {
             | Command::Undecided { .. }
             | Command::Record { .. }
             | Command::Usage { .. }
+            | Command::Inspect(_)
+            | Command::PlayNext { .. }
             | Command::Choices { .. }
             | Command::PutBack { .. }
             | Command::Find { .. }
@@ -165,6 +172,9 @@ impl Connection {
         self.home = Some(session);
         let State::Ready(info) = &self.state else { return };
         let can = info.can;
+        if how == Reopen::Fork {
+            return self.fork(session, place, acp_id, can);
+        }
         if !can.load && !can.resume {
             let failure = self.not_offered("load sessions");
             return self.post(Event::OpenFailed { session, failure });
@@ -181,6 +191,19 @@ impl Connection {
         } else {
             self.request(call, to_acp::SESSION_RESUME, &to_acp::resume_session(&acp_id, &place, can));
         }
+    }
+
+    /// The new session is known once the agent has named it.
+    fn fork(&mut self, session: SessionKey, place: Place, acp_id: String, can: Capabilities) {
+        if !can.fork {
+            let failure = self.not_offered("fork sessions");
+            return self.post(Event::OpenFailed { session, failure });
+        }
+        self.tell_left_out(session, &place);
+        self.shared.folder_indexes.session_began(session, &place);
+        let params = to_acp::fork_session(&acp_id, &place, can);
+        let call = OutgoingRequest::Open { session, place: Arc::new(place), fork_of: Some(acp_id) };
+        self.request(call, to_acp::SESSION_FORK, &params);
     }
 
     pub(super) fn prompt(&mut self, session: SessionKey, content: Vec<Content>) {

@@ -24,11 +24,16 @@ impl Connection {
             OutgoingRequest::Other { on_success: OnSuccess::LoggedIn, .. } => None,
             OutgoingRequest::Other { .. } | OutgoingRequest::Close { .. } => Some(settings.request_timeout),
             // It may have to start servers of tools first, as when it is started.
-            OutgoingRequest::Open { .. } | OutgoingRequest::Load { .. } => {
-                Some(settings.request_timeout.max(settings.initialize_timeout))
-            }
+            OutgoingRequest::Open { .. } | OutgoingRequest::Load { .. } => Some(self.patience_to_open()),
             _ => None,
         }
+    }
+
+    /// Longer for an agent that was too slow before.
+    fn patience_to_open(&self) -> Duration {
+        let settings = &self.shared.settings;
+        let limit = settings.request_timeout.max(settings.initialize_timeout);
+        if self.is_slow { limit.saturating_mul(2) } else { limit }
     }
 
     /// Says which requests have waited too long.
@@ -52,12 +57,12 @@ impl Connection {
                 }
                 OutgoingRequest::Open { session, .. } | OutgoingRequest::Load { session, .. } => {
                     let session = *session;
-                    let limit = self.shared.settings.request_timeout;
-                    let limit = limit.max(self.shared.settings.initialize_timeout);
+                    let limit = self.patience_to_open();
                     // One that still tells what was said is at work.
                     if self.heard + limit > now {
                         self.patience.add(self.heard + limit, id);
                     } else {
+                        self.is_slow = true;
                         self.stop_opening(session, late(limit));
                     }
                 }

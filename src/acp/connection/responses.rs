@@ -12,7 +12,10 @@ use crate::acp::quirks::Quirk;
 use crate::acp::wire::rpc::RpcError;
 use crate::acp::wire::{from_acp, to_acp};
 use crate::core::ids::SessionKey;
-use crate::core::message::{Chosen, Counts, Event, Failure, FailureKind, Steering, StopReason, TurnEnd};
+use crate::core::message::again::Again;
+use crate::core::message::{
+    Chosen, Counts, Event, Failure, FailureKind, Opened, Severity, Steering, StopReason, TurnEnd,
+};
 
 impl Connection {
     pub(super) fn answered(
@@ -35,8 +38,9 @@ impl Connection {
         }
         match (call, result.map_err(from_acp::failure)) {
             (OutgoingRequest::Initialize, result) => return self.initialized(result),
-            (OutgoingRequest::Open { session, place }, result) => {
-                match result.and_then(|answer| from_acp::created(&answer)) {
+            (OutgoingRequest::Open { session, place, fork_of }, result) => {
+                let created = result.and_then(|answer| from_acp::created(&answer));
+                match created.and_then(|opened| is_another(opened, fork_of.as_deref())) {
                     Ok(opened) => {
                         let mut known = Session::new(self.agent, session, opened.acp_id.clone(), place);
                         known.options.clone_from(&opened.options);
@@ -67,10 +71,7 @@ impl Connection {
             (OutgoingRequest::Load { session, .. }, Err(failure)) => self.not_opened(session, failure),
             (OutgoingRequest::Unwanted, result) => self.close_unwanted(result),
             (OutgoingRequest::Close { acp_id }, Err(failure)) => {
-                if failure.kind == FailureKind::AuthRequired {
-                    self.unclosed.push(acp_id);
-                }
-                self.request_failed(None, "close the session", failure)
+                self.needs_login(None, "close the session", failure, Some(Again::Close { acp_id }));
             }
             (OutgoingRequest::Steer { session, content }, result) => {
                 let outcome = match result {
@@ -105,6 +106,13 @@ impl Connection {
         };
         match result.and_then(connected) {
             Ok(info) => {
+                if self.outbox.fell_back() {
+                    let text = format!(
+                        "{} has no version 2 of the protocol, so it is spoken to in version 1",
+                        self.name
+                    );
+                    self.note(None, Severity::Info, text);
+                }
                 let info = Box::new(info);
                 self.post(Event::Connected { agent: self.agent, info: info.clone() });
                 if let State::Starting(waiting) = std::mem::replace(&mut self.state, State::Ready(info)) {
@@ -208,10 +216,6 @@ impl Connection {
                 self.post(Event::Listed { agent, sessions, next_cursor });
             }
             OnSuccess::LoggedIn => {
-                for acp_id in std::mem::take(&mut self.unclosed) {
-                    let params = to_acp::close_session(&acp_id);
-                    self.request(OutgoingRequest::Unwanted, to_acp::SESSION_CLOSE, &params);
-                }
                 self.post(Event::LoggedIn { agent });
             }
             OnSuccess::LoggedOut => self.post(Event::LoggedOut { agent }),
@@ -232,6 +236,18 @@ impl Connection {
         if let Some(session) = session.filter(|session| self.sessions.get_mut(*session).is_some()) {
             self.post(Event::Chosen { session, chosen });
         }
+    }
+}
+
+/// What is said in a fork must not be taken for what is said in the session that it comes from.
+fn is_another(opened: Opened, fork_of: Option<&str>) -> Result<Opened, Failure> {
+    match fork_of {
+        Some(acp_id) if acp_id == opened.acp_id => Err(Failure {
+            kind: FailureKind::Protocol,
+            message: "the agent's answer names the session that was to be forked".into(),
+            details: None,
+        }),
+        _ => Ok(opened),
     }
 }
 

@@ -19,6 +19,7 @@ use crate::acp::wire::fast_path::FastPath;
 use crate::acp::wire::log::AgentLog;
 use crate::acp::wire::outbox::Outbox;
 use crate::acp::wire::rpc::{Message, OpenRequests};
+use crate::acp::wire::to_acp::Without;
 use crate::core::changes::half_written::Millis;
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Again, AgentInfo, Command, Dialect, Event, Failure, Severity};
@@ -37,6 +38,7 @@ pub(super) struct Connection {
     pub(super) fast_path: Arc<FastPath>,
     /// What the user says that the agent speaks.
     pub(super) dialect: Option<Dialect>,
+    pub(super) without: Without,
     /// By what all that the agent starts can be found, if it runs here.
     pub(super) origin: Option<Origin>,
     pub(super) questions: PendingQuestions,
@@ -49,12 +51,14 @@ pub(super) struct Connection {
     /// What came for sessions whose names are still on their way, with those names.
     pub(super) buffered: Vec<(String, Message)>,
     pub(super) patience: Deadlines,
+    /// A session was not open in time: it may take longer from then on.
+    pub(super) is_slow: bool,
     /// When the agent said something last.
     pub(super) heard: Instant,
     /// When that of it came which is dealt with now.
     pub(super) arrived: Millis,
-    /// Sessions, by the agent's names, that it closes only after a login.
-    pub(super) unclosed: Vec<String>,
+    /// When there was nothing more to be read before that, as far as the system tells.
+    pub(super) unsaid: Option<Millis>,
     /// The user was told that the agent writes other things than messages.
     pub(super) noise_told: bool,
 }

@@ -56,7 +56,7 @@ impl Connection {
         let State::Ready(info) = &self.state else { return false };
         let can = info.can;
         let (session, place) = match call {
-            OutgoingRequest::Open { session, place } => (*session, place.clone()),
+            OutgoingRequest::Open { session, place, .. } => (*session, place.clone()),
             OutgoingRequest::Load { session, .. } => match self.sessions.get(*session) {
                 Some(known) => (*session, known.place.clone()),
                 None => return false,
@@ -87,9 +87,14 @@ impl Connection {
             } else {
                 self.request(call, to_acp::SESSION_RESUME, &to_acp::resume_session(&acp_id, &place, can));
             }
+        } else if let OutgoingRequest::Open { fork_of: Some(acp_id), .. } = call {
+            let params = to_acp::fork_session(acp_id, &place, can);
+            let fork_of = Some(acp_id.clone());
+            let call = OutgoingRequest::Open { session, place: Arc::new(place), fork_of };
+            self.request(call, to_acp::SESSION_FORK, &params);
         } else {
             let params = to_acp::new_session(&place, can);
-            let call = OutgoingRequest::Open { session, place: Arc::new(place) };
+            let call = OutgoingRequest::Open { session, place: Arc::new(place), fork_of: None };
             self.request(call, to_acp::SESSION_NEW, &params);
         }
         true

@@ -24,7 +24,7 @@ fn events(agent: impl FnOnce(MemoryAgent) + Send + 'static) -> Vec<Event> {
             args: Vec::new(),
             env: Vec::new(),
             cwd: "/".into(),
-            dialect: None,
+            ..Launch::default()
         };
         let link = Link::new(&shared, AgentId(1), &launch);
         let (transport, theirs) =

@@ -111,7 +111,7 @@ impl Connection {
                 if let Update::ToolCall(call) = &mut update {
                     events = agent_terminals.show(call, ours);
                     if !is_loading {
-                        let news = call_news(call, &place.cwd);
+                        let news = CallNews { unsaid: self.unsaid, ..call_news(call, &place.cwd) };
                         let is_over = news.is_over();
                         self.shared.folder_indexes.call(session, &call.id, news, self.arrived);
                         // What is said of other calls in the same moment is later.
@@ -233,5 +233,6 @@ pub(super) fn call_news(call: &ToolCallPatch, cwd: &Path) -> CallNews {
         status: call.status.clone(),
         names: names.map(|name| cwd.join(name)).collect(),
         terminals: terminals.collect(),
+        unsaid: None,
     }
 }

@@ -26,7 +26,7 @@ use crate::acp::wire::log::{AgentLog, Direction};
 use crate::acp::wire::transport::{Batch, LineSender, MessageSink, Transport};
 use crate::core::message::{Exit, Launch};
 use crate::platform::group::{CAN_ASK, Group};
-use crate::platform::{Signal, program};
+use crate::platform::{Signal, pipes, program};
 
 /// How an agent is ended, once its stdin is closed: how long to wait for it, and what to do then. The guard
 /// does the same after Neovim's end. Whatever starts while others are killed is found by killing again; and
@@ -264,6 +264,7 @@ fn write_lines(mut stdin: ChildStdin, queue: &blocking::Receiver<Vec<u8>>) {
 fn read_stdout(mut stdout: ChildStdout, mut sink: MessageSink, log: &AgentLog) {
     let mut block = vec![0; 64 * 1024];
     loop {
+        sink.look(|| pipes::is_quiet(&stdout));
         match stdout.read(&mut block) {
             Ok(0) => break,
             Ok(read) if sink.push(&block[..read]).is_break() => return,

@@ -20,8 +20,8 @@ use crate::core::changes::blame::{self, Step};
 use crate::core::ids::JobId;
 use crate::core::message::{Event, Severity};
 use crate::core::store::checkpoint::{
-    Fact, Fetched, Head, Held, LARGEST, Last, Limits, Line, Loaded, Mode, Planned, Reply, Stored, Touched,
-    Turn, TurnKey, Wish, before_diffs, counts, edits, hunks,
+    Attributed, Fact, Fetched, Head, Held, LARGEST, Last, Limits, Line, Loaded, Mode, Planned, Reply, Stored,
+    Touched, Turn, TurnKey, Wish, before_diffs, counts, edits, hunks,
 };
 use crate::mailbox::Mailbox;
 use crate::platform::files::{bytes_of_path, create_private_folder, path_of_bytes, private, wait_lock};
@@ -151,6 +151,7 @@ impl CheckpointWriter {
                 }
                 Ok(())
             }
+            Wish::Attribute { turn, cwd, at, told } => self.attribute(folder, (*turn, cwd), *at, told),
             Wish::Finish { turn } => {
                 self.turns.retain(|(of, _), _| of != turn);
                 self.looked.retain(|(of, _), _| of != turn);
@@ -267,8 +268,7 @@ impl CheckpointWriter {
         create_private_folder(&project.join(TEXTS))?;
         let _lock = lock(folder)?;
         let key = (turn, path.to_owned());
-        let name = format!("{:013}-{}-{}.{JOURNAL}", turn.at, std::process::id(), turn.number);
-        let file = project.join(name);
+        let file = project.join(journal(turn));
         // One that was taken away to make room begins anew.
         let new = !file.exists();
         let again = self.turns.get(&key).filter(|_| new).map(|baseline| baseline.before.clone());
@@ -304,6 +304,29 @@ impl CheckpointWriter {
         let mut file = private().create(true).append(true).read(true).open(&file)?;
         disk::append_lines(&mut file, &text)?;
         baseline.after = stored_after;
+        Ok(())
+    }
+
+    fn attribute(
+        &mut self,
+        folder: &Path,
+        (turn, cwd): (TurnKey, &Path),
+        at: u64,
+        told: &Attributed,
+    ) -> io::Result<()> {
+        let file = folder.join(project(cwd)).join(journal(turn));
+        if !file.exists() {
+            return Ok(());
+        }
+        let _lock = lock(folder)?;
+        let mut text = Vec::new();
+        write_line(&mut text, &Line { at, fact: Fact::Attributed(told.clone()) })?;
+        let mut file = private().append(true).read(true).open(&file)?;
+        disk::append_lines(&mut file, &text)?;
+        if told.is_another {
+            // What the turn does to the file from now on begins with what it finds.
+            self.turns.remove(&(turn, told.path.clone()));
+        }
         Ok(())
     }
 
@@ -430,6 +453,11 @@ fn journals(project: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// All turns of a project, the newest first, and of how many not all could be read.
+/// The name of a turn's journal.
+fn journal(turn: TurnKey) -> String {
+    format!("{:013}-{}-{}.{JOURNAL}", turn.at, std::process::id(), turn.number)
+}
+
 fn list(project: &Path) -> io::Result<(Vec<Turn>, usize)> {
     let mut turns = Vec::new();
     let mut broken = 0;

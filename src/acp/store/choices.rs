@@ -3,13 +3,13 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::acp::files::disk;
-use crate::acp::worker::Worker;
+use crate::acp::worker::{Serve, Service};
 use crate::core::message::{Event, Severity};
 use crate::core::store::remembered::{Remembered, Request, forget, remember};
 use crate::mailbox::Mailbox;
@@ -23,38 +23,34 @@ struct Contents {
     remembered: Vec<Remembered>,
 }
 
-/// The handle to the file. Cheap to clone.
-#[derive(Clone)]
-pub struct Choices {
+/// The handle to the file.
+pub type Choices = Service<Chosen>;
+
+pub struct Chosen {
     mailbox: Arc<Mailbox>,
-    worker: Worker<(PathBuf, Request)>,
 }
 
-impl Choices {
+impl Service<Chosen> {
     pub fn new(mailbox: Arc<Mailbox>) -> Self {
-        Self { mailbox, worker: Worker::new("acp-choices") }
+        Self::named("acp-choices", move || Chosen { mailbox: mailbox.clone() })
+    }
+}
+
+impl Serve for Chosen {
+    type Request = Request;
+
+    fn serve(&mut self, file: &Path, request: Request) {
+        serve(&self.mailbox, file, request);
     }
 
-    pub fn request(&self, file: PathBuf, request: Request) {
-        let started = self.worker.start(|_| {
-            let mailbox = self.mailbox.clone();
-            move |queue| queue.iter().for_each(|(file, request)| serve(&mailbox, &file, request))
-        });
-        match started {
-            Ok(()) => self.worker.send((file, request)),
-            Err(error) => match request {
-                Request::Read { job } => {
-                    self.mailbox
-                        .post(Event::ChoicesRead { job, choices: Err(unread(&file, &error.to_string())) });
-                }
-                _ => advise(&self.mailbox, format!("couldn't remember this: {error}")),
-            },
+    fn refuse(&mut self, file: &Path, request: Request, why: &io::Error) {
+        match request {
+            Request::Read { job } => {
+                let choices = Err(unread(file, &why.to_string()));
+                self.mailbox.post(Event::ChoicesRead { job, choices });
+            }
+            _ => advise(&self.mailbox, format!("couldn't remember this: {why}")),
         }
-    }
-
-    /// Waits until all is on the disk.
-    pub fn finish(&self) {
-        self.worker.finish();
     }
 }
 
@@ -130,6 +126,7 @@ fn try_change(file: &Path, change: impl FnOnce(&mut Vec<Remembered>)) -> io::Res
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
     use std::thread;
 
     use super::*;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::acp::files::disk;
-use crate::acp::worker::Worker;
+use crate::acp::worker::{Serve, Service};
 use crate::core::message::Event;
 use crate::core::store::record::{Fact, Kept, Line, Owner, Wish};
 use crate::mailbox::Mailbox;
@@ -21,38 +21,30 @@ const MOST: usize = 500;
 /// A file of more bytes is written anew, with what counts of it.
 const LARGE: u64 = 1 << 20;
 
-/// The handle to the index. Cheap to clone.
-#[derive(Clone)]
-pub struct SessionIndex {
+/// The handle to the index; what is asked for is about the folder that it is in.
+pub type SessionIndex = Service<Index>;
+
+pub struct Index {
     mailbox: Arc<Mailbox>,
-    worker: Worker<(PathBuf, Wish)>,
+    /// It was said already that something can't be kept.
+    told: bool,
 }
 
-impl SessionIndex {
+impl Service<Index> {
     pub fn new(mailbox: Arc<Mailbox>) -> Self {
-        Self { mailbox, worker: Worker::new("acp-sessions") }
+        Self::named("acp-sessions", move || Index { mailbox: mailbox.clone(), told: false })
+    }
+}
+
+impl Serve for Index {
+    type Request = Wish;
+
+    fn serve(&mut self, folder: &Path, wish: Wish) {
+        grant(&self.mailbox, folder, wish, &mut self.told);
     }
 
-    /// Changes or reads the index in this folder.
-    pub fn request(&self, folder: PathBuf, wish: Wish) {
-        let started = self.worker.start(|_| {
-            let mailbox = self.mailbox.clone();
-            move |queue| {
-                let mut told = false;
-                for (folder, wish) in queue {
-                    grant(&mailbox, &folder, wish, &mut told);
-                }
-            }
-        });
-        match started {
-            Ok(()) => self.worker.send((folder, wish)),
-            Err(error) => failed(&self.mailbox, wish, &folder, &error, &mut false),
-        }
-    }
-
-    /// Waits until all is on the disk.
-    pub fn finish(&self) {
-        self.worker.finish();
+    fn refuse(&mut self, folder: &Path, wish: Wish, why: &io::Error) {
+        failed(&self.mailbox, wish, folder, why, &mut self.told);
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::acp::files::disk;
 use crate::acp::store::owned::{Names, Owned, others};
-use crate::acp::worker::Worker;
+use crate::acp::worker::{Serve, Service};
 use crate::core::ids::JobId;
 use crate::core::message::{Event, Severity};
 use crate::core::store::undecided::{Adopted, Fact, Left, MAX_BYTES, MAX_FILES, Wish};
@@ -22,49 +22,36 @@ const NAMES: Names = Names { prefix: "review", extension: "jsonl" };
 /// A journal of more bytes than this, and than four times what counts of it, is written anew.
 const SMALL: usize = 64 << 10;
 
-/// The handle to what is kept. Cheap to clone.
-#[derive(Clone)]
-pub struct UndecidedStore {
-    mailbox: Arc<Mailbox>,
-    worker: Worker<(PathBuf, Wish)>,
-}
+/// The handle to what is kept; what is asked for is about the folder of a project.
+pub type UndecidedStore = Service<Writer>;
 
-impl UndecidedStore {
+impl Service<Writer> {
     pub fn new(mailbox: Arc<Mailbox>) -> Self {
-        Self { mailbox, worker: Worker::new("acp-undecided") }
-    }
-
-    /// Keeps or takes over what is left to decide in the project of this folder.
-    pub fn request(&self, folder: PathBuf, wish: Wish) {
-        let started = self.worker.start(|_| {
-            let mailbox = self.mailbox.clone();
-            move |queue| {
-                let mut writer = Writer { mailbox, own: HashMap::new(), told: false };
-                for (folder, wish) in queue {
-                    writer.grant(&folder, wish);
-                }
-                writer.end();
-            }
-        });
-        match started {
-            Ok(()) => self.worker.send((folder, wish)),
-            Err(error) => {
-                Writer { mailbox: self.mailbox.clone(), own: HashMap::new(), told: false }.failed(
-                    &folder,
-                    job_of(&wish),
-                    &error,
-                );
-            }
-        }
-    }
-
-    /// Waits until all is written.
-    pub fn finish(&self) {
-        self.worker.finish();
+        Self::named("acp-undecided", move || Writer {
+            mailbox: mailbox.clone(),
+            own: HashMap::new(),
+            told: false,
+        })
     }
 }
 
-struct Writer {
+impl Serve for Writer {
+    type Request = Wish;
+
+    fn serve(&mut self, folder: &Path, wish: Wish) {
+        self.grant(folder, wish);
+    }
+
+    fn refuse(&mut self, folder: &Path, wish: Wish, why: &io::Error) {
+        self.failed(folder, job_of(&wish), why);
+    }
+
+    fn end(self) {
+        self.remove_empty();
+    }
+}
+
+pub struct Writer {
     mailbox: Arc<Mailbox>,
     own: HashMap<PathBuf, Journal>,
     /// It was said already that something can't be kept.
@@ -186,7 +173,7 @@ impl Writer {
     }
 
     /// Journals in which nothing is left are of no use.
-    fn end(self) {
+    fn remove_empty(self) {
         for (folder, journal) in self.own {
             if journal.left.is_empty() {
                 journal.owned.remove()
@@ -266,6 +253,7 @@ mod tests {
             original: None,
             renamed_from: None,
             unknown: None,
+            undo: None,
             texts: Some((Some("a".into()), Some("b".into()))),
         }))
     }
@@ -313,7 +301,7 @@ mod tests {
             let journal = &one.own[folder].owned.file.clone();
             assert!(fs::metadata(journal).expect("a file").len() < 2 * SMALL as u64);
             one.keep(folder, vec![Fact::Settled("/a".into())]).expect("to be kept");
-            one.end();
+            one.remove_empty();
             assert!(!folder.exists());
         });
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::acp::files::disk;
-use crate::acp::worker::Worker;
+use crate::acp::worker::{Serve, Service};
 use crate::core::message::Event;
 use crate::core::message::spent::Told;
 use crate::core::store::usage::{Adding, Line, Reply, Request, joined};
@@ -26,38 +26,30 @@ const MOST: usize = 14;
 /// A file of more bytes is written anew with fewer lines.
 const LARGE: u64 = 2 << 20;
 
-/// The handle to the list. Cheap to clone.
-#[derive(Clone)]
-pub struct UsageLog {
+/// The handle to the list; what is asked for is about the folder that it is in.
+pub type UsageLog = Service<Log>;
+
+pub struct Log {
     mailbox: Arc<Mailbox>,
-    worker: Worker<(PathBuf, Request)>,
+    /// It was said already that something can't be kept.
+    told: bool,
 }
 
-impl UsageLog {
+impl Service<Log> {
     pub fn new(mailbox: Arc<Mailbox>) -> Self {
-        Self { mailbox, worker: Worker::new("acp-usage") }
+        Self::named("acp-usage", move || Log { mailbox: mailbox.clone(), told: false })
+    }
+}
+
+impl Serve for Log {
+    type Request = Request;
+
+    fn serve(&mut self, folder: &Path, request: Request) {
+        grant(&self.mailbox, folder, request, &mut self.told);
     }
 
-    /// Adds to the list in this folder, or reads it.
-    pub fn request(&self, folder: PathBuf, request: Request) {
-        let started = self.worker.start(|_| {
-            let mailbox = self.mailbox.clone();
-            move |queue| {
-                let mut told = false;
-                for (folder, request) in queue {
-                    grant(&mailbox, &folder, request, &mut told);
-                }
-            }
-        });
-        match started {
-            Ok(()) => self.worker.send((folder, request)),
-            Err(error) => failed(&self.mailbox, &request, &folder, &error, &mut false),
-        }
-    }
-
-    /// Waits until all is on the disk.
-    pub fn finish(&self) {
-        self.worker.finish();
+    fn refuse(&mut self, folder: &Path, request: Request, why: &io::Error) {
+        failed(&self.mailbox, &request, folder, why, &mut self.told);
     }
 }
 

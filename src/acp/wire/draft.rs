@@ -17,16 +17,8 @@ use serde_json::{Value, json};
 
 use self::fields::with;
 pub use self::state::Draft;
+use super::converted::Converted;
 use super::rpc::{Message, RequestId, RpcError};
-
-/// What becomes of a message of the agent's.
-#[derive(Debug, Default)]
-pub struct Converted {
-    /// In the official protocol, for the conversation.
-    pub messages: Vec<Message>,
-    /// A request that is answered here, in the dialect.
-    pub refused: Option<(RequestId, RpcError)>,
-}
 
 impl Draft {
     /// Converts a request of ours, which the agent will answer by this id. The method stays.

@@ -27,6 +27,8 @@ impl SessionNames {
 pub struct Listener {
     /// Something was read right now. Gives the time.
     pub arrived: Box<dyn Fn() -> Millis + Send + Sync>,
+    /// The time by the same clock.
+    pub time: Box<dyn Fn() -> Millis + Send + Sync>,
     /// A session has text that takes the short way.
     pub heard: Box<dyn Fn(SessionKey) + Send + Sync>,
 }
@@ -47,6 +49,10 @@ impl FastPath {
     /// The time of what has just been read.
     pub fn arrived(&self) -> Millis {
         (self.listener.arrived)()
+    }
+
+    pub fn time(&self) -> Millis {
+        (self.listener.time)()
     }
 
     /// Posts a piece of text, or gives it back when it has to take the slow path: behind others, because
@@ -95,6 +101,7 @@ mod tests {
         let count = heard.clone();
         let listener = Listener {
             arrived: Box::new(|| 0),
+            time: Box::new(|| 0),
             heard: Box::new(move |session| count.store(session.0 as usize, Ordering::Release)),
         };
         let fast_path = FastPath::new(mailbox.clone(), names, listener);

@@ -42,6 +42,11 @@ impl Framer {
         Ok(())
     }
 
+    /// A line has begun, and has no end yet.
+    pub fn is_in_line(&self) -> bool {
+        !self.partial.is_empty()
+    }
+
     /// The last line, if the stream ended without a line end.
     pub fn finish(self) -> Option<Vec<u8>> {
         (!self.partial.is_empty()).then_some(self.partial)

@@ -45,6 +45,7 @@ pub fn connected(result: &Value) -> Result<AgentInfo, Failure> {
         list: yes(&session["list"]),
         close: yes(&session["close"]),
         delete: yes(&session["delete"]),
+        fork: yes(&session["fork"]),
         additional_directories: yes(&session["additionalDirectories"]),
         logout: yes(&agent["auth"]["logout"]),
         image: yes(&prompt["image"]),
@@ -73,7 +74,7 @@ pub fn speaks_draft(result: &Value) -> bool {
 }
 
 fn check_version(result: &Value) -> Result<(), Failure> {
-    let ours = ProtocolVersion::LATEST.as_u16();
+    let ours = ProtocolVersion::V1.as_u16();
     let message = match &result["protocolVersion"] {
         version if version.as_u64() == Some(ours.into()) => return Ok(()),
         Value::Null => "it doesn't say which version of the protocol it speaks; check that its command starts an ACP agent".into(),
@@ -219,7 +220,7 @@ pub fn failure(error: RpcError) -> Failure {
         rpc::AUTH_REQUIRED => FailureKind::AuthRequired,
         rpc::NOT_FOUND => FailureKind::NotFound,
         rpc::REQUEST_CANCELLED => FailureKind::Cancelled,
-        -32099..=-32001 if reason.is_some() => FailureKind::Busy,
+        -32099..=-32001 | rpc::INTERNAL_ERROR => busy(code, reason.as_deref(), retry_after(&data)),
         _ => FailureKind::Agent,
     };
     let mut message = message.trim().trim_end_matches('.').to_owned();
@@ -228,11 +229,36 @@ pub fn failure(error: RpcError) -> Failure {
     if let Some(more) = more.filter(|more| !message.contains(more.as_str())) {
         message = if message.is_empty() { more } else { format!("{message}: {more}") };
     }
-    if let Some(seconds) = data["retryAfter"].as_f64() {
-        message = format!("{message}; try again in {seconds} s");
+    if let Some(ms) = retry_after(&data) {
+        message = format!("{message}; try again in {} s", ms as f64 / 1000.0);
     }
     let details = (!data.is_null()).then(|| format!("code {code}, data {}", shortened(&data)));
     Failure { kind, message, details }
+}
+
+/// The kinds of errors that agents tell from each other by a reason, in whatever way that is written.
+fn busy(code: i64, reason: Option<&str>, after: Option<u64>) -> FailureKind {
+    let word = reason.map(|reason| reason.to_lowercase().replace(['_', '-'], " "));
+    match word.as_deref() {
+        _ if after.is_some() => FailureKind::RateLimited(after),
+        Some("rate limited" | "rate limit" | "rate limit exceeded" | "too many requests" | "overloaded") => {
+            FailureKind::RateLimited(None)
+        }
+        Some("timeout" | "timed out" | "deadline exceeded") => FailureKind::Timeout,
+        Some("permission denied" | "access denied" | "denied" | "forbidden") => FailureKind::Denied,
+        None if code == rpc::INTERNAL_ERROR => FailureKind::Internal,
+        None => FailureKind::Agent,
+        Some(_) if code == rpc::INTERNAL_ERROR => FailureKind::Agent,
+        Some(_) => FailureKind::Busy,
+    }
+}
+
+/// In milliseconds; agents that pass on what a server said have seconds as a text.
+fn retry_after(data: &Value) -> Option<u64> {
+    let told = &data["retryAfter"];
+    let seconds = told.as_f64().or_else(|| told.as_str()?.trim().parse().ok())?;
+    // More than a day is as good as never, and no number of milliseconds that is not one.
+    (0.0..=86_400.0).contains(&seconds).then_some((seconds * 1000.0) as u64)
 }
 
 /// Whether an error is about the system prompt that was sent.
@@ -452,15 +478,71 @@ mod tests {
             (
                 -32005,
                 json!({"reason": "rate_limited", "retryAfter": 2}),
-                FailureKind::Busy,
+                FailureKind::RateLimited(Some(2000)),
                 "m: rate_limited; try again in 2 s",
             ),
+            (429, json!({"retryAfter": 1}), FailureKind::Agent, "m; try again in 1 s"),
+            (
+                -32603,
+                json!({"retryAfter": " 1.5 "}),
+                FailureKind::RateLimited(Some(1500)),
+                "m; try again in 1.5 s",
+            ),
+            (-32603, json!({"retryAfter": -1}), FailureKind::Internal, "m"),
+            (-32603, json!({"retryAfter": 1e300}), FailureKind::Internal, "m"),
+            (
+                -32050,
+                json!({"reason": "Too-Many-Requests"}),
+                FailureKind::RateLimited(None),
+                "m: Too-Many-Requests",
+            ),
+            (-32009, json!({"reason": "timeout"}), FailureKind::Timeout, "m: timeout"),
+            (-32003, json!({"reason": "permission_denied"}), FailureKind::Denied, "m: permission_denied"),
+            (-32003, json!({"reason": "maintenance"}), FailureKind::Busy, "m: maintenance"),
+            (-32603, json!({"reason": "no such file"}), FailureKind::Agent, "m: no such file"),
+            (-32603, json!(null), FailureKind::Internal, "m"),
             (-32042, json!({"a": {"b": 1}}), FailureKind::Agent, "m"),
-            (-32603, json!({"details": "Invalid Mode"}), FailureKind::Agent, "m: Invalid Mode"),
+            (-32603, json!({"details": "Invalid Mode"}), FailureKind::Internal, "m: Invalid Mode"),
             (400, json!("no such model"), FailureKind::Agent, "m: no such model"),
         ] {
             let failure = failure(RpcError::new(code, "m.").with_data(data));
             assert_eq!((failure.kind, failure.message.as_str()), (kind, message));
+        }
+    }
+
+    #[test]
+    fn each_ability_is_read_by_itself() {
+        type Read = fn(&Capabilities) -> bool;
+        let table: [(&str, Read); 14] = [
+            ("agentCapabilities/loadSession", |can| can.load),
+            ("agentCapabilities/sessionCapabilities/resume", |can| can.resume),
+            ("agentCapabilities/sessionCapabilities/list", |can| can.list),
+            ("agentCapabilities/sessionCapabilities/close", |can| can.close),
+            ("agentCapabilities/sessionCapabilities/delete", |can| can.delete),
+            ("agentCapabilities/sessionCapabilities/additionalDirectories", |can| can.additional_directories),
+            ("agentCapabilities/auth/logout", |can| can.logout),
+            ("agentCapabilities/promptCapabilities/image", |can| can.image),
+            ("agentCapabilities/promptCapabilities/audio", |can| can.audio),
+            ("agentCapabilities/promptCapabilities/embeddedContext", |can| can.embedded_context),
+            ("agentCapabilities/mcpCapabilities/http", |can| can.mcp_http),
+            ("agentCapabilities/mcpCapabilities/sse", |can| can.mcp_sse),
+            ("_meta/steering/supported", |can| can.steering),
+            ("agentCapabilities/sessionCapabilities/systemPrompt", |can| can.system_prompt),
+        ];
+        // Each alone, each left out of all, and none.
+        let all = (1u32 << table.len()) - 1;
+        let ones = (0..table.len()).map(|at| 1 << at);
+        for mix in ones.clone().chain(ones.map(|one| all & !one)).chain([0, all]) {
+            let mut answer = json!({ "protocolVersion": 1 });
+            for (at, (path, _)) in table.iter().enumerate().filter(|(at, _)| mix & (1 << at) != 0) {
+                let place = path.split('/').fold(&mut answer, |value, key| &mut value[key]);
+                *place = if at % 2 == 0 { json!(true) } else { json!({}) };
+            }
+            let can = connected(&answer).unwrap().can;
+            for (at, (path, read)) in table.iter().enumerate() {
+                assert_eq!(read(&can), mix & (1 << at) != 0, "{path} in {answer}");
+            }
+            assert!(!can.system_prompt_override);
         }
     }
 

@@ -5,13 +5,16 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
+use super::ring::{AgentRing, SharedRing};
+use crate::core::inspector::ring::Way;
+use crate::core::inspector::scrub::{HIDDEN, hide, is_secret};
 use crate::platform::files::private;
 
 /// At this size the file is set aside as `{name}.old`, and a new one begun.
@@ -23,8 +26,6 @@ const LARGEST_MESSAGE: usize = 256 << 10;
 /// Records waiting for the disk; when it is too slow, the log has gaps rather than the agent a brake.
 const WAITING: usize = 4096;
 
-const HIDDEN: &str = "[hidden]";
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     ToAgent,
@@ -32,9 +33,12 @@ pub enum Direction {
     Stderr,
 }
 
-/// Cheap to clone. Without a file it does nothing.
+/// Cheap to clone. Without a file the ring alone gets what is written.
 #[derive(Clone, Debug)]
-pub struct WireLog(Option<Arc<Queue>>);
+pub struct WireLog {
+    queue: Option<Arc<Queue>>,
+    pub ring: SharedRing,
+}
 
 /// The log as one agent's messages go into it.
 #[derive(Clone, Debug)]
@@ -43,6 +47,9 @@ pub struct AgentLog {
     name: Arc<str>,
     /// Values from the agent's environment that must not appear, wherever they turn up.
     secrets: Arc<[String]>,
+    pub ring: AgentRing,
+    /// The same for what was found out later.
+    found: Arc<OnceLock<Vec<String>>>,
 }
 
 #[derive(Debug)]
@@ -69,24 +76,24 @@ enum Body {
 impl WireLog {
     /// Starts the log's thread, if there is a file to write.
     pub fn start(path: Option<PathBuf>) -> Self {
-        let Some(path) = path else { return Self(None) };
+        let ring = SharedRing::default();
+        let Some(path) = path else { return Self { queue: None, ring } };
         let (records, queue) = sync_channel(WAITING);
         let write = move || {
             // A log that cannot be written must not stop the work, and there is nowhere to tell.
             let _ = write_records(&path, &queue);
         };
-        match std::thread::Builder::new().name("acp-log".into()).spawn(write) {
-            Ok(_) => {
-                Self(Some(Arc::new(Queue { records, lost: AtomicUsize::new(0), begun: Instant::now() })))
-            }
-            Err(_) => Self(None),
-        }
+        let started = std::thread::Builder::new().name("acp-log".into()).spawn(write);
+        let queue = Queue { records, lost: AtomicUsize::new(0), begun: Instant::now() };
+        Self { queue: started.is_ok().then(|| Arc::new(queue)), ring }
     }
 
     pub fn agent(&self, name: &str, env: &[(String, String)]) -> AgentLog {
         let secret = |(name, value): &&(String, String)| is_secret(name) && value.len() >= 8;
-        let secrets = env.iter().filter(secret).map(|(_, value)| value.clone()).collect();
-        AgentLog { log: self.clone(), name: name.into(), secrets }
+        let secrets: Arc<[String]> = env.iter().filter(secret).map(|(_, value)| value.clone()).collect();
+        let name: Arc<str> = name.into();
+        let ring = self.ring.agent(name.clone(), secrets.clone());
+        AgentLog { log: self.clone(), name, secrets, ring, found: Arc::default() }
     }
 
     pub fn note(&self, text: &str) {
@@ -94,7 +101,7 @@ impl WireLog {
     }
 
     fn write(&self, agent: Option<&AgentLog>, body: impl FnOnce() -> Body) {
-        let Some(queue) = &self.0 else { return };
+        let Some(queue) = &self.queue else { return };
         let at = queue.begun.elapsed();
         let lost = queue.lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
@@ -114,6 +121,14 @@ impl Queue {
 }
 
 impl AgentLog {
+    /// Keeps more values out of the log; said once. What stands before a blank, as in `Bearer x`, is no secret.
+    pub fn hide(&self, values: impl IntoIterator<Item = String>) {
+        let last = |value: String| value.rsplit(' ').next().map(str::to_owned);
+        let values = values.into_iter().filter_map(last).filter(|value| value.len() >= 8).collect();
+        // It is said once for each connection, and each has a log of its own.
+        let _ = self.found.set(values);
+    }
+
     /// A JSON-RPC message, as the bytes of its line.
     pub fn message(&self, direction: Direction, line: &[u8]) {
         self.log.write(Some(self), || {
@@ -127,11 +142,20 @@ impl AgentLog {
 
     /// A line that is no message.
     pub fn raw(&self, direction: Direction, text: &str) {
+        if direction == Direction::Stderr {
+            self.ring.push(Way::Stderr, text.as_bytes());
+        }
         self.log.write(Some(self), || Body::Raw(direction, text.chars().take(LARGEST_MESSAGE).collect()));
     }
 
     pub fn note(&self, text: &str) {
+        self.ring.push(Way::Note, text.as_bytes());
         self.log.write(Some(self), || Body::Note(text.to_owned()));
+    }
+
+    /// Nothing comes from the agent any more.
+    pub fn ended(&self, how: &str) {
+        self.ring.push(Way::End, how.as_bytes());
     }
 }
 
@@ -190,59 +214,13 @@ impl Record {
         }
         record.insert(key.into(), body);
         let mut line = Value::Object(record).to_string();
-        for secret in self.agent.iter().flat_map(|agent| agent.secrets.iter()) {
+        let found = |agent: &'_ AgentLog| agent.found.get().cloned().unwrap_or_default();
+        let found = self.agent.as_ref().map(found).unwrap_or_default();
+        for secret in self.agent.iter().flat_map(|agent| agent.secrets.iter()).chain(&found) {
             line = line.replace(secret.as_str(), HIDDEN);
         }
         line
     }
-}
-
-/// Replaces the texts under keys that hold secrets, all values of environments and headers, and what
-/// was filled into a form.
-fn hide(value: &mut Value) {
-    match value {
-        Value::Array(items) => items.iter_mut().for_each(hide),
-        Value::Object(fields) => {
-            let is_form = fields.get("action").is_some_and(|action| action == "accept");
-            for (key, value) in fields {
-                match key.as_str() {
-                    // What the user filled in is for the agent alone.
-                    "content" if is_form => hide_values(value),
-                    "env" | "headers" => hide_all(value),
-                    _ if is_secret(key) => hide_all(value),
-                    _ => hide(value),
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-fn hide_values(value: &mut Value) {
-    if let Value::Object(fields) = value {
-        fields.iter_mut().for_each(|(_, value)| *value = HIDDEN.into());
-    }
-}
-
-fn hide_all(value: &mut Value) {
-    match value {
-        Value::String(text) => HIDDEN.clone_into(text),
-        Value::Array(items) => items.iter_mut().for_each(hide_all),
-        Value::Object(fields) => {
-            // In a list of pairs the name says which one it was.
-            fields.iter_mut().filter(|(key, _)| *key != "name").for_each(|(_, value)| hide_all(value));
-        }
-        // Numbers are counts of tokens, not tokens.
-        _ => {}
-    }
-}
-
-fn is_secret(name: &str) -> bool {
-    const PARTS: [&str; 8] =
-        ["token", "apikey", "authorization", "password", "passwd", "secret", "credential", "cookie"];
-    let name: String =
-        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    PARTS.iter().any(|part| name.contains(part))
 }
 
 #[cfg(test)]
@@ -250,7 +228,7 @@ mod tests {
     use super::*;
 
     fn render(body: Body) -> Value {
-        let log = WireLog(None).agent("claude", &[("MY_API_KEY".into(), "sk-12345678".into())]);
+        let log = WireLog::start(None).agent("claude", &[("MY_API_KEY".into(), "sk-12345678".into())]);
         let record = Record { at: Duration::from_micros(1_234_567), agent: Some(log), body };
         serde_json::from_str(&record.render()).unwrap()
     }

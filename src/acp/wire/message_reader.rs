@@ -1,11 +1,15 @@
 //! From the bytes that an agent writes, in whatever pieces they come, to messages: framing, parsing and the
 //! log, on the thread that reads. Where the bytes come from is the transport's part.
 
-use super::dialect::Converter;
-use super::draft::{Converted, Draft};
+use serde_json::{Map, Value};
+
+use super::converted::Converted;
+use super::dialect::{Converter, Translation};
 use super::framing::{Framer, TooLong, is_length_header, trim};
 use super::from_acp::Chunk;
 use super::log::{AgentLog, Direction};
+use super::paths::Paths;
+use super::ring::Taking;
 use super::rpc::{self, Message, Noise, RequestId, RpcError};
 
 /// What the agent wrote.
@@ -31,24 +35,37 @@ pub struct MessageReader {
     had_message: bool,
     log: AgentLog,
     converter: Converter,
+    /// Where the lines of a read are in it; kept so that no read has to ask for memory.
+    found: Vec<(u32, u32)>,
 }
 
 impl MessageReader {
     pub fn new(limit: usize, log: AgentLog, converter: Converter) -> Self {
-        Self { framer: Framer::new(limit), had_message: false, log, converter }
+        Self { framer: Framer::new(limit), had_message: false, log, converter, found: Vec::new() }
+    }
+
+    /// A message has begun that is not all there yet.
+    pub fn is_in_message(&self) -> bool {
+        self.framer.is_in_line()
     }
 
     pub fn push(&mut self, bytes: &[u8]) -> Vec<Incoming> {
         let mut batch = Vec::new();
         let (had_message, log) = (&mut self.had_message, &self.log);
-        let pushed = match self.converter.draft() {
-            None => self.framer.push(bytes, |line| batch.extend(read_line(line, had_message, log))),
-            Some(mut draft) => self.framer.push(bytes, |line| {
-                if let Some(incoming) = read_message(line, had_message, log) {
-                    convert(&mut draft, incoming, &mut batch);
+        let mut taking = log.ring.taking(bytes, &mut self.found);
+        let paths = self.converter.paths();
+        let pushed = match self.converter.translation() {
+            None => self.framer.push(bytes, |line| {
+                let incoming = read_line(line, had_message, (log, &mut taking));
+                batch.extend(incoming.map(|incoming| translated(paths, incoming)));
+            }),
+            Some(mut translation) => self.framer.push(bytes, |line| {
+                if let Some(incoming) = read_message(line, had_message, (log, &mut taking)) {
+                    convert(&mut translation, paths, incoming, &mut batch);
                 }
             }),
         };
+        taking.finish();
         if pushed == Err(TooLong) {
             batch.push(Incoming::TooLong);
         }
@@ -59,11 +76,16 @@ impl MessageReader {
     pub fn finish(mut self) -> Vec<Incoming> {
         let Some(line) = self.framer.finish() else { return Vec::new() };
         let mut batch = Vec::new();
-        match self.converter.draft() {
-            None => batch.extend(read_line(&line, &mut self.had_message, &self.log)),
-            Some(mut draft) => {
-                if let Some(incoming) = read_message(&line, &mut self.had_message, &self.log) {
-                    convert(&mut draft, incoming, &mut batch);
+        let mut taking = self.log.ring.taking(&[], &mut self.found);
+        let paths = self.converter.paths();
+        match self.converter.translation() {
+            None => {
+                let incoming = read_line(&line, &mut self.had_message, (&self.log, &mut taking));
+                batch.extend(incoming.map(|incoming| translated(paths, incoming)));
+            }
+            Some(mut translation) => {
+                if let Some(incoming) = read_message(&line, &mut self.had_message, (&self.log, &mut taking)) {
+                    convert(&mut translation, paths, incoming, &mut batch);
                 }
             }
         }
@@ -71,44 +93,96 @@ impl MessageReader {
     }
 }
 
-/// What another dialect has sent.
-fn convert(draft: &mut Draft, incoming: Incoming, batch: &mut Vec<Incoming>) {
+/// What was sent in another version or dialect.
+fn convert(translation: &mut Translation, paths: &Paths, incoming: Incoming, batch: &mut Vec<Incoming>) {
     let Incoming::Message(message) = incoming else { return batch.push(incoming) };
-    let Converted { messages, refused } = draft.incoming(message);
-    batch.extend(messages.into_iter().map(Incoming::Message));
+    let Converted { messages, refused } = translation.incoming(message);
+    batch.extend(messages.into_iter().map(|message| translated(paths, Incoming::Message(message))));
     batch.extend(refused.map(|(id, error)| Incoming::Refused(id, error)));
 }
 
-fn read_line(line: &[u8], had_message: &mut bool, log: &AgentLog) -> Option<Incoming> {
+/// With the paths of this machine.
+fn translated(paths: &Paths, incoming: Incoming) -> Incoming {
+    match incoming {
+        Incoming::Message(message) => match paths.to_here(message) {
+            Ok(message) => Incoming::Message(message),
+            Err((id, error)) => Incoming::Refused(id, error),
+        },
+        other => other,
+    }
+}
+
+fn read_line(
+    line: &[u8],
+    had_message: &mut bool,
+    (log, taking): (&AgentLog, &mut Taking<'_>),
+) -> Option<Incoming> {
     if let Ok(text) = str::from_utf8(trim(line))
         && let Some(chunk) = Chunk::read(text)
     {
         *had_message = true;
         log.message(Direction::FromAgent, trim(line));
-        return Some(Incoming::Chunk(chunk));
+        let chunk = Incoming::Chunk(chunk);
+        taking.line(trim(line), || envelope(&chunk));
+        return Some(chunk);
     }
-    read_message(line, had_message, log)
+    read_message(line, had_message, (log, taking))
 }
 
-fn read_message(line: &[u8], had_message: &mut bool, log: &AgentLog) -> Option<Incoming> {
+fn read_message(
+    line: &[u8],
+    had_message: &mut bool,
+    (log, taking): (&AgentLog, &mut Taking<'_>),
+) -> Option<Incoming> {
     let line = trim(line);
     if line.is_empty() {
         return None;
     }
     let text = String::from_utf8_lossy(line);
-    match rpc::read(&text) {
+    let incoming = match rpc::read(&text) {
         Ok(message) => {
             *had_message = true;
             log.message(Direction::FromAgent, line);
-            Some(Incoming::Message(message))
+            Incoming::Message(message)
         }
         Err(noise) => {
             log.raw(Direction::FromAgent, &text);
             // A program that has sent a message knows the framing; such a line is its own output.
-            if is_length_header(line) && !*had_message {
-                return Some(Incoming::LengthHeader);
+            match is_length_header(line) && !*had_message {
+                true => Incoming::LengthHeader,
+                false => Incoming::Noise(noise, text.chars().take(200).collect()),
             }
-            Some(Incoming::Noise(noise, text.chars().take(200).collect()))
         }
+    };
+    taking.line(line, || envelope(&incoming));
+    Some(incoming)
+}
+
+/// What a message is without what is in it.
+fn envelope(incoming: &Incoming) -> Vec<u8> {
+    let Incoming::Message(message) = incoming else { return Vec::new() };
+    let mut fields = Map::new();
+    let mut id = |id: &RequestId| {
+        // An id is JSON already.
+        let id = serde_json::to_value(id).unwrap_or_default();
+        fields.insert("id".into(), id);
+    };
+    match message {
+        Message::Request { id: its, method, .. } => {
+            id(its);
+            fields.insert("method".into(), method.as_str().into());
+        }
+        Message::Notification { method, .. } => {
+            fields.insert("method".into(), method.as_str().into());
+        }
+        Message::Response { id: its, result } => {
+            id(its);
+            if let Err(error) = result {
+                let error = serde_json::json!({ "code": error.code, "message": error.message });
+                fields.insert("error".into(), error);
+            }
+        }
+        Message::Malformed { id: its } => id(its),
     }
+    Value::Object(fields).to_string().into_bytes()
 }

@@ -55,45 +55,66 @@ impl Outbox {
 
     /// Whether the agent expects the output of its commands to be sent as it comes.
     pub fn pushes_output(&self) -> bool {
-        self.converter.draft().is_some()
+        self.converter.translation().is_some_and(|translation| translation.pushes_output())
+    }
+
+    /// Whether the agent speaks an older version than it was asked for.
+    pub fn fell_back(&self) -> bool {
+        self.converter.translation().is_some_and(|translation| translation.fell_back())
     }
 
     /// Sends a request, unless its params can't be written, as a path that is no text.
     pub fn request(&self, id: i64, method: &str, params: &impl Serialize) -> Result<(), serde_json::Error> {
-        match self.converter.draft() {
-            None => self.write(&Request { jsonrpc: VERSION, id, method, params }),
-            Some(mut draft) => {
-                let params = &draft.request(id, method, serde_json::to_value(params)?);
-                self.write(&Request { jsonrpc: VERSION, id, method, params })
+        if self.converter.is_none() {
+            return self.write(&Request { jsonrpc: VERSION, id, method, params });
+        }
+        let mut params = serde_json::to_value(params)?;
+        self.converter.paths().to_there(&mut params);
+        match self.converter.translation() {
+            None => self.write(&Request { jsonrpc: VERSION, id, method, params: &params }),
+            Some(mut translation) => {
+                let (method, params) = translation.request(id, method, params);
+                self.write(&Request { jsonrpc: VERSION, id, method: &method, params: &params })
             }
         }
     }
 
     pub fn notify(&self, method: &str, params: &impl Serialize) {
-        let Some(draft) = self.converter.draft() else {
+        if self.converter.is_none() {
             return self.write_surely(&Notification { jsonrpc: VERSION, method, params });
-        };
-        if let Some(params) = self.value(params).and_then(|params| draft.notification(method, params)) {
+        }
+        let converted = self.value(params).and_then(|params| match self.converter.translation() {
+            Some(translation) => translation.notification(method, params),
+            None => Some(params),
+        });
+        if let Some(params) = converted {
             self.write_surely(&Notification { jsonrpc: VERSION, method, params: &params });
         }
     }
 
     pub fn result(&self, id: &RequestId, result: &impl Serialize) {
-        let Some(mut draft) = self.converter.draft() else {
+        if self.converter.is_none() {
             return self.write_surely(&Answer { jsonrpc: VERSION, id, result });
-        };
-        if let Some(result) = self.value(result) {
-            self.write_surely(&Answer { jsonrpc: VERSION, id, result: &draft.result(id, result) });
+        }
+        if let Some(mut result) = self.value(result) {
+            if let Some(mut translation) = self.converter.translation() {
+                result = translation.result(id, result);
+            }
+            self.write_surely(&Answer { jsonrpc: VERSION, id, result: &result });
         }
     }
 
     pub fn error(&self, id: &RequestId, error: &RpcError) {
-        let converted = self.converter.draft().map(|mut draft| draft.error(id, error.clone()));
+        let translation = self.converter.translation();
+        let converted = translation.map(|mut translation| translation.error(id, error.clone()));
         self.write_surely(&Refusal { jsonrpc: VERSION, id, error: converted.as_ref().unwrap_or(error) });
     }
 
     fn value(&self, message: &impl Serialize) -> Option<Value> {
-        let value = serde_json::to_value(message);
+        let value = serde_json::to_value(message).map(|mut value| {
+            self.converter.paths().to_there(&mut value);
+            value
+        });
         value.inspect_err(|error| self.log.note(&format!("couldn't write a message: {error}"))).ok()
     }
 
@@ -107,8 +128,18 @@ impl Outbox {
     fn write(&self, message: &impl Serialize) -> Result<(), serde_json::Error> {
         let mut line = serde_json::to_vec(message)?;
         self.log.message(Direction::ToAgent, &line);
+        self.log.ring.sent(&line, || envelope(message));
         line.push(b'\n');
         self.lines.send(line);
         Ok(())
     }
+}
+
+/// A message without what is in it.
+fn envelope(message: &impl Serialize) -> Value {
+    let mut message = serde_json::to_value(message).unwrap_or_default();
+    if let Value::Object(fields) = &mut message {
+        fields.retain(|key, _| ["id", "method", "error"].contains(&key.as_str()));
+    }
+    message
 }

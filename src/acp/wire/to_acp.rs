@@ -18,6 +18,7 @@ pub const LOGOUT: &str = v1::AGENT_METHOD_NAMES.logout;
 pub const SESSION_NEW: &str = v1::AGENT_METHOD_NAMES.session_new;
 pub const SESSION_LOAD: &str = v1::AGENT_METHOD_NAMES.session_load;
 pub const SESSION_RESUME: &str = v1::AGENT_METHOD_NAMES.session_resume;
+pub const SESSION_FORK: &str = v1::AGENT_METHOD_NAMES.session_fork;
 pub const SESSION_LIST: &str = v1::AGENT_METHOD_NAMES.session_list;
 pub const SESSION_DELETE: &str = v1::AGENT_METHOD_NAMES.session_delete;
 pub const SESSION_CLOSE: &str = v1::AGENT_METHOD_NAMES.session_close;
@@ -31,7 +32,21 @@ pub const SESSION_SET_MODEL: &str = "session/set_model";
 /// An extension; only sent to agents that declare it.
 pub const STEER: &str = "_session/steering";
 
-pub fn initialize(settings: &Settings) -> impl Serialize + use<> {
+/// What the user does not want an agent to do through the client.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Without {
+    pub files: bool,
+    pub terminals: bool,
+}
+
+impl Without {
+    /// Whether a method is declined.
+    pub fn declines(self, method: &str) -> bool {
+        self.files && method.starts_with("fs/") || self.terminals && method.starts_with("terminal/")
+    }
+}
+
+pub fn initialize(settings: &Settings, without: Without) -> impl Serialize + use<> {
     let session = v1::ClientSessionCapabilities::new()
         .compaction(v1::CompactionCapabilities::new())
         .config_options(
@@ -39,8 +54,8 @@ pub fn initialize(settings: &Settings) -> impl Serialize + use<> {
         )
         .notices(v1::NoticeCapabilities::new());
     let files = v1::FileSystemCapabilities::new()
-        .read_text_file(settings.can_read)
-        .write_text_file(settings.can_write);
+        .read_text_file(settings.can_read && !without.files)
+        .write_text_file(settings.can_write && !without.files);
     let elicitation = v1::ElicitationCapabilities::new()
         .form(v1::ElicitationFormCapabilities::new())
         .url(v1::ElicitationUrlCapabilities::new());
@@ -50,13 +65,14 @@ pub fn initialize(settings: &Settings) -> impl Serialize + use<> {
     let meta = v1::Meta::from_iter(meta.map(|name| (name.to_owned(), Value::Bool(true))));
     let capabilities = v1::ClientCapabilities::new()
         .fs(files)
-        .terminal(settings.can_run)
+        .terminal(settings.can_run && !without.terminals)
         .session(session)
         .subagents(v1::SubagentCapabilities::new())
+        .plan(v1::PlanCapabilities::new())
         .auth(v1::AuthCapabilities::new().terminal(settings.can_log_in))
         .elicitation(elicitation)
         .meta(meta);
-    v1::InitializeRequest::new(ProtocolVersion::LATEST)
+    v1::InitializeRequest::new(ProtocolVersion::V1)
         .client_capabilities(capabilities)
         .client_info(v1::Implementation::new("acp.nvim", settings.client_version.clone()).title("acp.nvim"))
 }
@@ -85,6 +101,13 @@ pub fn load_session(acp_id: &str, place: &Place, can: Capabilities) -> impl Seri
 
 pub fn resume_session(acp_id: &str, place: &Place, can: Capabilities) -> impl Serialize + use<> {
     v1::ResumeSessionRequest::new(acp_id.to_owned(), place.cwd.clone())
+        .additional_directories(additional(place, can))
+        .mcp_servers(servers(place, can))
+        .system_prompt(system_prompt(place, can))
+}
+
+pub fn fork_session(acp_id: &str, place: &Place, can: Capabilities) -> impl Serialize + use<> {
+    v1::ForkSessionRequest::new(acp_id.to_owned(), place.cwd.clone())
         .additional_directories(additional(place, can))
         .mcp_servers(servers(place, can))
         .system_prompt(system_prompt(place, can))

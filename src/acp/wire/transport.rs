@@ -32,6 +32,11 @@ pub trait Transport: Send {
     /// Why the agent ended, once it has. What it wrote before may still be on its way.
     fn ended(&self) -> watch::Receiver<Option<Exit>>;
 
+    /// What broke the way to the agent, where it is no process whose end says that. Fit after "couldn't start …: ".
+    fn trouble(&self) -> Option<String> {
+        None
+    }
+
     /// The last of what the agent said beside its messages.
     fn last_words(&self) -> impl Future<Output = Vec<String>> + Send;
 
@@ -47,6 +52,8 @@ pub trait Transport: Send {
 pub struct Batch {
     /// By the clock of [`FastPath::arrived`].
     pub at: Millis,
+    /// By then the agent had not written any of it, as far as the system tells.
+    pub unsaid: Option<Millis>,
     pub incoming: Vec<Incoming>,
 }
 
@@ -81,6 +88,8 @@ pub struct MessageSink {
     reader: MessageReader,
     batches: mpsc::Sender<Batch>,
     fast_path: Arc<FastPath>,
+    /// When there was nothing to be read, before the beginning of what is read now.
+    quiet: Option<Millis>,
 }
 
 impl MessageSink {
@@ -92,7 +101,15 @@ impl MessageSink {
         converter: Converter,
     ) -> (Self, mpsc::Receiver<Batch>) {
         let (batches, queue) = mpsc::channel(BATCHES);
-        (Self { reader: MessageReader::new(limit, log, converter), batches, fast_path }, queue)
+        (Self { reader: MessageReader::new(limit, log, converter), batches, fast_path, quiet: None }, queue)
+    }
+
+    /// Asks whether there is anything to be read: if not, all that begins from now on was written after this.
+    pub fn look(&mut self, is_quiet: impl FnOnce() -> bool) {
+        let now = self.fast_path.time();
+        if !self.reader.is_in_message() && is_quiet() {
+            self.quiet = Some(now);
+        }
     }
 
     /// Takes what was read, in whatever pieces. Breaks when nothing can be read after it, or nobody wants it.
@@ -103,7 +120,7 @@ impl MessageSink {
         }
         let is_last = matches!(incoming.last(), Some(Incoming::TooLong | Incoming::LengthHeader));
         // The background may be late.
-        let batch = Batch { at: self.fast_path.arrived(), incoming };
+        let batch = Batch { at: self.fast_path.arrived(), unsaid: self.quiet, incoming };
         self.fast_path.slow_batch_sent();
         if self.batches.blocking_send(batch).is_err() || is_last {
             return ControlFlow::Break(());
@@ -116,7 +133,7 @@ impl MessageSink {
         let last = self.reader.finish();
         if !last.is_empty() {
             self.fast_path.slow_batch_sent();
-            let batch = Batch { at: self.fast_path.arrived(), incoming: last };
+            let batch = Batch { at: self.fast_path.arrived(), unsaid: self.quiet, incoming: last };
             // The other end is gone only when nobody wants to know.
             let _ = self.batches.blocking_send(batch);
         }

@@ -13,13 +13,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
     AgentCapabilities, AvailableCommandsUpdate, CancelNotification, ClientCapabilities, CloseSessionRequest,
-    ConfigOptionUpdate, CurrentModeUpdate, DeleteSessionRequest, Error, Implementation, InitializeRequest,
-    InitializeResponse, ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, Meta,
-    NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest, PromptResponse,
-    ResumeSessionRequest, SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities,
-    SessionId, SessionInfo, SessionInfoUpdate, SessionListCapabilities, SessionNotification,
-    SessionResumeCapabilities, SessionUpdate, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse,
-    SetSessionModeRequest, SetSessionModeResponse, StopReason,
+    ConfigOptionUpdate, CurrentModeUpdate, DeleteSessionRequest, Error, ForkSessionRequest,
+    ForkSessionResponse, Implementation, InitializeRequest, InitializeResponse, ListSessionsRequest,
+    ListSessionsResponse, LoadSessionRequest, Meta, NewSessionRequest, NewSessionResponse,
+    PromptCapabilities, PromptRequest, PromptResponse, ResumeSessionRequest, SessionCapabilities,
+    SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities, SessionId, SessionInfo,
+    SessionInfoUpdate, SessionListCapabilities, SessionNotification, SessionResumeCapabilities,
+    SessionUpdate, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
+    SetSessionModeResponse, StopReason,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -172,6 +173,15 @@ impl Agent {
                 Ok(request) => self.take_up(id, request.session_id, request.cwd, false),
                 Err(error) => self.output.refuse(id, &error),
             },
+            "session/fork" => match read::<ForkSessionRequest>(params).and_then(|request| self.fork(request))
+            {
+                Ok((session, response)) => {
+                    self.output.answer(id, Ok(response));
+                    let commands = AvailableCommandsUpdate::new(scenes::commands());
+                    self.update(&session, SessionUpdate::AvailableCommandsUpdate(commands));
+                }
+                Err(error) => self.output.refuse(id, &error),
+            },
             "session/list" if self.store.is_some() => {
                 let outcome = read(params).map(|request| self.list(&request));
                 self.output.answer(id, outcome);
@@ -215,7 +225,9 @@ impl Agent {
     fn initialize(&mut self, request: InitializeRequest) -> InitializeResponse {
         self.client = Some(request.client_capabilities);
         let prompts = PromptCapabilities::new().image(true).embedded_context(true);
-        let mut sessions = SessionCapabilities::new().close(SessionCloseCapabilities::new());
+        let mut sessions = SessionCapabilities::new()
+            .close(SessionCloseCapabilities::new())
+            .fork(SessionForkCapabilities::new());
         if self.store.is_some() {
             sessions = sessions
                 .list(SessionListCapabilities::new())
@@ -237,21 +249,42 @@ impl Agent {
     fn open(&mut self, request: NewSessionRequest) -> Result<(SessionId, NewSessionResponse), Error> {
         let client = self
             .client
-            .as_ref()
+            .clone()
             .ok_or_else(|| Error::invalid_request().data("initialize comes before session/new".to_owned()))?;
         if !request.cwd.is_absolute() {
             let text = format!("the working folder is not absolute: {}", request.cwd.display());
             return Err(Error::invalid_params().data(text));
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        self.opened += 1;
-        let id = SessionId::new(format!("demo-{now:x}-{}-{}", std::process::id(), self.opened));
+        let id = self.next_id();
         let settings = Settings::default();
         let response = NewSessionResponse::new(id.clone())
             .modes(settings.modes())
-            .config_options(settings.options(client));
+            .config_options(settings.options(&client));
         let session = Session { cwd: request.cwd, settings, memory: Memory::default(), running: None };
         store(self.store.as_ref(), &id, &[], &session.state());
+        self.sessions.insert(id.clone(), session);
+        Ok((id, response))
+    }
+
+    fn next_id(&mut self) -> SessionId {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        self.opened += 1;
+        SessionId::new(format!("demo-{now:x}-{}-{}", std::process::id(), self.opened))
+    }
+
+    /// Another session that begins as this one is now. What was said is stored with it, and told only when it is loaded.
+    fn fork(&mut self, request: ForkSessionRequest) -> Result<(SessionId, ForkSessionResponse), Error> {
+        let source = find(&mut self.sessions, &request.session_id)?;
+        let (settings, memory) = (source.settings.clone(), source.memory.clone());
+        let said = self.store.as_ref().and_then(|store| store.load(&request.session_id.0));
+        let id = self.next_id();
+        let client = self.client.clone().unwrap_or_default();
+        let response = ForkSessionResponse::new(id.clone())
+            .modes(settings.modes())
+            .config_options(settings.options(&client));
+        let session = Session { cwd: request.cwd, settings, memory, running: None };
+        let said = said.map(|said| said.updates).unwrap_or_default();
+        store(self.store.as_ref(), &id, &said, &session.state());
         self.sessions.insert(id.clone(), session);
         Ok((id, response))
     }

@@ -33,6 +33,7 @@ usage:
                                                  the same with writes, of which each changes some lines
   acp-demo-agent --time OUT --polls COMMAND      the same with looks at what a command prints
   acp-demo-agent --dialect draft [...]           any of these, spoken in the draft dialect of the protocol
+  acp-demo-agent --protocol 2 [...]              any of these, spoken in version 2 of the protocol if that is asked for
 
 options of --flood and --paced:
   --stamps              write t and eight digits into the text now and then: the time of writing in units

@@ -10,7 +10,7 @@ use agent_client_protocol_schema::v1::{
 use crate::turn::{Played, Turn};
 
 /// For `sh`; `$1` is the pause between two steps of the progress line.
-const SCRIPT: &str = r"
+const SCRIPT: &str = r"# greeting_test
 printf '\033[1mgreeting_test\033[0m  three checks\n'
 for part in 10 20 30 40 50 60 70 80 90 100; do
   printf '\r\033[36mchecking\033[0m %3d%%' $part
@@ -23,7 +23,7 @@ printf '\033[1;32m2 passed\033[0m, \033[33m1 skipped\033[0m\n'
 ";
 
 /// For `sh`: `$1` steps, with the pause `$2` between them. It ends as a compiler does that has found something.
-const SLOW: &str = r#"
+const SLOW: &str = r#"# build acp-tour
 printf 'building \033[1macp-tour\033[0m\n'
 step=0
 while [ $step -lt $1 ]; do

@@ -3,63 +3,16 @@
 //! line in both directions. It is the agent's side of what the plugin converts, and shares no code with it.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader, Write};
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use serde_json::{Map, Value, json};
+
+use crate::between::{Output, Said, Translator};
 
 /// The modes of the demo agent, which the dialect wants to know before there is a session.
 const MODES: [&str; 2] = ["ask", "auto"];
 
-/// Serves until the client closes stdin or the task ends.
-pub fn serve(args: impl Iterator<Item = OsString>) -> ExitCode {
-    let task = std::env::current_exe().and_then(|program| {
-        Command::new(program).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
-    });
-    match task {
-        Ok(task) => between(task),
-        Err(error) => {
-            crate::complain(&format!("couldn't start the agent behind the dialect: {error}"));
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn between(mut task: Child) -> ExitCode {
-    let (Some(mut stdin), Some(stdout)) = (task.stdin.take(), task.stdout.take()) else {
-        return ExitCode::FAILURE;
-    };
-    let dialect = Arc::new(Mutex::new(Dialect::default()));
-    let of_client = dialect.clone();
-    thread::spawn(move || {
-        for line in io::stdin().lock().lines().map_while(Result::ok) {
-            let Ok(message) = serde_json::from_str(&line) else { continue };
-            let converted = of_client.lock().unwrap_or_else(PoisonError::into_inner).client_says(message);
-            if converted.is_some_and(|message| writeln!(stdin, "{message}").is_err()) {
-                return;
-            }
-        }
-    });
-    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-        let messages = match serde_json::from_str(&line) {
-            Ok(message) => dialect.lock().unwrap_or_else(PoisonError::into_inner).agent_says(message),
-            // What is no message stays what it is.
-            Err(_) => vec![Value::String(line)],
-        };
-        let mut out = io::stdout().lock();
-        let written = messages.iter().try_for_each(|message| match message {
-            Value::String(line) => writeln!(out, "{line}"),
-            message => writeln!(out, "{message}"),
-        });
-        if written.and_then(|()| out.flush()).is_err() {
-            break;
-        }
-    }
-    let code = task.wait().ok().and_then(|status| status.code());
-    ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+pub fn translator() -> impl Translator {
+    Dialect::default()
 }
 
 #[derive(Default)]
@@ -68,6 +21,16 @@ struct Dialect {
     asked: HashMap<String, (String, Value)>,
     /// The agent's.
     asks: HashMap<String, (String, Value)>,
+}
+
+impl Translator for Dialect {
+    fn client_says(&mut self, message: Value) -> Said {
+        Said { to_agent: self.client_says(message), to_client: Vec::new() }
+    }
+
+    fn agent_says(&mut self, message: Value, _: &Output) -> Said {
+        Said { to_agent: None, to_client: self.agent_says(message) }
+    }
 }
 
 impl Dialect {

@@ -5,6 +5,7 @@
 
 mod agent;
 mod args;
+mod between;
 mod command;
 mod dialect;
 mod disk;
@@ -16,6 +17,9 @@ mod keeper;
 mod larger;
 mod lines;
 mod mapping;
+mod protocol2;
+#[path = "../../core/replay/lines.rs"]
+mod recorded;
 mod recording;
 mod replay;
 mod scenes;
@@ -27,6 +31,7 @@ mod timed;
 mod tour;
 mod turn;
 mod wire;
+mod workbench;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -43,9 +48,18 @@ fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1).peekable();
     if args.next_if(|arg| arg == "--dialect").is_some() {
         return match args.next() {
-            Some(name) if name == "draft" => dialect::serve(args),
+            Some(name) if name == "draft" => between::serve(args, dialect::translator()),
             _ => {
                 complain("--dialect wants `draft`");
+                ExitCode::from(64)
+            }
+        };
+    }
+    if args.next_if(|arg| arg == "--protocol").is_some() {
+        return match args.next() {
+            Some(version) if version == "2" => between::serve(args, protocol2::translator()),
+            _ => {
+                complain("--protocol wants `2`");
                 ExitCode::from(64)
             }
         };

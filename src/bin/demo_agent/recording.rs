@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use serde::Deserialize;
 use serde_json::Value;
 
+use crate::recorded::{self, Line, Said};
 use crate::wire::Incoming;
 
 /// Where one agent process ends and the next begins, within one file.
@@ -46,15 +46,6 @@ pub enum What {
     /// A line of the agent's that was no JSON.
     Noise(String),
     Stderr(String),
-}
-
-#[derive(Deserialize)]
-struct Written {
-    t: f64,
-    dir: String,
-    msg: Option<Value>,
-    raw: Option<String>,
-    note: Option<String>,
 }
 
 /// What one agent process of the recording read and wrote.
@@ -165,25 +156,23 @@ fn leave_out(entries: Vec<Entry>, is_out: impl Fn(&str, Option<&Value>, &Value) 
 
 fn parse(text: &str) -> Result<Vec<Vec<Entry>>, String> {
     let mut parts = vec![Vec::new()];
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let place = |error: String| format!("line {}: {error}", index + 1);
-        let written: Written = serde_json::from_str(line).map_err(|error| place(error.to_string()))?;
-        let what = match (written.dir.as_str(), written.msg, written.raw) {
-            ("client->agent", Some(message), _) => {
-                What::FromClient(Incoming::from_value(message).map_err(place)?)
+    for Line { at, said } in recorded::parse(text)? {
+        let what = match said {
+            Said::ByClient(message) => {
+                let described = |error| format!("what the client says at {at} s: {error}");
+                What::FromClient(Incoming::from_value(message).map_err(described)?)
             }
-            ("agent->client", Some(message), _) => What::FromAgent(message),
-            ("agent->client", None, Some(raw)) => What::Noise(raw),
-            ("stderr", _, Some(raw)) => What::Stderr(raw),
-            ("note", ..) => {
-                if written.note.as_deref() == Some(NEXT_PROCESS) {
+            Said::ByAgent(message) => What::FromAgent(message),
+            Said::Noise(raw) => What::Noise(raw),
+            Said::Stderr(raw) => What::Stderr(raw),
+            Said::Note(note) => {
+                if note == NEXT_PROCESS {
                     parts.push(Vec::new());
                 }
                 continue;
             }
-            (other, ..) => return Err(place(format!("a direction or content that I don't know: {other}"))),
         };
-        parts.last_mut().expect("there is always one").push(Entry { at: written.t, what });
+        parts.last_mut().expect("there is always one").push(Entry { at, what });
     }
     Ok(parts)
 }

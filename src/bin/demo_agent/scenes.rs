@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use agent_client_protocol_schema::v1::{
     AvailableCommand, AvailableCommandInput, ContentBlock, ContentChunk, EmbeddedResourceResource, Error,
-    PermissionOption, PermissionOptionKind, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus,
-    SessionUpdate, ToolCall, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
-    UnstructuredCommandInput,
+    PermissionOption, PermissionOptionKind, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus, PlanUpdate,
+    PlanUpdateContent, SessionUpdate, ToolCall, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
+    ToolKind, UnstructuredCommandInput,
 };
 
 use crate::flood::Flood;
@@ -144,7 +144,13 @@ fn plan(turn: &mut Turn) -> Played {
         show_plan(turn, &ENTRIES, done);
         turn.pause(900)?;
     }
-    turn.say("All four done.\n")
+    turn.say("All four done.\n")?;
+    if turn.client.plan.is_some() {
+        let text = "## Next time\n\n1. Look *twice*\n2. Then `do it`\n";
+        let content = PlanUpdateContent::markdown("next-time", text);
+        turn.update(SessionUpdate::PlanUpdate(PlanUpdate::new(content)));
+    }
+    Ok(())
 }
 
 /// Counts the time away, at its own pace whatever the speed is: a turn to be cancelled has to last.

@@ -1,15 +1,23 @@
 //! Whose change it was: when the calls, commands and turns of each session ran, and which of them was at work
 //! when a file changed. Times are an input. Who looks at the disk is left to `acp::files::index`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId, ToolCallId};
 use crate::core::message::{Activity, Cause, ToolKind, WireStatus};
 
-/// An agent may be at work this long before its message that says so has been read.
+/// An agent may be at work on a file this long before its message that names the file has been read, or after the one
+/// that says that it is done.
 pub const SLACK: Millis = 400;
+
+/// The same of a call that does not name the file, where it is known until when the agent had not said anything of it:
+/// some start a command, and say so then.
+const HASTE: Millis = 40;
+
+/// So many of the things that were learned last are known by the time that they are about.
+const LEARNED: usize = 256;
 
 /// What ended longer ago is nobody's work any more.
 const OLD: Millis = 10 * 60 * 1000;
@@ -18,6 +26,10 @@ const OLD: Millis = 10 * 60 * 1000;
 #[derive(Debug, Default)]
 pub struct Activities {
     sessions: BTreeMap<SessionKey, Session>,
+    /// From when on changes may be judged otherwise since something was learned; the latest last.
+    learned: VecDeque<Millis>,
+    /// How many there were.
+    count: u64,
 }
 
 /// What a message says of a call.
@@ -28,6 +40,8 @@ pub struct CallNews {
     /// The files that it names, absolute.
     pub names: Vec<PathBuf>,
     pub terminals: Vec<TerminalId>,
+    /// Its agent had not said by then what it says now, as far as the system tells.
+    pub unsaid: Option<Millis>,
 }
 
 impl CallNews {
@@ -85,6 +99,10 @@ enum Rank {
 struct Span {
     /// What changed before is not its work: its turn began then, or the user allowed it.
     earliest: Millis,
+    /// Nor what changed after: its turn was over.
+    latest: Millis,
+    /// Its agent had not said by then that it begins.
+    unsaid: Option<Millis>,
     call: Option<ToolCallId>,
     terminal: Option<TerminalId>,
     began: Millis,
@@ -139,6 +157,7 @@ impl Activities {
         let Some(known) = self.sessions.get_mut(&session) else { return };
         known.end_all(now);
         (known.turn, known.heard) = (None, now);
+        known.spans.iter_mut().for_each(|span| span.latest = span.latest.min(now));
     }
 
     /// The agent said something that is about no call.
@@ -150,16 +169,18 @@ impl Activities {
 
     pub fn call(&mut self, session: SessionKey, id: &ToolCallId, news: CallNews, now: Millis) {
         let Some(known) = self.sessions.get_mut(&session) else { return };
-        known.call(id, news, now);
+        let from = known.call(id, news, now);
         known.heard = known.heard.max(now);
+        self.learn(from);
     }
 
     /// The user is asked whether the call may go on.
     pub fn asked(&mut self, session: SessionKey, id: &ToolCallId, news: CallNews, now: Millis) {
         let Some(known) = self.sessions.get_mut(&session) else { return };
-        known.learn(id, news);
+        let from = known.learn(id, news);
         known.heard = known.heard.max(now);
         known.pass(id, State::Waiting, now);
+        self.learn(from);
     }
 
     /// The user has answered, or the question is over.
@@ -185,11 +206,14 @@ impl Activities {
             call: None,
             terminal: Some(terminal),
             earliest: now,
+            latest: Millis::MAX,
+            unsaid: None,
             began: now,
             ended: None,
             rank: Rank::Writes,
             names: Vec::new(),
         });
+        self.learn(Some(now.saturating_sub(SLACK)));
     }
 
     pub fn command_ended(&mut self, session: SessionKey, terminal: &TerminalId, now: Millis) {
@@ -249,7 +273,8 @@ impl Activities {
         let mut best: Vec<(Fit, Activity)> = then.collect();
         if best.is_empty() {
             let soon = self.about(path).filter_map(|(session, known)| {
-                Some(explained(session, known, known.best_soon_after(path, last)?))
+                let before = || known.best_soon_before(path, first);
+                Some(explained(session, known, known.best_soon_after(path, last).or_else(before)?))
             });
             best = soon.collect();
         }
@@ -257,13 +282,44 @@ impl Activities {
         let suspicion = |fit: &Fit| (fit.names, fit.worked, fit.rank.min(Rank::Unknown));
         let likely = best.iter().map(|(fit, _)| suspicion(fit)).max();
         best.retain(|(fit, _)| Some(suspicion(fit)) == likely);
+        // Nor is one who only reads at all, as long as somebody may say that it was another call.
+        let is_doubtful = likely.is_none_or(|(names, _, rank)| !names && rank == Rank::Reads);
         let mut activities: Vec<Activity> = best.into_iter().map(|(_, activity)| activity).collect();
         match activities.len() {
-            0 if self.about(path).any(|(_, known)| known.may_claim(last)) => Judgement::Open,
+            _ if is_doubtful && self.about(path).any(|(_, known)| known.may_claim(last)) => Judgement::Open,
             0 => Judgement::By(Cause::Outside),
             1 => Judgement::By(Cause::Session(activities.remove(0))),
             _ => Judgement::By(Cause::OneOf(activities)),
         }
+    }
+
+    fn learn(&mut self, from: Option<Millis>) {
+        let Some(from) = from else { return };
+        if self.learned.len() == LEARNED {
+            self.learned.pop_front();
+        }
+        self.learned.push_back(from);
+        self.count += 1;
+    }
+
+    /// How many things were learned.
+    pub fn learned(&self) -> u64 {
+        self.count
+    }
+
+    /// Changes from this time on may be judged otherwise than when so many things were learned.
+    pub fn learned_since(&self, count: u64) -> Option<Millis> {
+        let more = usize::try_from(self.count.saturating_sub(count)).unwrap_or(usize::MAX);
+        match more {
+            0 => None,
+            more if more > self.learned.len() => Some(0),
+            more => self.learned.iter().rev().take(more).min().copied(),
+        }
+    }
+
+    /// Whether nothing can be learned any more of a change: another turn has begun since, or the session is over.
+    pub fn is_final(&self, path: &Path, last: Millis) -> bool {
+        self.about(path).all(|(_, known)| known.turn.is_some_and(|turn| turn > last))
     }
 
     fn about(&self, path: &Path) -> impl Iterator<Item = (SessionKey, &Session)> {
@@ -273,24 +329,48 @@ impl Activities {
 }
 
 impl Session {
-    fn learn(&mut self, id: &ToolCallId, news: CallNews) {
+    /// Takes in what is said of a call. Gives the time from which on that may matter, if it is anything new.
+    fn learn(&mut self, id: &ToolCallId, news: CallNews) -> Option<Millis> {
         let call = self.calls.entry(id.clone()).or_insert(Call {
             rank: Rank::Unknown,
             names: Vec::new(),
             terminals: Vec::new(),
             state: State::Over,
         });
+        let was = (call.rank, call.names.len(), call.terminals.len());
         if news.kind.is_some() {
             call.rank = Rank::of(news.kind);
         }
-        call.names.extend(news.names);
-        call.terminals.extend(news.terminals);
+        for name in news.names {
+            if !call.names.contains(&name) {
+                call.names.push(name);
+            }
+        }
+        for terminal in news.terminals {
+            if !call.terminals.contains(&terminal) {
+                call.terminals.push(terminal);
+            }
+        }
+        if was == (call.rank, call.names.len(), call.terminals.len()) {
+            return None;
+        }
+        let (rank, names) = (call.rank, call.names.clone());
+        let mut from = None;
+        for span in self.spans.iter_mut().filter(|span| span.call.as_ref() == Some(id)) {
+            // Some agents say only at its end what a call was about.
+            if self.turn.is_some_and(|turn| turn <= span.began) {
+                (span.rank, span.names) = (rank, names.clone());
+            }
+            from = Some(span.began.min(from.unwrap_or(Millis::MAX)));
+        }
+        from.map(|from: Millis| from.saturating_sub(SLACK))
     }
 
-    fn call(&mut self, id: &ToolCallId, news: CallNews, now: Millis) {
+    /// The same of a call that begins, goes on or ends by that.
+    fn call(&mut self, id: &ToolCallId, news: CallNews, now: Millis) -> Option<Millis> {
         let is_new = !self.calls.contains_key(id);
-        let over = news.status.as_ref().map(is_over);
-        self.learn(id, news);
+        let (over, unsaid) = (news.status.as_ref().map(is_over), news.unsaid);
+        let known = self.learn(id, news);
         let state = self.calls.get(id).map(|call| call.state);
         match (over, state) {
             (Some(true), _) if is_new => {
@@ -306,9 +386,12 @@ impl Session {
             // What goes on after its end is progress that comes late, unless the agent takes it up again.
             (Some(false), Some(State::Over)) | (None, Some(State::Over)) if is_new => {
                 self.pass(id, State::Running, now);
+                self.spans.last_mut().into_iter().for_each(|span| span.unsaid = unsaid);
             }
             _ => {}
         }
+        let began = || self.spans.last().map_or(now, |span| span.began.min(now));
+        if is_new { Some(began().saturating_sub(SLACK)) } else { known }
     }
 
     /// The call is in another state from now on.
@@ -344,14 +427,29 @@ impl Session {
             .iter()
             .filter(|span| span.ran(times))
             .max_by_key(|span| self.fit(span, path, times))?;
-        // One that follows without a pause may say that it was this one, when the other has hardly ended.
-        let next = self.best_soon_after(path, last).filter(|next| self.fit(next, path, times).names);
-        Some(next.filter(|_| !self.fit(best, path, times).names).unwrap_or(best))
+        // One that follows without a pause, or has hardly ended, may say that it was this one.
+        let names = |span: &&Span| self.fit(span, path, times).names;
+        let beside =
+            || self.best_soon_after(path, last).filter(names).or_else(|| self.best_soon_before(path, first));
+        Some(if names(&best) { best } else { beside().unwrap_or(best) })
+    }
+
+    /// The one of those that named the file and have just ended: what they wrote may reach the disk late.
+    fn best_soon_before(&self, path: &Path, first: Millis) -> Option<&Span> {
+        let ended = |span: &&Span| {
+            let just = span.ended.is_some_and(|ended| ended < first && first <= ended + SLACK);
+            just && first <= span.latest && self.fit(span, path, (first, first)).names
+        };
+        self.spans.iter().filter(ended).max_by_key(|span| span.ended)
     }
 
     /// The same of those whose message may have been read late.
     fn best_soon_after(&self, path: &Path, last: Millis) -> Option<&Span> {
-        let began = |span: &&Span| span.began > last && span.began <= last + SLACK && span.earliest <= last;
+        let began = |span: &&Span| {
+            let soon = span.began > last && span.began <= last + SLACK && span.earliest <= last;
+            let said = || span.unsaid.is_none_or(|unsaid| unsaid <= last + HASTE);
+            soon && (said() || self.fit(span, path, (last, last)).names)
+        };
         self.spans.iter().filter(began).max_by_key(|span| self.fit(span, path, (last, last)))
     }
 
@@ -409,6 +507,8 @@ impl Span {
         let (rank, names) = (Rank::Unknown, Vec::new());
         Self {
             earliest: turn.unwrap_or(began),
+            latest: Millis::MAX,
+            unsaid: None,
             call: Some(id.clone()),
             terminal: None,
             began,
@@ -428,6 +528,8 @@ fn is_over(status: &WireStatus) -> bool {
         }
     }
 }
+
+pub mod verdicts;
 
 #[cfg(test)]
 mod tests;

@@ -66,11 +66,7 @@ impl Conflict {
 
     /// Which lines both have changed.
     pub fn which(&self) -> &'static str {
-        match self.clashes.iter().filter(|clash| clash.is_apart).count() {
-            0 => "the same lines",
-            some if some == self.clashes.len() => "adjacent lines",
-            _ => "the same and adjacent lines",
-        }
+        which(&self.clashes)
     }
 
     /// How many places there are.
@@ -139,6 +135,15 @@ impl Conflict {
     }
 }
 
+/// Which lines both sides have changed.
+pub fn which(clashes: &[Clash]) -> &'static str {
+    match clashes.iter().filter(|clash| clash.is_apart).count() {
+        0 => "the same lines",
+        some if some == clashes.len() => "lines next to each other",
+        _ => "the same lines, and lines next to each other",
+    }
+}
+
 pub fn places(count: usize) -> String {
     if count == 1 { "1 place".to_owned() } else { format!("{count} places") }
 }
@@ -183,9 +188,12 @@ mod tests {
     fn lines_that_only_touch_are_not_called_the_same() {
         let mut clashes = vec![clash(2, &["mine"], &["a"])];
         clashes[0].is_apart = true;
-        assert_eq!(Conflict::new(clashes.clone(), None, false).which(), "adjacent lines");
+        assert_eq!(Conflict::new(clashes.clone(), None, false).which(), "lines next to each other");
         clashes.push(clash(9, &["x"], &["y"]));
-        assert_eq!(Conflict::new(clashes, None, false).which(), "the same and adjacent lines");
+        assert_eq!(
+            Conflict::new(clashes, None, false).which(),
+            "the same lines, and lines next to each other"
+        );
     }
 
     #[test]

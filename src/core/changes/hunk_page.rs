@@ -50,6 +50,8 @@ pub struct Page {
 
 impl Page {
     pub fn add(&mut self, text: String, about: About, fold: &'static str, group: &'static str) {
+        // A file's name may have line breaks, a line of a buffer may not.
+        let text = if text.contains('\n') { text.replace('\n', "\u{2424}") } else { text };
         self.parts.push(Part::Fixed(text.clone()));
         self.line(text, about, fold, group);
     }

@@ -1,6 +1,9 @@
 //! Three-way merge by lines: combines what two sides made of one text, and leaves open the places where
 //! both changed the same lines. Asking the user about those is left to others.
 //!
+//! Git calls changes of neighbouring lines a conflict, too. Here they are merged where that can mean one thing only
+//! (see `side_by_side`): people type right beside what an agent writes all the time.
+//!
 //! Line endings and the newline at the end of the file are not part of the lines. Each is merged
 //! separately, and the side that changed it wins, so an agent that writes LF into a CRLF file, or omits
 //! the last newline, does not conflict with every line of the user's. A file with mixed line endings
@@ -12,7 +15,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use similar::{MergeResolution, TextMerge};
 
-use crate::core::changes::text_edits::changes;
+use crate::core::changes::text_edits::{Change, changes};
 
 /// What came of a merge, from the top down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,8 +34,8 @@ pub enum Chunk {
     Conflict(Conflict),
 }
 
-/// Lines that both sides changed, each in its own way. Changes that touch each other with no
-/// unchanged line between them are one conflict, never woven together.
+/// Lines that both sides changed, each in its own way, or changes with no unchanged line between them that could
+/// follow each other in more than one way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflict {
     /// Where its lines begin among those of `ours`, from 0.
@@ -46,20 +49,60 @@ impl Conflict {
     /// Whether no line was changed by both sides: what they changed only touches.
     pub fn is_apart(&self) -> bool {
         let [ours, theirs] = [&self.ours, &self.theirs].map(|side| changes(&self.base, side));
-        let meets = |one: &Range<usize>, other: &Range<usize>| match one.is_empty() || other.is_empty() {
-            // Lines that come to the same place, or into lines that the other side changed.
-            true => {
-                one.start <= other.end && other.start <= one.end && {
-                    let within = |point: &Range<usize>, all: &Range<usize>| {
-                        all.start < point.start && point.start < all.end
-                    };
-                    one == other || within(one, other) || within(other, one)
-                }
-            }
-            false => one.start < other.end && other.start < one.end,
-        };
         !ours.iter().any(|one| theirs.iter().any(|other| meets(&one.old, &other.old)))
     }
+}
+
+/// Whether two changes of the same text, told by its lines, are of the same lines or of the same place.
+fn meets(one: &Range<usize>, other: &Range<usize>) -> bool {
+    let within = |point: &Range<usize>, all: &Range<usize>| all.start < point.start && point.start < all.end;
+    match one.is_empty() || other.is_empty() {
+        // Lines that come to the same place, or into lines that the other side changed.
+        true => one == other || within(one, other) || within(other, one),
+        false => one.start < other.end && other.start < one.end,
+    }
+}
+
+/// What both sides made of neighbouring lines, if they can only follow each other in one way: neither side deleted
+/// lines right beside what the other changed, and new lines beside a changed one are beside as many as were there.
+/// Lines that could as well have been put elsewhere, as a `}` after a `}`, are not placed by guessing.
+fn side_by_side(base: &[&str], ours: &[&str], theirs: &[&str]) -> Option<Vec<String>> {
+    if base.is_empty() || ours.is_empty() || theirs.is_empty() {
+        return None;
+    }
+    let sides = [ours, theirs];
+    let [ours, theirs] = sides.map(|side| changes(base, side));
+    let is_clear = |one: &Change, other: &Change| {
+        let touch = one.old.start <= other.old.end && other.old.start <= one.old.end;
+        !meets(&one.old, &other.old)
+            && (!touch || is_placed(one, other, base, sides[0]) && is_placed(other, one, base, sides[1]))
+    };
+    if !ours.iter().all(|one| theirs.iter().all(|other| is_clear(one, other))) {
+        return None;
+    }
+    let of_side = |side: usize, changes: Vec<Change>| changes.into_iter().map(move |change| (side, change));
+    let mut all: Vec<(usize, Change)> = of_side(0, ours).chain(of_side(1, theirs)).collect();
+    all.sort_by_key(|(_, change)| (change.old.start, change.old.end));
+    let mut lines = Vec::new();
+    let mut row = 0;
+    for (side, change) in all {
+        lines.extend(owned(&base[row..change.old.start]));
+        lines.extend(owned(&sides[side][change.new]));
+        row = change.old.end;
+    }
+    lines.extend(owned(&base[row..]));
+    Some(lines)
+}
+
+/// Whether a side's change has one place only beside a change of the other side that touches it.
+fn is_placed(change: &Change, other: &Change, base: &[&str], side: &[&str]) -> bool {
+    if !change.old.is_empty() {
+        return change.new.len() >= change.old.len();
+    }
+    let new = &side[change.new.clone()];
+    let above = change.old.start.checked_sub(1).and_then(|row| base.get(row));
+    let slides = new.first() == base.get(change.old.start) || new.last() == above;
+    other.new.len() == other.old.len() && !slides
 }
 
 /// What to put in the place of a conflict.
@@ -90,10 +133,14 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Merge {
         match resolution {
             MergeResolution::Conflict => {
                 let row = in_ours.start;
-                conflict(&mut chunks, row, &base[in_base], &ours[in_ours], &theirs[in_theirs]);
+                let (base, ours, theirs) = (&base[in_base], &ours[in_ours], &theirs[in_theirs]);
+                match side_by_side(base, ours, theirs) {
+                    Some(lines) => clean(&mut chunks, lines),
+                    None => conflict(&mut chunks, row, base, ours, theirs),
+                }
             }
-            MergeResolution::Theirs => clean(&mut chunks, &theirs[in_theirs]),
-            _ => clean(&mut chunks, &ours[in_ours]),
+            MergeResolution::Theirs => clean(&mut chunks, owned(&theirs[in_theirs])),
+            _ => clean(&mut chunks, owned(&ours[in_ours])),
         }
     }
     Merge { chunks, crlf, ended }
@@ -226,14 +273,14 @@ pub fn regions(base: &[&str], ours: &[&str], theirs: &[&str]) -> Vec<(MergeResol
     merge.regions().iter().map(region).collect()
 }
 
-fn clean(chunks: &mut Vec<Chunk>, lines: &[&str]) {
+fn clean(chunks: &mut Vec<Chunk>, lines: Vec<String>) {
     if lines.is_empty() {
         return;
     }
     if let Some(Chunk::Clean(last)) = chunks.last_mut() {
-        last.extend(owned(lines));
+        last.extend(lines);
     } else {
-        chunks.push(Chunk::Clean(owned(lines)));
+        chunks.push(Chunk::Clean(lines));
     }
 }
 
@@ -243,14 +290,14 @@ fn conflict(chunks: &mut Vec<Chunk>, row: usize, base: &[&str], ours: &[&str], t
     let head = ours.iter().zip(theirs).take_while(same).count();
     let (ours_left, theirs_left) = (&ours[head..], &theirs[head..]);
     let tail = ours_left.iter().rev().zip(theirs_left.iter().rev()).take_while(same).count();
-    clean(chunks, &ours[..head]);
+    clean(chunks, owned(&ours[..head]));
     chunks.push(Chunk::Conflict(Conflict {
         row: row + head,
         base: owned(base),
         ours: owned(&ours_left[..ours_left.len() - tail]),
         theirs: owned(&theirs_left[..theirs_left.len() - tail]),
     }));
-    clean(chunks, &ours_left[ours_left.len() - tail..]);
+    clean(chunks, owned(&ours_left[ours_left.len() - tail..]));
 }
 
 fn owned(lines: &[&str]) -> Vec<String> {
@@ -287,11 +334,32 @@ mod tests {
         assert_eq!(merge.conflicts().next().map(|conflict| &*conflict.base), Some(&["b".to_owned()][..]));
     }
 
+    /// Base, ours, theirs, and the merged lines, if there is no conflict.
     #[test]
-    fn changes_that_touch_are_a_conflict() {
-        assert_eq!(merge("a\nb\n", "A\nb\n", "a\nB\n").clean(), None);
-        assert_eq!(merge("a\nb\n", "a\nx\nb\n", "a\nB\n").clean(), None);
-        assert_eq!(merge("a\n", "a\nours\n", "a\ntheirs\n").clean(), None);
+    fn neighbouring_changes_are_merged_where_it_can_mean_one_thing_only() {
+        let table = [
+            ("changed lines beside each other", "a b", "A b", "a B", Some("A B")),
+            ("changed lines on both sides of one", "a b c", "a B c", "A b C", Some("A B C")),
+            ("a changed line that grew, beside one", "a b", "A1 A2 b", "a B", Some("A1 A2 B")),
+            ("a new line above a changed one", "a b", "a x b", "a B", Some("a x B")),
+            ("a new line below a changed one", "a b c", "a b x c", "a B c", Some("a B x c")),
+            ("new lines on both sides of a changed one", "a b c", "a x b y c", "a B c", Some("a x B y c")),
+            ("new lines at the end, below a changed one", "a", "a x y", "A", Some("A x y")),
+            ("new lines at the same place", "a", "a x", "a y", None),
+            ("new lines below one that became several", "a z", "a x z", "A1 A2 z", None),
+            ("a deleted line beside a changed one", "a b", "b", "a B", None),
+            ("deleted lines beside each other", "a b c", "b c", "a c", None),
+            ("a deleted line, and a new one there", "a b", "b", "a x b", None),
+            ("a new line that may be above or below", "} z", "} } z", "}; z", None),
+            ("the same line", "a b", "A b", "X B", None),
+            ("a line beside, and the same one", "a b c", "A B c", "a X C", None),
+        ];
+        let text = |words: &str| words.replace(' ', "\n") + "\n";
+        for (what, base, ours, theirs, merged) in table {
+            let [base, ours, theirs] = [base, ours, theirs].map(text);
+            assert_eq!(merge(&base, &ours, &theirs).clean(), merged.map(text), "{what}");
+            assert_eq!(merge(&base, &theirs, &ours).clean(), merged.map(text), "{what}, the sides swapped");
+        }
     }
 
     #[test]
@@ -299,8 +367,8 @@ mod tests {
         let is_apart = |base: &str, ours: &str, theirs: &str| {
             merge(base, ours, theirs).conflicts().next().map(Conflict::is_apart)
         };
-        assert_eq!(is_apart("a\nb\n", "A\nb\n", "a\nB\n"), Some(true));
-        assert_eq!(is_apart("a\nb\n", "a\nx\nb\n", "a\nB\n"), Some(true));
+        assert_eq!(is_apart("a\nb\n", "b\n", "a\nB\n"), Some(true));
+        assert_eq!(is_apart("}\nz\n", "}\n}\nz\n", "};\nz\n"), Some(true));
         assert_eq!(is_apart("a\nb\n", "a\nours\n", "a\ntheirs\n"), Some(false));
         assert_eq!(is_apart("a\n", "a\nours\n", "a\ntheirs\n"), Some(false));
         assert_eq!(is_apart("a\nb\nc\n", "A\nB\nc\n", "a\nX\nC\n"), Some(false));

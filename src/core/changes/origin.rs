@@ -90,7 +90,7 @@ mod tests {
         row("it read what was unsaved, and changed it", ["A b c", "a b c", "A b c", "Z b c"], Some("Z b c")),
         row("it read, the user saved elsewhere", ["a b c", "A b c", "A b c", "a b C"], Some("A b C")),
         row("it read, the user saved the same line", ["a b c", "A b c", "A b c", "Z b c"], None),
-        row("it read, the user saved a line more", ["a b", "a mine b", "a mine b", "a B"], None),
+        row("it read, the user saved a line more", ["a b", "a mine b", "a mine b", "a B"], Some("a mine B")),
         // Wrote through the editor, and goes on from there without a look.
         row("it wrote twice", ["a B c", "a B c", "a B c", "a B C"], Some("a B C")),
         row("it wrote, the user typed", ["a B c", "a B c", "a B c mine", "A B c"], Some("A B c mine")),
@@ -100,7 +100,7 @@ mod tests {
             ["a B c d", "a b c d", "a b c d", "a B c D"],
             Some("a b c D"),
         ),
-        row("the same, and it writes beside", ["a B c d", "a b c d", "a b c d", "a B C d"], None),
+        row("the same, and it writes beside", ["a B c d", "a b c d", "a b c d", "a B C d"], Some("a b C d")),
         row("it wrote, a formatter changed that", ["a b, c", "a b c", "a b c", "a b, c d"], Some("a b c d")),
         // Reads the disk by itself.
         row("it read what the user put back", ["a B c d", "a b c d", "a b c d", "a b c D"], Some("a b c D")),

@@ -8,7 +8,7 @@ use crate::core::changes::diff::{Hunk, Placed, PlacedState, counts};
 use crate::core::changes::hunk_page::{About, Page, plural, shown, visible};
 use crate::core::changes::review_edits::{ADDED, REMOVED};
 use crate::core::changes::words::Words;
-use crate::core::text::Text;
+use crate::core::text::{Text, cells};
 
 /// So many lines of a file stand around a hunk.
 const CONTEXT: usize = 3;
@@ -176,6 +176,23 @@ impl ProposalPage {
     }
 }
 
+/// The bar above a page, in the format of 'winbar', for a window of this width. Where there is too little room the
+/// agent goes first, and then the beginning of the file's name.
+pub fn proposal_bar(agent: &str, name: &str, counts: (usize, usize), how: &str, width: usize) -> String {
+    let (added, removed) = counts;
+    let counts = format!("  +{added} -{removed}");
+    let answers = format!(" {how} answers ");
+    let rest = cells(name) + cells(&counts) + cells(&answers) + 1;
+    let agent = if rest + cells(agent) + 2 <= width { format!("{agent}: ") } else { String::new() };
+    let escape = |text: &str| text.replace('%', "%%");
+    format!(
+        "%#AcpWinbar# {}%<{}%#AcpMeta#{counts}%=%#AcpToolWaiting#{}",
+        escape(&agent),
+        escape(name),
+        escape(&answers)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,5 +291,13 @@ mod tests {
         let lines = lines(&[new]);
         assert_eq!(lines.len(), MOST_LINES + 1);
         assert!(lines.last().is_some_and(|line| line.contains("more lines")), "{:?}", lines.last());
+    }
+
+    #[test]
+    fn in_a_narrow_window_the_file_has_the_room_and_not_the_agent() {
+        let bar = |width| proposal_bar("Fake 1%", "src/a%.rs", (10, 0), "<CR>", width);
+        assert!(bar(80).contains(" Fake 1%%: %<src/a%%.rs%#AcpMeta#  +10 -0%="), "{}", bar(80));
+        assert!(bar(40).contains(" %<src/a%%.rs%#AcpMeta#"), "{}", bar(40));
+        assert!(bar(40).ends_with("%#AcpToolWaiting# <CR> answers "), "{}", bar(40));
     }
 }

@@ -171,7 +171,9 @@ mod tests {
         sides.dos = true;
         assert_eq!(text(&sides), "a\nb\nC\n");
         sides.theirs = "a\r\nB\r\nC\r\n".into();
-        assert!(matches!(sides.reconcile(), Reconciled::Conflicts(_)), "it has not seen the line beside");
+        assert_eq!(text(&sides), "a\nb\nC\n", "it has not seen the line beside");
+        sides.theirs = "a\r\nX\r\nC\r\n".into();
+        assert!(matches!(sides.reconcile(), Reconciled::Conflicts(_)), "it has not seen the line");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What stands on the review's page: how much is left to decide, each file and its hunks, who wrote them, the user's
 //! comments. How hunks become lines is left to `hunk_page`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::core::changes::comments::Comment;
@@ -211,6 +211,17 @@ fn add_comment(page: &mut Page, head: &str, comment: &Comment, fold: &'static st
     for line in lines {
         page.add(format!("    {line}"), about(), fold, "AcpUser");
     }
+}
+
+/// How many files there are by the user's count: one that was renamed has two names. `renamed` has the old names by the
+/// new ones.
+pub fn count_files<'a>(
+    paths: impl IntoIterator<Item = &'a Path>,
+    renamed: &BTreeMap<PathBuf, PathBuf>,
+) -> usize {
+    let paths: BTreeSet<&Path> = paths.into_iter().collect();
+    let pairs = renamed.iter().filter(|(to, from)| paths.contains(&***to) && paths.contains(&***from));
+    paths.len() - pairs.count()
 }
 
 /// What is said of hunks that stood in another text of the file.

@@ -78,6 +78,16 @@ impl Origins {
         OriginId((self.0.len() - 1) as u32)
     }
 
+    /// A call is called this by now: some agents say it only in the end.
+    pub fn retitle(&mut self, session: SessionKey, call: EntryId, title: &str) {
+        let is_it = |origin: &&mut Origin| {
+            origin.session == session && origin.call == Some(call) && origin.others.is_empty()
+        };
+        for origin in self.0.iter_mut().rev().filter(is_it) {
+            title.clone_into(&mut origin.title);
+        }
+    }
+
     /// What is known to be of the same turn of the same session as a call's change, but not of which call.
     pub fn unclaimed_like(&self, call: OriginId) -> impl Iterator<Item = OriginId> + '_ {
         let call = self.get(call);
@@ -210,6 +220,15 @@ mod tests {
     fn meant(scope: &Scope) -> Vec<usize> {
         let (origins, file) = two_hunks();
         origins.hunks_in(scope, Path::new("/a"), &file)
+    }
+
+    #[test]
+    fn a_call_is_called_what_it_said_last() {
+        let mut origins = Origins::default();
+        let (first, other) = (origins.number(origin(1, 0, 1)), origins.number(origin(1, 0, 2)));
+        origins.retitle(SessionKey(1), EntryId(1), "Editing");
+        let title = |id| origins.get(id).map(|origin| origin.title.as_str());
+        assert_eq!((title(first), title(other)), (Some("Editing"), Some("call 2")));
     }
 
     #[test]

@@ -33,6 +33,15 @@ impl UnknownChange {
         }
     }
 
+    /// Whether the file is as it was before, once it holds this.
+    pub fn is_undone_by(&self, held: &Held) -> bool {
+        match &self.undo {
+            Some(PutBack::Held { held: before, .. }) => before.matches(held),
+            Some(PutBack::Mode(mode)) => held.mode().0.is_some() && held.mode() == *mode,
+            _ => false,
+        }
+    }
+
     pub fn verb(&self) -> &'static str {
         match self.sides {
             (false, true) => "new file",

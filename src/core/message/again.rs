@@ -10,11 +10,26 @@ use crate::core::ids::{AgentId, SessionKey};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Again {
-    List { cwd: Option<PathBuf> },
-    Delete { acp_id: String },
-    SetMode { mode: String },
-    SetModel { model: String },
-    SetOption { option: String, value: OptionValue },
+    List {
+        cwd: Option<PathBuf>,
+    },
+    Delete {
+        acp_id: String,
+    },
+    /// Of a session that is forgotten here.
+    Close {
+        acp_id: String,
+    },
+    SetMode {
+        mode: String,
+    },
+    SetModel {
+        model: String,
+    },
+    SetOption {
+        option: String,
+        value: OptionValue,
+    },
 }
 
 impl Again {
@@ -22,6 +37,7 @@ impl Again {
         Some(match command.clone() {
             Command::List { cwd, .. } => Self::List { cwd },
             Command::Delete { acp_id, .. } => Self::Delete { acp_id },
+            Command::CloseStored { acp_id, .. } => Self::Close { acp_id },
             Command::SetMode { mode, .. } => Self::SetMode { mode },
             Command::SetModel { model, .. } => Self::SetModel { model },
             Command::SetOption { option, value, .. } => Self::SetOption { option, value },
@@ -34,6 +50,7 @@ impl Again {
         match self {
             Self::List { cwd } => Command::List { agent, cwd, cursor: None },
             Self::Delete { acp_id } => Command::Delete { agent, acp_id },
+            Self::Close { acp_id } => Command::CloseStored { agent, acp_id },
             Self::SetMode { mode } => Command::SetMode { session, mode },
             Self::SetModel { model } => Command::SetModel { session, model },
             Self::SetOption { option, value } => Command::SetOption { session, option, value },
@@ -44,7 +61,8 @@ impl Again {
     pub fn is_replaced_by(&self, later: &Self) -> bool {
         match (self, later) {
             (Self::SetOption { option, .. }, Self::SetOption { option: other, .. }) => option == other,
-            (Self::Delete { acp_id }, Self::Delete { acp_id: other }) => acp_id == other,
+            (Self::Delete { acp_id }, Self::Delete { acp_id: other })
+            | (Self::Close { acp_id }, Self::Close { acp_id: other }) => acp_id == other,
             _ => std::mem::discriminant(self) == std::mem::discriminant(later),
         }
     }

@@ -84,7 +84,7 @@ pub enum FailureKind {
     Dialect,
     /// The agent frames its messages as a language server does.
     Framing,
-    /// No answer within the time set for it.
+    /// No answer within the time set for it, or the agent had none within its own.
     Timeout,
     /// -32000.
     AuthRequired,
@@ -94,12 +94,25 @@ pub enum FailureKind {
     Cancelled,
     /// The connection ended before the answer came.
     Disconnected,
-    /// -32001 to -32099 with a reason such as `rate_limited`.
+    /// Too much was asked of it; it may be asked again after so many milliseconds, if it said so.
+    RateLimited(Option<u64>),
+    /// It may not, or does not want to.
+    Denied,
+    /// -32603 without a reason.
+    Internal,
+    /// -32001 to -32099 with another reason.
     Busy,
     /// Any other error of the agent.
     Agent,
     /// The agent's answer does not fit the protocol.
     Protocol,
+}
+
+impl FailureKind {
+    /// Asked in the same way again, it would be refused again.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::NotFound | Self::Agent | Self::Internal | Self::Denied | Self::Protocol)
+    }
 }
 
 /// What an agent said about itself in `initialize`.
@@ -120,6 +133,7 @@ pub struct Capabilities {
     pub list: bool,
     pub close: bool,
     pub delete: bool,
+    pub fork: bool,
     pub additional_directories: bool,
     pub logout: bool,
     pub image: bool,

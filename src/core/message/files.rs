@@ -60,6 +60,9 @@ pub struct ChangedFile {
     /// Where many files changed at once the texts stay in the background: `before` and `after` are `Unknown` then,
     /// and `Work::ChangedTexts` gets them by this number.
     pub later: Option<u64>,
+    /// This change was told before, as somebody else's.
+    #[serde(default)]
+    pub is_told: bool,
 }
 
 /// What a file is put back to when changes in it are undone.

@@ -5,12 +5,18 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::remote::Remote;
+use crate::core::replay::Replay;
+use crate::core::text::elsewhere::PathRules;
 use crate::core::text::one_line;
+
 /// What an agent speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Dialect {
     /// The Agent Client Protocol.
     Official,
+    /// Its second version, and the first where the agent has no other.
+    V2,
     /// A document of early 2026 that calls itself so, with other fields.
     Draft,
 }
@@ -30,6 +36,16 @@ pub struct Launch {
     pub cwd: PathBuf,
     /// Where the user hasn't said it, the official one is tried.
     pub dialect: Option<Dialect>,
+    /// In place of a program: what one said before is said again.
+    pub replay: Option<Replay>,
+    /// It runs elsewhere already, and no command starts it.
+    pub remote: Option<Remote>,
+    /// What its machine calls the folders of this one.
+    pub paths: PathRules,
+    /// It reads and writes no files through the client.
+    pub without_files: bool,
+    /// It runs no commands in terminals of the client.
+    pub without_terminals: bool,
 }
 
 impl Launch {
@@ -77,4 +93,6 @@ pub enum Reopen {
     Load,
     /// `session/resume`: the agent sends nothing of what was.
     Resume,
+    /// `session/fork`: another session begins with all that was said in that one, of which the agent sends nothing.
+    Fork,
 }

@@ -296,7 +296,7 @@ where
     let mut errors = BTreeSet::new();
     let mut made = BTreeSet::new();
     // Each variant of the enum itself in turn, whatever is drawn inside of it.
-    for round in 0..200_000 {
+    for round in 0..600_000 {
         if round > 3_000 && made == inventor.known {
             break;
         }

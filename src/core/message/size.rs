@@ -33,6 +33,7 @@ impl Event {
                     Question::Read { .. } | Question::Outside { .. } => 0,
                 },
                 Self::Steered { content, .. } => content.iter().map(content_size).sum(),
+                Self::Inspected(reply) => reply.size(),
                 Self::Listed { sessions, .. } => SMALL * sessions.len(),
                 Self::Advised { text, .. } | Self::Noted { text, .. } => text.len(),
                 _ => 0,
@@ -50,6 +51,9 @@ fn update_size(update: &Update) -> usize {
         Update::Message { content, .. } => content_size(content),
         Update::ToolCall(call) => call_size(call),
         Update::Plan(items) => items.iter().map(|item| size_of::<PlanItem>() + item.content.len()).sum(),
+        Update::PlanTold { plan, .. } => plan.size(),
+        Update::PlanRemoved { id } => id.len(),
+        Update::Suggestions(texts) => texts.iter().map(|text| SMALL + text.len()).sum(),
         Update::Commands(commands) => {
             let texts = |command: &SlashCommand| command.name.len() + command.description.len();
             commands.iter().map(|command| size_of::<SlashCommand>() + texts(command)).sum()

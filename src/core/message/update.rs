@@ -7,6 +7,7 @@ use super::call::ToolCallPatch;
 use super::choices::ConfigOption;
 use super::content::Content;
 use super::subagent::{Branch, SessionMessage, SubagentPatch};
+use crate::core::text::Text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {
@@ -28,6 +29,14 @@ pub enum Update {
     ToolCall(Box<ToolCallPatch>),
     /// The whole plan.
     Plan(Vec<PlanItem>),
+    /// One of several plans, by its id: all of it.
+    PlanTold {
+        id: String,
+        plan: PlanContent,
+    },
+    PlanRemoved {
+        id: String,
+    },
     /// The whole list of slash commands.
     Commands(Vec<SlashCommand>),
     Mode(String),
@@ -52,6 +61,8 @@ pub enum Update {
         size: u64,
         cost: Option<Cost>,
     },
+    /// What the user might say next, in place of what was suggested before.
+    Suggestions(Vec<Text>),
     /// How much the user's account may still be used.
     Limit(Limit),
     Notice {
@@ -100,6 +111,8 @@ impl Update {
             Self::Message { .. }
             | Self::ToolCall(_)
             | Self::Plan(_)
+            | Self::PlanTold { .. }
+            | Self::PlanRemoved { .. }
             | Self::Compaction { .. }
             | Self::CompactionSummary { .. }
             | Self::SessionMessage(_) => true,
@@ -110,6 +123,7 @@ impl Update {
             | Self::Info { .. }
             | Self::Usage { .. }
             | Self::Limit(_)
+            | Self::Suggestions(_)
             // Agents keep none.
             | Self::Notice { .. }
             // Known ones are patched by it, so it adds nothing that stands there already.
@@ -159,6 +173,38 @@ pub struct PlanItem {
     pub content: String,
     pub priority: Priority,
     pub status: PlanStatus,
+}
+
+/// What a plan with an id holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PlanContent {
+    Items(Vec<PlanItem>),
+    Markdown(Text),
+    /// It is in the file at this address.
+    File(String),
+    /// A form that this client does not know.
+    Unknown {
+        kind: String,
+    },
+}
+
+impl PlanContent {
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Items(items) => items.is_empty(),
+            Self::Markdown(text) => text.trim().is_empty(),
+            Self::File(_) | Self::Unknown { .. } => false,
+        }
+    }
+
+    /// Roughly, in bytes.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Items(items) => items.iter().map(|item| size_of::<PlanItem>() + item.content.len()).sum(),
+            Self::Markdown(text) => text.len(),
+            Self::File(text) | Self::Unknown { kind: text } => text.len(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

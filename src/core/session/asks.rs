@@ -75,7 +75,10 @@ impl Session {
         options: Vec<PermissionOption>,
         now: Moment,
     ) -> Vec<Command> {
-        let entry = self.upsert(call, now);
+        self.agent_works();
+        // What the call showed before is what the user decides about.
+        let content = call.content.filter(|content| !content.is_empty());
+        let entry = self.upsert(ToolCallPatch { content, ..call }, now);
         let is_over = self.answers_no_more();
         if options.is_empty() || is_over {
             if options.is_empty() {

@@ -48,6 +48,7 @@ impl Session {
                     };
                     format!("- {}{became}", one_line(&call.headline()))
                 }
+                Body::Written(written) if written.files.is_empty() => continue,
                 Body::Written(written) => {
                     let names: Vec<&str> = written.files.iter().map(|file| file.name.as_str()).collect();
                     format!("- wrote {}", names.join(", "))

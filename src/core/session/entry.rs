@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use crate::core::ids::{EntryId, Moment};
 use crate::core::message::{
-    Access, AgentInfo, AuthMethod, Cost, Failure, Picture, PlanItem, Severity, StopReason, Tokens,
+    Access, AgentInfo, AuthMethod, Cost, Failure, Picture, PlanContent, PlanItem, Reopen, Severity,
+    StopReason, Tokens,
 };
 use crate::core::session::form::Form;
 use crate::core::session::subagent::{Relayed, Subagent};
@@ -56,6 +57,8 @@ pub enum Body {
     /// The agent wants to know something of the user.
     Elicitation(Box<Elicitation>),
     Plan(Vec<PlanItem>),
+    /// A plan that is a text or in a file, or one that the agent has dropped.
+    Document(Box<Document>),
     /// Files that the agent wrote, and no call says so.
     Written(Box<Written>),
     Notice {
@@ -75,7 +78,29 @@ pub enum Body {
         /// What this turn has cost.
         cost: Option<Cost>,
     },
-    TurnFailed(Failure),
+    TurnFailed(Failure, Then),
+}
+
+/// What becomes of a prompt whose turn has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// It is for the user to send it again.
+    Nothing,
+    /// It goes out again by itself in so many seconds.
+    Again { seconds: u64 },
+    /// It has gone out again.
+    Sent,
+    /// The user has stopped that: it waits in line for them.
+    Held,
+    /// It waits for a new session.
+    NewSession,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    pub content: PlanContent,
+    /// The agent goes by it no more.
+    pub removed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +131,12 @@ pub enum Greeting {
         title: String,
         methods: Vec<AuthMethod>,
         message: String,
+    },
+    /// The agent is asked again for a session in so many seconds.
+    Waiting {
+        name: String,
+        failure: Failure,
+        seconds: u64,
     },
     /// It never came to a session.
     Failed {
@@ -139,6 +170,8 @@ pub enum Restart {
     New,
     /// There was none.
     First,
+    /// It goes on without the user, in one of the first two ways.
+    ByItself(Reopen),
 }
 
 /// A form to fill in or a page to open. What the user filled in is not part of it: it is for the

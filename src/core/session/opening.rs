@@ -32,8 +32,12 @@ impl Session {
         }
         let Opened { acp_id, modes, models, options } = opened;
         self.acp_id = Some(acp_id);
-        let is_new = self.taking_up.take().is_none();
-        self.meter.opened(!is_new);
+        self.opening_times = 0;
+        self.keep_waiting_prompt();
+        let taken_up = self.taking_up.take().map(|(_, how)| how);
+        let is_new = taken_up.is_none();
+        // A fork has cost nothing yet.
+        self.meter.opened(!matches!(taken_up, None | Some(Reopen::Fork)));
         self.end_thought(now);
         self.speaker_shown = false;
         // What was told again of an earlier time is all that there is of it.
@@ -83,6 +87,7 @@ impl Session {
         if matches!(self.phase, Phase::Ending { .. } | Phase::Gone) {
             return;
         }
+        self.keep_waiting_prompt();
         let methods: Vec<AuthMethod> =
             self.info.as_ref().map(|info| info.auth_methods.clone()).unwrap_or_default();
         if failure.kind == FailureKind::AuthRequired {
@@ -91,7 +96,7 @@ impl Session {
         } else {
             self.phase = Phase::Gone;
             let name = self.name();
-            if matches!(failure.kind, FailureKind::NotFound | FailureKind::Agent | FailureKind::Protocol) {
+            if failure.kind.is_final() {
                 // It would be refused again.
                 self.taking_up = None;
             }
@@ -127,6 +132,7 @@ impl Session {
         if matches!(self.phase, Phase::Ending { .. } | Phase::Gone) {
             return;
         }
+        self.keep_waiting_prompt();
         self.phase = Phase::Ending { since: now, in_turn: self.is_working() };
         self.status_touched = true;
     }
@@ -141,9 +147,11 @@ impl Session {
         self.taking_up = match (stored, how) {
             (Some(id), Restart::Resume) => Some((id, Reopen::Resume)),
             (Some(id), Restart::Load) => Some((id, Reopen::Load)),
-            _ => self.taking_up.take(),
+            // Another process need not know the session that it would be a fork of.
+            _ => self.taking_up.take().filter(|(_, how)| *how != Reopen::Fork),
         };
         self.info = None;
+        self.suggestions.clear();
         self.phase = Phase::Opening { since: now };
         self.turn = Turn::default();
         self.speaker_shown = false;
@@ -170,7 +178,7 @@ impl Session {
             (Some(_), _) if can.load => Restart::Load,
             (None, Some((_, Reopen::Resume))) => Restart::Resume,
             (None, Some((_, Reopen::Load))) => Restart::Load,
-            (Some(_), _) => Restart::New,
+            (Some(_), _) | (None, Some((_, Reopen::Fork))) => Restart::New,
             (None, None) if self.text_stays => Restart::New,
             (None, None) => Restart::First,
         }
@@ -213,6 +221,8 @@ impl Session {
 
     /// Nobody goes on with what is under way, or answers what is open.
     fn lose_agent(&mut self, now: Moment) {
+        self.keep_waiting_prompt();
+        self.is_lost = false;
         self.close_calls(&Cause::AgentGone, now);
         self.close_asks(&Verdict::Withdrawn);
         self.lose_subagents(now);

@@ -19,7 +19,7 @@ pub fn state(session: &Session) -> &'static str {
         Phase::Gone if session.was_stopped() => "ended",
         Phase::Gone => "failed",
         Phase::Idle => "idle",
-        Phase::Working { .. } => "working",
+        Phase::Working { .. } | Phase::Waiting { .. } => "working",
         Phase::Cancelling { .. } | Phase::Ending { .. } => "stopping",
     }
 }

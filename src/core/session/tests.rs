@@ -548,10 +548,10 @@ fn a_call_that_sets_down_things_to_do_is_a_plan() {
     };
     let todos = |first: &str| serde_json::json!({"todos": [{"content": "look", "status": first}, {"content": "fix", "status": "pending"}]});
     session.apply(Update::ToolCall(Box::new(patch(serde_json::json!({})))), Moment(1));
-    assert_eq!(session.plan(), None);
+    assert_eq!(session.present_plan(), None);
     session.apply(Update::ToolCall(Box::new(patch(todos("in_progress")))), Moment(1));
     session.apply(Update::ToolCall(Box::new(patch(todos("completed")))), Moment(1));
-    let plan = session.plan().expect("a plan");
+    let plan = session.present_plan().expect("a plan");
     assert_eq!((plan.len(), plan[0].status), (2, crate::core::message::PlanStatus::Completed));
     assert_eq!(kinds(&session).iter().filter(|kind| **kind == "plan").count(), 1);
     assert_eq!(call(&session).headline(), "update the plan");
@@ -563,11 +563,11 @@ fn a_call_that_sets_down_things_to_do_is_a_plan() {
     patch.status = Some(WireStatus::Completed);
     patch.raw_output = Some(serde_json::json!({ "output": list }));
     session.apply(Update::ToolCall(Box::new(patch.clone())), Moment(1));
-    assert_eq!(session.plan().map(<[_]>::len), Some(1));
+    assert_eq!(session.present_plan().map(<[_]>::len), Some(1));
     let mut session = working();
     patch.title = Some("list issues".into());
     session.apply(Update::ToolCall(Box::new(patch)), Moment(1));
-    assert_eq!(session.plan(), None);
+    assert_eq!(session.present_plan(), None);
 }
 
 #[test]
@@ -709,13 +709,15 @@ fn a_turn_without_an_answer_says_so() {
 }
 
 /// A session in each phase, with the phase's name.
-fn in_each_phase() -> [(&'static str, Session); 7] {
+fn in_each_phase() -> [(&'static str, Session); 8] {
     let opening = || {
         let (key, agent) = (SessionKey(1), AgentId(1));
         Session::new(key, agent, "demo", "acp-demo-agent", Place::default(), Moment(0))
     };
     let mut login = opening();
     login.open_failed(failure(FailureKind::AuthRequired));
+    let mut waiting = working();
+    waiting.turn_ended(TurnEnd::Failed(failure(FailureKind::RateLimited(None))), Moment(1));
     let mut cancelling = working();
     cancelling.cancel(Moment(1));
     let mut ending = working();
@@ -726,6 +728,7 @@ fn in_each_phase() -> [(&'static str, Session); 7] {
         ("opening", opening()),
         ("login", login),
         ("idle", session()),
+        ("waiting", waiting),
         ("working", working()),
         ("cancelling", cancelling),
         ("ending", ending),
@@ -738,6 +741,7 @@ fn phase(session: &Session) -> &'static str {
         Phase::Opening { .. } => "opening",
         Phase::LoginNeeded => "login",
         Phase::Idle => "idle",
+        Phase::Waiting { .. } => "waiting",
         Phase::Working { .. } => "working",
         Phase::Cancelling { .. } => "cancelling",
         Phase::Ending { .. } => "ending",
@@ -775,19 +779,19 @@ const STEPS: [Step; 12] = [
 fn each_step_of_starting_and_ending_leads_from_each_phase_to_one() {
     #[rustfmt::skip]
     let table = [
-        // from             opening    login      idle       working    cancelling   ending     gone
-        ("connected",     ["opening", "login",   "idle",    "working", "cancelling", "ending", "gone"]),
-        ("opened",        ["idle",    "idle",    "idle",    "idle",    "idle",       "ending", "gone"]),
-        ("open failed",   ["gone",    "gone",    "gone",    "gone",    "gone",       "ending", "gone"]),
-        ("open given up", ["gone",    "gone",    "gone",    "gone",    "gone",       "ending", "gone"]),
-        ("login wanted",  ["login",   "login",   "login",   "login",   "login",      "ending", "gone"]),
-        ("logged in",     ["opening", "opening", "idle",    "working", "cancelling", "ending", "gone"]),
-        ("prompt",        ["opening", "login",   "working", "working", "cancelling", "ending", "gone"]),
-        ("cancel",        ["opening", "login",   "idle",    "cancelling", "cancelling", "ending", "gone"]),
-        ("turn ended",    ["opening", "login",   "idle",    "idle",    "idle",       "ending", "gone"]),
-        ("to end",        ["ending",  "ending",  "ending",  "ending",  "ending",     "ending", "gone"]),
-        ("restarted",     ["opening", "opening", "opening", "opening", "opening",    "opening", "opening"]),
-        ("exited",        ["gone",    "gone",    "gone",    "gone",    "gone",       "gone",   "gone"]),
+        // from             opening    login      idle       waiting    working    cancelling   ending     gone
+        ("connected",      ["opening", "login",   "idle",    "waiting", "working", "cancelling", "ending",  "gone"]),
+        ("opened",         ["idle",    "idle",    "idle",    "working", "idle",    "idle",      "ending",  "gone"]),
+        ("open failed",    ["gone",    "gone",    "gone",    "gone",    "gone",    "gone",      "ending",  "gone"]),
+        ("open given up",  ["gone",    "gone",    "gone",    "gone",    "gone",    "gone",      "ending",  "gone"]),
+        ("login wanted",   ["login",   "login",   "login",   "login",   "login",   "login",     "ending",  "gone"]),
+        ("logged in",      ["opening", "opening", "idle",    "waiting", "working", "cancelling", "ending",  "gone"]),
+        ("prompt",         ["opening", "login",   "working", "waiting", "working", "cancelling", "ending",  "gone"]),
+        ("cancel",         ["opening", "login",   "idle",    "waiting", "cancelling", "cancelling", "ending",  "gone"]),
+        ("turn ended",     ["opening", "login",   "idle",    "waiting", "idle",    "idle",      "ending",  "gone"]),
+        ("to end",         ["ending",  "ending",  "ending",  "ending",  "ending",  "ending",    "ending",  "gone"]),
+        ("restarted",      ["opening", "opening", "opening", "opening", "opening", "opening",   "opening", "opening"]),
+        ("exited",         ["gone",    "gone",    "gone",    "gone",    "gone",    "gone",      "gone",    "gone"]),
     ];
     for ((name, after), (step, apply)) in table.into_iter().zip(STEPS) {
         assert_eq!(name, step);
@@ -1043,4 +1047,103 @@ fn a_session_that_is_closed_ends_its_calls_and_its_questions() {
     session.closed(Moment(2));
     assert_eq!((call(&session).status, session.asks().len()), (Status::Cancelled, 0));
     assert_eq!(session.open_calls().count(), 0);
+}
+
+#[test]
+fn a_chunk_of_the_users_is_what_the_user_said() {
+    let mut session = session();
+    let chunk =
+        |role, text: &str| Update::Message { role, message: None, content: Content::Text(text.into()) };
+    session.apply(chunk(Role::User, "Why is the "), Moment(1));
+    session.apply(chunk(Role::User, "sky blue?"), Moment(1));
+    session.apply(chunk(Role::Agent, "Light."), Moment(1));
+    assert_eq!(session.prompts().map(|text| &**text).collect::<Vec<_>>(), ["Why is the sky blue?"]);
+    assert_eq!(session.answer_text(), "Light.");
+}
+
+#[test]
+fn a_thought_is_no_part_of_the_answer() {
+    let mut session = working();
+    let thought = Content::Text("Hm.".into());
+    session.apply(Update::Message { role: Role::Thought, message: None, content: thought }, Moment(1));
+    say(&mut session, None, "Because.");
+    assert_eq!(session.answer_text(), "Because.");
+    let thoughts = session.entries().iter().filter(|entry| matches!(entry.body, Body::Thought { .. }));
+    assert_eq!(thoughts.count(), 1);
+}
+
+#[test]
+fn what_is_told_as_a_list_takes_the_place_of_the_list_before() {
+    let mut session = session();
+    let command = |name: &str| SlashCommand { name: name.into(), description: String::new(), hint: None };
+    session.apply(Update::Commands(vec![command("a"), command("b")]), Moment(1));
+    session.apply(Update::Commands(vec![command("b")]), Moment(2));
+    assert_eq!(session.commands, [command("b")]);
+    let option = |id: &str| ConfigOption {
+        id: id.into(),
+        name: id.into(),
+        description: None,
+        category: None,
+        kind: crate::core::message::OptionKind::Toggle { current: true },
+    };
+    session.apply(Update::Options(vec![option("a"), option("b")]), Moment(1));
+    session.apply(Update::Options(vec![option("b")]), Moment(2));
+    assert_eq!(session.options, [option("b")]);
+}
+
+#[test]
+fn a_notice_is_shown_at_its_place_and_ends_no_turn() {
+    let mut session = working();
+    say(&mut session, None, "before");
+    for severity in [Severity::Info, Severity::Warning, Severity::Error] {
+        let title = format!("**{severity:?}**");
+        session.apply(Update::Notice { severity, title, description: Some("why".into()) }, Moment(1));
+    }
+    assert!(session.is_working());
+    let notices: Vec<(Severity, &str)> = session
+        .entries()
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            Body::Notice { severity, text, .. } => Some((*severity, text.as_str())),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        (Severity::Info, "**Info**\nwhy"),
+        (Severity::Warning, "**Warning**\nwhy"),
+        (Severity::Error, "**Error**\nwhy"),
+    ];
+    assert_eq!(notices, expected, "as plain text");
+    say(&mut session, None, "after");
+    assert_eq!(session.answer_text(), "before\n\nafter");
+}
+
+#[test]
+fn an_unknown_update_costs_its_neighbours_nothing() {
+    let mut session = working();
+    say(&mut session, None, "be");
+    let entries = session.entries().len();
+    session.apply(Update::Unknown { kind: "future_thing".into() }, Moment(1));
+    say(&mut session, None, "fore");
+    assert_eq!((session.answer_text().as_str(), session.entries().len()), ("before", entries));
+}
+
+#[test]
+fn a_question_without_content_does_not_hide_what_the_call_shows() {
+    let mut session = working();
+    let shown = vec![ToolContent::Content(Content::Text("the plan".into()))];
+    let told = ToolCallPatch { content: Some(shown.clone()), ..ToolCallPatch::new("c") };
+    session.apply(Update::ToolCall(Box::new(told)), Moment(1));
+    let asks = ToolCallPatch { content: Some(Vec::new()), ..ToolCallPatch::new("c") };
+    session.asked(AskId(1), asks, options(), Moment(2));
+    assert_eq!(call(&session).content, shown);
+}
+
+#[test]
+fn nothing_is_cancelled_where_no_turn_runs() {
+    let mut session = session();
+    assert_eq!(session.cancel(Moment(1)), []);
+    session.prompt(vec![Content::Text("x".into())], Moment(2));
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(3));
+    assert_eq!(session.cancel(Moment(4)), []);
 }

@@ -340,9 +340,11 @@ impl ToolCall {
             return Some(exit.words());
         }
         let told = self.raw_output.as_ref().filter(|_| self.commands.is_empty())?;
-        let code = ["exit_code", "exitCode"].iter().find_map(|name| told.get(name)?.as_u64())?;
-        let code = u32::try_from(code).ok().filter(|code| *code != 0)?;
-        Some(Exit { code: Some(code), signal: None }.words())
+        let code = tool_output::exit_code(told).filter(|code| *code != 0);
+        match code {
+            Some(code) => Some(Exit { code: Some(code), signal: None }.words()),
+            None => tool_output::has_failed(told).then(|| "failed".to_owned()),
+        }
     }
 
     /// Where the call is at work: its locations, else what its input names, else the files of its diffs.
@@ -550,6 +552,11 @@ mod tests {
         assert_eq!(call.shown_status(), Done);
         call.raw_output = Some(serde_json::json!({ "exitCode": 3 }));
         assert_eq!((call.status, call.shown_status()), (Done, Failed));
+        let error = "Command exited with code 3";
+        call.raw_output = Some(serde_json::json!([{ "query": "x", "error": error, "success": false }]));
+        assert_eq!((call.exit_words().as_deref(), call.shown_status()), (Some("exit 3"), Failed));
+        call.raw_output = Some(serde_json::json!([{ "query": "x", "success": true }]));
+        assert_eq!((call.exit_words(), call.shown_status()), (None, Done));
     }
 
     #[test]

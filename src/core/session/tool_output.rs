@@ -21,6 +21,16 @@ const TEXTS: &[&str] = &[
 /// These stand below it.
 const ALSO: &[&str] = &["stderr", "error"];
 
+/// Where an output has the exit code of its command.
+const EXITS: &[&str] = &["exit_code", "exitCode"];
+
+/// Where it says whether all went well.
+const SUCCESS: &str = "success";
+
+/// Where it says what did not; some have the exit code in there alone, after this.
+const FAILURE: &str = "error";
+const EXITED: &str = "exited with code ";
+
 /// An output in an output in an output is no text that anyone wrote.
 const DEEPEST: usize = 4;
 
@@ -29,6 +39,33 @@ pub fn text(output: &Value) -> Option<String> {
     let text = read(output, DEEPEST)?;
     let text = text.trim_end().trim_start_matches(['\r', '\n']);
     (!text.trim().is_empty()).then(|| text.to_owned())
+}
+
+/// The exit code of its command, where it tells one; the first that is not 0, of several commands.
+pub fn exit_code(output: &Value) -> Option<u32> {
+    let told = |output: &Value| {
+        let named = EXITS.iter().find_map(|name| output.get(name)?.as_u64());
+        let code = named.and_then(|code| u32::try_from(code).ok());
+        let said = || {
+            output.get(FAILURE)?.as_str()?.split_once(EXITED)?.1.split(|c: char| !c.is_ascii_digit()).next()
+        };
+        code.or_else(|| said()?.parse().ok().filter(|_| has_failed(output)))
+    };
+    match output {
+        Value::Array(results) => {
+            let codes: Vec<u32> = results.iter().filter_map(told).collect();
+            codes.iter().find(|code| **code != 0).or(codes.first()).copied()
+        }
+        output => told(output),
+    }
+}
+
+/// Whether it says that something did not go well.
+pub fn has_failed(output: &Value) -> bool {
+    match output {
+        Value::Array(results) => !results.is_empty() && results.iter().any(|result| result[SUCCESS] == false),
+        output => output[SUCCESS] == false,
+    }
 }
 
 fn read(output: &Value, depth: usize) -> Option<String> {
@@ -111,6 +148,25 @@ mod tests {
             (json!({"rows": [1]}), Some("{\n  \"rows\": [\n    1\n  ]\n}")),
         ] {
             assert_eq!(text(&output).as_deref(), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn an_output_says_how_its_command_ended_in_the_forms_that_are_seen() {
+        let error = "Command exited with code 3";
+        for (output, code, failed) in [
+            (json!({"exit_code": 1}), Some(1), false),
+            (json!({"exitCode": 0}), Some(0), false),
+            (json!([{"query": "ls", "error": error, "success": false}]), Some(3), true),
+            (json!([{"query": "ls", "success": true}, {"error": error, "success": false}]), Some(3), true),
+            (json!([{"query": "ls", "error": "no such tool", "success": false}]), None, true),
+            (json!([{"query": "ls", "result": error, "success": true}]), None, false),
+            (json!({"error": error}), None, false),
+            (json!([]), None, false),
+            (json!("exited with code 3"), None, false),
+            (json!(null), None, false),
+        ] {
+            assert_eq!((exit_code(&output), has_failed(&output)), (code, failed), "{output}");
         }
     }
 }

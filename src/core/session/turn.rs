@@ -5,12 +5,13 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use super::content::describe;
+use super::recovery::Way;
 use super::{Phase, Session, Turn};
 use crate::core::ids::{EntryId, Moment};
 use crate::core::message::{
     Answer, Command, Content, Cost, FailureKind, Severity, Steering, StopReason, TurnEnd,
 };
-use crate::core::session::entry::{Body, Entry, Verdict};
+use crate::core::session::entry::{Body, Entry, Then, Verdict};
 use crate::core::session::tool_call::Cause;
 use crate::core::text::{Text, one_line};
 
@@ -23,7 +24,7 @@ pub struct Queued {
     pub content: Vec<Content>,
     /// The user has stopped the turn that it waited for: it goes when they say so.
     pub held: bool,
-    /// It was sent before and stands in the transcript; the agent wanted a login first.
+    /// It was sent before and stands in the transcript; the agent wanted a login first, or had no time for it.
     pub(super) again: bool,
 }
 
@@ -71,7 +72,7 @@ impl Session {
 
     /// What waits goes on waiting when the turn ends, until the user sends it.
     pub fn hold_queue(&mut self) {
-        if !self.is_working() {
+        if !self.is_working() && !matches!(self.phase, Phase::Waiting { .. }) {
             return;
         }
         for queued in self.queue.iter_mut().filter(|queued| !queued.again) {
@@ -120,8 +121,11 @@ impl Session {
         };
         // An agent that went on by itself does not say when that ended.
         self.close_calls(&Cause::TurnEnded, now);
-        self.turn = Turn { prompt: text.clone(), content: content.clone(), first, ..Turn::default() };
+        let times = if again { std::mem::take(&mut self.times) } else { 0 };
+        self.turn = Turn { prompt: text.clone(), content: content.clone(), first, times, ..Turn::default() };
         self.meter.prompted();
+        // They were about what was said before.
+        self.suggestions.clear();
         let hint = self.unknown_command(&text);
         if !again {
             self.add(Body::User { text, attachments }, now);
@@ -222,12 +226,12 @@ impl Session {
         commands
     }
 
-    /// Time has passed: an agent that does not confirm a cancel is said to be stuck, once.
-    pub fn ticked(&mut self, now: Moment) {
+    /// Time has passed: what waited for it is sent. An agent that does not confirm a cancel is said to be stuck, once.
+    pub fn ticked(&mut self, now: Moment) -> Vec<Command> {
         self.tick_subagents(now);
-        let Phase::Cancelling { asked, .. } = self.phase else { return };
+        let Phase::Cancelling { asked, .. } = self.phase else { return self.count_down(now) };
         if self.turn.stuck || now.since(asked) < GRACE {
-            return;
+            return Vec::new();
         }
         self.turn.stuck = true;
         let text = format!(
@@ -237,6 +241,7 @@ impl Session {
             GRACE / 1000
         );
         self.notice(Severity::Warning, text, now);
+        Vec::new()
     }
 
     /// The agent was to stop and did not.
@@ -287,16 +292,28 @@ impl Session {
                     // Nothing typed is lost: the prompt goes out again after the login.
                     let content = std::mem::take(&mut self.turn.content);
                     self.queue.push_front(Queued { content, held: false, again: true });
-                    self.add(Body::TurnFailed(failure), now);
+                    self.add(Body::TurnFailed(failure, Then::Nothing), now);
                     self.speaker_shown = false;
                     self.phase = Phase::LoginNeeded;
                     self.status_touched = true;
                     return Vec::new();
                 }
-                Body::TurnFailed(failure)
+                match self.way_back(&failure) {
+                    Way::Tell => Body::TurnFailed(failure, Then::Nothing),
+                    way => {
+                        self.speaker_shown = false;
+                        self.status_touched = true;
+                        match way {
+                            Way::Again(after) => self.prompt_again(failure, after, now),
+                            _ => self.session_lost(failure, now),
+                        }
+                        return Vec::new();
+                    }
+                }
             }
             TurnEnd::Stopped { reason, usage: _ } => {
                 let cancelled = reason == StopReason::Cancelled;
+                self.reconnected = 0;
                 // Some agents end a turn without a word of what became of a call.
                 self.close_calls(if cancelled { &Cause::TurnCancelled } else { &Cause::TurnEnded }, now);
                 if reason == StopReason::Refusal {

@@ -14,9 +14,6 @@ use crate::core::text::{Text, cut, one_line, without_ticks};
 /// A title is read whenever a bar is drawn.
 const MOST_TITLE: usize = 1024;
 
-/// A plan of more steps takes long to free.
-const LONG_PLAN: usize = 1000;
-
 /// In a longer prompt the agent's words are not looked for.
 const MOST_SEARCHED: usize = 64 << 10;
 
@@ -59,27 +56,13 @@ impl Session {
         if self.text_stays && self.is_taken_up() && update.is_told_again() {
             return;
         }
+        self.note_work(&update);
         match update {
             Update::Message { role, message, content } => self.message(role, message, content, now),
             Update::ToolCall(patch) => self.call_told(*patch, now),
-            Update::Plan(items) => {
-                match self.turn.plan {
-                    Some(entry) => {
-                        let before = std::mem::replace(&mut self.entries[entry.0].body, Body::Plan(items));
-                        if matches!(&before, Body::Plan(items) if items.len() > LONG_PLAN) {
-                            self.outdated.push(before);
-                        }
-                        self.touched.insert(entry);
-                    }
-                    None if items.is_empty() => {}
-                    None => {
-                        self.turn.answered = true;
-                        self.turn.plan = Some(self.say(Body::Plan(items), now));
-                        self.plan = self.turn.plan;
-                    }
-                }
-                self.status_touched = true;
-            }
+            Update::Plan(items) => self.steps_told(items, now),
+            Update::PlanTold { id, plan } => self.plan_told(id, plan, now),
+            Update::PlanRemoved { id } => self.plan_removed(id),
             Update::Commands(commands) => self.commands = commands,
             Update::Mode(mode) => {
                 self.set_mode(mode);
@@ -104,6 +87,10 @@ impl Session {
                 self.status_touched = true;
             }
             Update::Limit(limit) => self.limit_told(limit),
+            Update::Suggestions(texts) => {
+                self.suggestions = texts;
+                self.status_touched = true;
+            }
             Update::Notice { severity, title, description } => {
                 let text = match description {
                     Some(description) => format!("{title}\n{description}"),

@@ -56,6 +56,20 @@ impl Session {
         self.say(Body::Written(Box::new(Written { road, files: vec![file] })), now);
     }
 
+    /// What was told of a write to the disk was not this agent's, or a call of its says it.
+    pub fn wrote_not(&mut self, path: &Path, write: Write) {
+        let counted = write.count(path);
+        for at in (self.turn.first..self.entries.len()).rev() {
+            if let Body::Written(written) = &mut self.entries[at].body
+                && written.road == Road::Disk
+                && written.take_back(path, counted)
+            {
+                self.touched.insert(EntryId(at));
+                return;
+            }
+        }
+    }
+
     /// What the agent did counts as an answer, also when it says nothing.
     pub fn has_worked(&mut self) {
         self.turn.answered = true;
@@ -118,6 +132,31 @@ mod tests {
         let names: Vec<_> =
             all[0].files.iter().map(|file| (file.path.to_str(), file.times, file.counted)).collect();
         assert_eq!(names, [(Some("/p/a"), 2, Some((2, 2))), (Some("/p/b"), 1, None)]);
+    }
+
+    #[test]
+    fn what_turns_out_to_be_a_calls_work_has_no_line_of_its_own() {
+        let mut session = working();
+        let (a, b) = (Path::new("/p/a"), Path::new("/p/b"));
+        session.wrote(a, Road::Disk, texts("1\n", "2\n3\n"), Moment(1));
+        session.wrote(a, Road::Disk, texts("2\n3\n", "3\n"), Moment(1));
+        session.wrote(b, Road::Disk, Write::default(), Moment(1));
+        session.touched.clear();
+        session.wrote_not(a, texts("1\n", "2\n3\n"));
+        let left: Vec<_> = written(&session)[0].files.iter().map(|file| (file.times, file.counted)).collect();
+        assert_eq!(left, [(1, Some((0, 1))), (1, None)]);
+        session.wrote_not(a, Write::default());
+        session.wrote_not(a, Write::default());
+        session.wrote_not(b, Write::default());
+        assert_eq!(written(&session)[0].files, []);
+        assert_eq!(session.touched.len(), 1);
+        session.wrote(b, Road::Editor, Write::default(), Moment(2));
+        session.wrote_not(b, Write::default());
+        assert_eq!(
+            written(&session)[1].files.len(),
+            1,
+            "what went through the editor is known to be its own"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Files that an agent wrote, as an entry of the transcript: which, how often, and by which road.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How an agent wrote a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,5 +48,20 @@ impl Written {
             }
             None => self.files.push(file),
         }
+    }
+
+    /// Takes back one time that a file was written. Says whether it was among them.
+    pub fn take_back(&mut self, path: &Path, counted: Option<(usize, usize)>) -> bool {
+        let Some(at) = self.files.iter().position(|known| known.path == path) else { return false };
+        let known = &mut self.files[at];
+        if known.times <= 1 {
+            self.files.remove(at);
+            return true;
+        }
+        known.times -= 1;
+        known.counted = known.counted.zip(counted).map(|((added, removed), (less, fewer))| {
+            (added.saturating_sub(less), removed.saturating_sub(fewer))
+        });
+        true
     }
 }

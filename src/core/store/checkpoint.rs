@@ -66,6 +66,19 @@ pub enum Fact {
     /// The first line.
     Turn(Head),
     Change(Touched),
+    Attributed(Attributed),
+}
+
+/// Whose the last change of a file was is known better by now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attributed {
+    pub path: PathBuf,
+    /// What the tool call was about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// It was none of this turn's.
+    #[serde(default)]
+    pub is_another: bool,
 }
 
 /// What became of a file. In the journal, since the turn's beginning.
@@ -166,6 +179,8 @@ pub enum Wish {
     Look { turn: TurnKey, path: PathBuf, entry: usize },
     /// The call came to nothing: what the file held when it began is not needed for it.
     Unlook { turn: TurnKey, path: PathBuf, entry: usize },
+    /// The last change of a file that was added is another's than was told.
+    Attribute { turn: TurnKey, cwd: PathBuf, at: u64, told: Attributed },
     /// Nothing more comes of the turn.
     Finish { turn: TurnKey },
     /// The call is over. What it did to the file is added, whoever wrote it: by what the file held then,
@@ -247,6 +262,7 @@ impl Turn {
                     turn = Some(Self { id: id.to_owned(), at, head, files: Vec::new(), steps: Vec::new() });
                 }
                 (Ok(Line { at, fact: Fact::Change(touched) }), Some(turn)) => turn.touched(at, touched),
+                (Ok(Line { fact: Fact::Attributed(told), .. }), Some(turn)) => turn.attributed(told),
                 (Ok(Line { fact: Fact::Turn(_), .. }), Some(_)) => {}
                 _ => whole = false,
             }
@@ -267,6 +283,20 @@ impl Turn {
         match self.files.iter_mut().find(|known| known.path == touched.path) {
             Some(known) => *known = Touched { before: known.before.clone(), ..touched },
             None => self.files.push(touched),
+        }
+    }
+
+    fn attributed(&mut self, told: Attributed) {
+        let Some(at) = self.steps.iter().rposition(|step| step.path == told.path) else { return };
+        if !told.is_another {
+            self.steps[at].call = told.call;
+            return;
+        }
+        self.steps.remove(at);
+        let before = self.steps.iter().rev().find(|step| step.path == told.path);
+        match (before, self.files.iter_mut().find(|file| file.path == told.path)) {
+            (Some(before), Some(file)) => file.after = before.after.clone(),
+            _ => self.files.retain(|file| file.path != told.path),
         }
     }
 
@@ -494,6 +524,29 @@ mod tests {
         let (turn, whole) = Turn::read("1", &text).expect("a turn");
         assert!(whole);
         assert_eq!(turn.files, [touched("/a", "", "2"), touched("/b", "x", "y")]);
+    }
+
+    #[test]
+    fn whose_the_last_change_was_is_corrected_later() {
+        let told = |path: &str, call: Option<&str>, is_another| {
+            Fact::Attributed(Attributed { path: path.into(), call: call.map(str::to_owned), is_another })
+        };
+        let text = journal(vec![
+            Fact::Turn(head("s1")),
+            Fact::Change(touched("/a", "", "1")),
+            Fact::Change(touched("/b", "x", "y")),
+            told("/a", Some("Editing"), false),
+            Fact::Change(touched("/a", "", "2")),
+            told("/b", None, true),
+            told("/a", None, true),
+            told("/c", None, true),
+        ]);
+        let (turn, whole) = Turn::read("1", &text).expect("a turn");
+        assert!(whole);
+        let steps: Vec<_> =
+            turn.steps.iter().map(|step| (step.path.to_str(), step.call.as_deref())).collect();
+        assert_eq!(steps, [(Some("/a"), Some("Editing"))]);
+        assert_eq!(turn.files, [touched("/a", "", "1")]);
     }
 
     #[test]

@@ -6,7 +6,10 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::core::text::Text;
 
@@ -34,8 +37,23 @@ pub enum Held {
 pub struct Mode(pub Option<u32>);
 
 /// Bytes that many may hold. A clone costs nothing.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Bytes(Arc<Vec<u8>>);
+
+/// In Base64: a list of numbers would be four times as long.
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(&**self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = STANDARD.decode(text).map_err(D::Error::custom)?;
+        Ok(Self(Arc::new(bytes)))
+    }
+}
 
 /// The same as [`Held`] as the journal has it: contents are kept apart, under names that follow from what they are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

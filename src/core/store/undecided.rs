@@ -10,7 +10,7 @@ use crate::core::changes::comments::Comment;
 use crate::core::changes::file_review::Written;
 use crate::core::changes::undecided::Undecided;
 use crate::core::ids::{JobId, OriginId};
-use crate::core::store::held::Held;
+use crate::core::store::held::{Held, Mode};
 use crate::core::text::Text;
 
 /// More files are not kept, and no larger ones.
@@ -36,9 +36,20 @@ pub struct StoredFile {
     /// Why it has no hunks, if it can't have any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<String>,
+    /// How a change without hunks is undone, where it can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<StoredUndo>,
     /// Before and after, of a file whose hunks nobody has looked at: they are worked out on the way to the disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub texts: Option<(Option<Text>, Option<Text>)>,
+}
+
+/// How a change without hunks is undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoredUndo {
+    Content { seen: Held, held: Held },
+    Mode(Mode),
 }
 
 /// What was behind a change.
@@ -111,7 +122,7 @@ impl StoredFile {
         }));
         self.sides = (self.sides.0 && other.sides.0, other.sides.1);
         // Neither knows what it was before both.
-        self.original = None;
+        (self.original, self.undo) = (None, None);
         self.unknown = other.unknown.or(self.unknown.take());
     }
 }
@@ -184,6 +195,7 @@ mod tests {
             original: None,
             renamed_from: None,
             unknown: None,
+            undo: None,
             texts: None,
         }
     }

@@ -86,8 +86,11 @@ pub fn without_shell(command: &str) -> Cow<'_, str> {
         let (flag, script) = rest.trim_start().split_once(' ')?;
         let is_shell = matches!(name, "sh" | "bash" | "zsh" | "dash") && matches!(flag, "-c" | "-lc");
         let script = script.trim();
-        let bare = ['\'', '"'].iter().find_map(|quote| script.strip_prefix(*quote)?.strip_suffix(*quote));
-        let bare = bare.unwrap_or(script).trim();
+        let bare = match script.chars().next() {
+            Some(quote @ ('\'' | '"')) => quoted(script, quote).unwrap_or(script),
+            _ => script,
+        };
+        let bare = bare.trim();
         (is_shell && !bare.is_empty()).then(|| match script.starts_with('\'') {
             // As the shell writes a quote in quotes.
             true => Cow::Owned(bare.replace(r"'\''", "'")),
@@ -95,6 +98,36 @@ pub fn without_shell(command: &str) -> Cow<'_, str> {
         })
     };
     inside().unwrap_or(Cow::Borrowed(command))
+}
+
+/// What stands in the quotes that a text begins with: what follows are arguments of the script.
+fn quoted(text: &str, quote: char) -> Option<&str> {
+    // How each of the two is written inside of itself: after the quote, or before it.
+    let (after, before) = if quote == '\'' { (r"\''", "") } else { ("", "\\") };
+    let inner = text.strip_prefix(quote)?;
+    let mut from = 0;
+    loop {
+        let at = from + inner[from..].find(quote)?;
+        let (head, rest) = (&inner[..at], &inner[at + 1..]);
+        if !after.is_empty() && rest.starts_with(after) {
+            from = at + 1 + after.len();
+        } else if !before.is_empty() && head.ends_with(before) {
+            from = at + 1;
+        } else {
+            return Some(head);
+        }
+    }
+}
+
+/// What a command is called for short: without the shell that runs it, and of a script that begins with a comment
+/// what that says.
+pub fn name_of(command: &str) -> Cow<'_, str> {
+    let script = without_shell(command);
+    let comment = script.lines().next().and_then(|line| line.strip_prefix('#')).map(str::trim);
+    match comment.filter(|comment| !comment.is_empty() && !comment.starts_with('!')) {
+        Some(comment) => Cow::Owned(comment.to_owned()),
+        None => script,
+    }
 }
 
 /// In the format of 'winbar', for a window of this width. Where there is too little room, what is lost gives way to the
@@ -136,11 +169,26 @@ mod tests {
     }
 
     #[test]
+    fn a_script_that_begins_with_a_comment_is_named_by_it() {
+        for (command, name) in [
+            ("sh -c '# the checks\nprintf 1' sh 2", "the checks"),
+            ("sh -c '#!/bin/sh\nprintf 1'", "#!/bin/sh\nprintf 1"),
+            ("sh -c '#\nprintf 1'", "#\nprintf 1"),
+            ("make # all", "make # all"),
+        ] {
+            assert_eq!(name_of(command), name);
+        }
+    }
+
+    #[test]
     fn a_command_is_called_by_what_it_does_rather_than_by_its_shell() {
         for (command, name) in [
             ("sh -c ' printf \"a\"; exit 3'", "printf \"a\"; exit 3"),
             ("/bin/bash -lc make", "make"),
             (r"sh -c 'echo '\''a'\'''", "echo 'a'"),
+            (r"sh -c 'echo '\''a'\'' b' sh 0.15", "echo 'a' b"),
+            ("sh -c \"echo \\\"a\\\"\" sh", "echo \\\"a\\\""),
+            ("sh -c 'a", "'a"),
             ("bash run.sh", "bash run.sh"),
             ("sh -c ''", "sh -c ''"),
             ("make -c x y", "make -c x y"),

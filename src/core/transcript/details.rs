@@ -8,7 +8,7 @@ use super::call::tails_not_shown;
 use super::drawing::{Drawing, Mark, Tail};
 use super::patch::Patch;
 use super::wording::{cut_end, grouped, seconds};
-use super::{MOST_STEPS, compaction, export, progress, subagents, written};
+use super::{MOST_STEPS, compaction, document, export, progress, subagents, written};
 use crate::core::ids::{EntryId, TerminalId};
 use crate::core::message::{Content, FileDiff, PlanStatus, ResourceBody, ToolContent};
 use crate::core::session::entry::{Body, Entry, Greeting};
@@ -96,6 +96,10 @@ impl Page {
                 page.line(format!("# {} asks", one_line(&asked.asker)));
                 page.text(asked.message.trim());
             }
+            Body::Document(document) if document::text(document).is_some() => {
+                page.line(format!("# {}", document::in_words(document)));
+                page.text(document::text(document).unwrap_or_default());
+            }
             Body::Plan(items) if items.len() > MOST_STEPS => {
                 page.line(format!("# Plan {}", progress(items)));
                 for item in items.iter().take(LINES) {
@@ -114,7 +118,7 @@ impl Page {
                 page.line(format!("# The last words of {}", one_line(name)));
                 page.fenced("", &stderr.join("\n"));
             }
-            Body::TurnFailed(failure) => {
+            Body::TurnFailed(failure, _) => {
                 page.line("# The turn failed");
                 page.text(&failure.message);
                 if let Some(details) = &failure.details {

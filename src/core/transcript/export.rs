@@ -21,7 +21,7 @@ use crate::core::session::{Session, as_markdown};
 use crate::core::text::one_line;
 use crate::core::transcript::Tail;
 use crate::core::transcript::call::tails_not_shown;
-use crate::core::transcript::{compaction, subagents, written};
+use crate::core::transcript::{compaction, document, subagents, written};
 
 /// These entries of a session. All of them get a heading.
 pub fn markdown(
@@ -134,6 +134,10 @@ fn write(out: &mut String, entry: &Entry, names: &[&str], tail: &dyn Fn(&Termina
             quoted(&format!("{} {what}: {}", asked.asker, asked.message))
         }
         Body::Plan(items) => plan(items),
+        Body::Document(document) => {
+            let text = document::text(document).map(|text| contained(text, names)).unwrap_or_default();
+            format!("**{}**\n\n{text}", document::in_words(document).replace('*', "\\*"))
+        }
         Body::Written(written) => list_of(written),
         Body::Notice { text, .. } => quoted(text),
         Body::Compaction(told) => quoted(&compaction::parts(told).join("\n\n")),
@@ -141,7 +145,7 @@ fn write(out: &mut String, entry: &Entry, names: &[&str], tail: &dyn Fn(&Termina
             "end_turn" | "" => return,
             word => quoted(&format!("Stopped: {word}")),
         },
-        Body::TurnFailed(failure) => quoted(&format!("Failed: {}", failure.message)),
+        Body::TurnFailed(failure, _) => quoted(&format!("Failed: {}", failure.message)),
     };
     if !text.trim().is_empty() {
         out.push_str(text.trim_end());

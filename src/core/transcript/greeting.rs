@@ -3,7 +3,8 @@
 use super::drawing::Drawing;
 use super::hints::Hints;
 use super::last_words;
-use crate::core::message::{AuthKind, FailureKind};
+use super::wording::wait;
+use crate::core::message::{AuthKind, AuthMethod, FailureKind, Reopen};
 use crate::core::session::entry::{Greeting, Restart};
 use crate::core::text::one_line;
 
@@ -36,31 +37,12 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             }
         }
         Greeting::LoginNeeded { title, methods, message } => {
-            drawing.line(format!("{title} wants you to log in"), Some("AcpToolWaiting"));
-            if !message.is_empty() {
-                drawing.line(one_line(message), Some("AcpMeta"));
-            }
-            for method in methods {
-                let how = match &method.kind {
-                    AuthKind::Agent => String::new(),
-                    AuthKind::Terminal { .. } => " (in a terminal)".to_owned(),
-                    AuthKind::Command { .. } => {
-                        let line = method.command_line().unwrap_or_default();
-                        format!(" (in a terminal: {})", one_line(&line))
-                    }
-                    AuthKind::Unsupported(_) => " (this client cannot do it)".to_owned(),
-                };
-                let description = method
-                    .description
-                    .as_ref()
-                    .map(|text| format!(": {}", one_line(text)))
-                    .unwrap_or_default();
-                drawing.line(format!("  {}{how}{description}", one_line(&method.name)), None);
-            }
-            let press = if hints.restart.is_empty() { "" } else { "press " };
-            drawing.hint(format!(
-                ":Acp login starts it · or log in with the agent's own program, then {press}{restart}"
-            ));
+            draw_logins(drawing, title, (methods, message), hints);
+        }
+        Greeting::Waiting { name, failure, seconds } => {
+            let text = format!("{name} can't open a session now: {}", one_line(&failure.message));
+            drawing.line(text, Some("AcpToolWaiting"));
+            drawing.hint(format!("It is asked again in {} · {cancel} stops that", wait(*seconds)));
         }
         Greeting::Failed { name, failure, stderr, restart: how } => {
             let text = match failure.kind {
@@ -84,17 +66,47 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             if !expected {
                 last_words::draw(drawing, stderr, hints);
             }
-            drawing.hint(format!("{restart} {}; this text stays", does(*how)));
+            drawing.hint(match how {
+                Restart::ByItself(_) => "It is started again by itself; this text stays".to_owned(),
+                how => format!("{restart} {}; this text stays", does(*how)),
+            });
         }
     }
+}
+
+fn draw_logins(drawing: &mut Drawing, title: &str, (methods, message): (&[AuthMethod], &str), hints: &Hints) {
+    drawing.line(format!("{title} wants you to log in"), Some("AcpToolWaiting"));
+    if !message.is_empty() {
+        drawing.line(one_line(message), Some("AcpMeta"));
+    }
+    for method in methods {
+        let how = match &method.kind {
+            AuthKind::Agent => String::new(),
+            AuthKind::Terminal { .. } => " (in a terminal)".to_owned(),
+            AuthKind::Command { .. } => {
+                let line = method.command_line().unwrap_or_default();
+                format!(" (in a terminal: {})", one_line(&line))
+            }
+            AuthKind::Unsupported(_) => " (this client cannot do it)".to_owned(),
+        };
+        let description =
+            method.description.as_ref().map(|text| format!(": {}", one_line(text))).unwrap_or_default();
+        drawing.line(format!("  {}{how}{description}", one_line(&method.name)), None);
+    }
+    let press = if hints.restart.is_empty() { "" } else { "press " };
+    drawing.hint(format!(
+        ":Acp login starts it · or log in with the agent's own program, then {press}{}",
+        hints.restart()
+    ));
 }
 
 /// What the key for a restart does.
 fn does(restart: Restart) -> &'static str {
     match restart {
-        Restart::Resume => "starts it again and resumes this session",
-        Restart::Load => "starts it again and loads this session",
-        Restart::New => "starts it again with a new session",
+        Restart::Resume | Restart::ByItself(Reopen::Resume) => "starts it again and resumes this session",
+        Restart::Load | Restart::ByItself(Reopen::Load) => "starts it again and loads this session",
+        // Nothing is forked by itself.
+        Restart::New | Restart::ByItself(Reopen::Fork) => "starts it again with a new session",
         Restart::First => "starts it again",
     }
 }

@@ -50,7 +50,7 @@ impl Hints {
     pub fn long_question(&self) -> String {
         let keys = if self.answers.is_empty() { "" } else { "answer here, or " };
         let open = if self.go_to.is_empty() { String::new() } else { format!("{} or ", self.go_to) };
-        format!("More than fits on the screen: scroll it, then {keys}{open}:Acp answer")
+        format!("Read it, scroll if it is long; then {keys}{open}:Acp answer")
     }
 
     /// `, <Tab>`: how to see more.
@@ -80,10 +80,10 @@ mod tests {
     fn a_long_question_says_how_it_is_read_and_answered() {
         assert_eq!(
             Hints::default().long_question(),
-            "More than fits on the screen: scroll it, then answer here, or <CR> or :Acp answer"
+            "Read it, scroll if it is long; then answer here, or <CR> or :Acp answer"
         );
         let none = Hints { answers: Vec::new(), go_to: String::new(), ..Hints::default() };
-        assert_eq!(none.long_question(), "More than fits on the screen: scroll it, then :Acp answer");
+        assert_eq!(none.long_question(), "Read it, scroll if it is long; then :Acp answer");
     }
 
     #[test]

@@ -567,7 +567,10 @@ fn whatever_an_agent_sends_is_so_many_lines_of_such_a_length_at_most() {
                 summary: text.clone(),
                 error: None,
             }),
-            Body::TurnFailed(Failure { kind: FailureKind::Agent, message: text.clone(), details: None }),
+            Body::TurnFailed(
+                Failure { kind: FailureKind::Agent, message: text.clone(), details: None },
+                Then::Nothing,
+            ),
         ];
         for body in bodies {
             let entry = Entry { at: Moment(0), parent: None, body, open: true, refused: false };
@@ -713,4 +716,16 @@ fn a_title_and_what_stands_at_the_right_never_touch() {
             assert!(cells + 2 <= width, "{width}: {left:?} {right:?}");
         }
     }
+}
+
+#[test]
+fn the_name_of_a_tool_stands_beside_what_it_does() {
+    let mut session = tour();
+    let title = Some("Look around".to_owned());
+    let name = Some("list_folder".to_owned());
+    let told = ToolCallPatch { title, name, ..ToolCallPatch::new("named") };
+    session.apply(Update::ToolCall(Box::new(told)), Moment(1));
+    let entry = session.entries().iter().rfind(|entry| entry.tool().is_some()).expect("the call");
+    let page = super::details::of_entry(entry).expect("a page");
+    assert!(page.lines.iter().any(|line| line.contains("tool list_folder")), "{:?}", page.lines);
 }

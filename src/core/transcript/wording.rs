@@ -2,6 +2,7 @@
 
 use super::hints::Hints;
 use crate::core::message::{Cost, Failure, FailureKind};
+use crate::core::session::entry::Then;
 use crate::core::session::tool_call::Status;
 use crate::core::text::{cells, cut, one_line};
 
@@ -54,9 +55,31 @@ pub fn advice(failure: &Failure, hints: &Hints) -> String {
     match failure.kind {
         FailureKind::AuthRequired => ":Acp login logs in; then the prompt is sent again automatically".into(),
         FailureKind::Disconnected => format!("{restart} starts the agent again"),
-        FailureKind::Busy => "Wait a little, then send the prompt again".into(),
+        FailureKind::Busy | FailureKind::RateLimited(_) => "Wait a little, then send the prompt again".into(),
+        FailureKind::Denied => {
+            "The agent may not do that: change what it may, then send the prompt again".into()
+        }
         FailureKind::Timeout => format!("Send the prompt again, or {restart} starts the agent again"),
         _ => "The session goes on: send the prompt again, or :Acp log shows the messages".into(),
+    }
+}
+
+/// What becomes of the prompt of a turn that has failed.
+pub fn what_next(failure: &Failure, then: Then, hints: &Hints) -> String {
+    match then {
+        Then::Nothing => advice(failure, hints),
+        Then::Again { seconds } => {
+            format!(
+                "It had not begun: the prompt is sent again in {} · {} stops that",
+                wait(seconds),
+                hints.cancel()
+            )
+        }
+        Then::Sent => "It had not begun: the prompt was sent again".into(),
+        Then::Held => "The prompt is not sent again; it waits in line until you send it".into(),
+        Then::NewSession => {
+            format!("The session is gone: {} opens a new one and sends the prompt there", hints.restart())
+        }
     }
 }
 
@@ -69,6 +92,11 @@ pub fn seconds(ms: u64) -> String {
         60_000..3_600_000 => format!("{}:{:02}", ms / 60_000, ms / 1000 % 60),
         _ => format!("{}:{:02}:{:02}", ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60),
     }
+}
+
+/// A time that is counted down: `7 s`, `1:20`.
+pub fn wait(left: u64) -> String {
+    running_time(left * 1000)
 }
 
 /// The same in whole seconds, for a time that goes on: what shows it changes once a second.

@@ -69,6 +69,9 @@ impl App {
         if self.reviews.panel.as_ref().is_some_and(|panel| panel.buf == buf) {
             return Some(Pane::Review);
         }
+        if self.inspector.is_page(buf) {
+            return Some(Pane::Inspector);
+        }
         self.agents.is_page(buf).then_some(Pane::Agents)
     }
 
@@ -77,6 +80,7 @@ impl App {
         let first = match pane {
             Some(Pane::Review) => Some("review_keep"),
             Some(Pane::Agents) => Some("agents_start"),
+            Some(Pane::Inspector) => Some("inspect_open"),
             Some(Pane::Transcript) => Some("toggle"),
             _ => None,
         };
@@ -109,8 +113,10 @@ fn can(session: &Session, key: &str) -> bool {
         "answer" => !session.asks().is_empty(),
         "cancel" => session.is_busy(),
         "steer" => session.is_working() && session.can_be_steered(),
+        "take_suggestion" => !session.suggestions.is_empty() && !session.is_busy(),
         "take_back" | "queue" => !session.queue().is_empty(),
         "restart" => matches!(session.phase, Phase::Gone | Phase::Ending { .. } | Phase::LoginNeeded),
+        "replay_next" => session.agent_name == crate::core::replay::NAME,
         "end_left" => !session.left().is_empty(),
         "next_mode" | "next_mode_insert" => mode(session).is_some(),
         _ => true,

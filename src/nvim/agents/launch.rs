@@ -88,6 +88,10 @@ impl Agents {
         match standing {
             // What is installed or configured needs nothing from the disk.
             Ok(Standing::Ready(launch, source)) if source != Source::Approved => {
+                let agent = cx.config.agent(name, &self.catalog);
+                if let Some(note) = agent.and_then(|agent| agent.command_note()) {
+                    cx.advise(note, Level::Warn);
+                }
                 cx.resume(then, launch);
                 Ok(())
             }

@@ -169,13 +169,7 @@ impl Agents {
 
 fn make_buf(cx: &Context) -> Result<Buf> {
     let editor = &cx.editor;
-    let buf = editor.create_buf(false, true)?;
-    editor.set_buf_name(buf, "acp://agents")?;
-    editor.set_buf_option(buf, "bufhidden", "hide")?;
-    editor.set_buf_option(buf, "swapfile", false)?;
-    editor.set_buf_option(buf, "undolevels", -1)?;
-    editor.set_buf_option(buf, "filetype", "acp-agents")?;
-    editor.set_buf_option(buf, "modifiable", false)?;
+    let buf = editor.create_page("acp://agents", "acp-agents")?;
     bind_pane(editor, &cx.config.keys, Pane::Agents, buf)?;
     Ok(buf)
 }

@@ -201,7 +201,8 @@ fn details(choice: &Choice, view: &View<'_>) -> Vec<(&'static str, String)> {
     match &choice.standing {
         Standing::Ready(launch, source) => {
             let words = std::iter::once(&launch.command).chain(&launch.args);
-            all.push(("runs", words.cloned().collect::<Vec<_>>().join(" ")));
+            let how = if launch.remote.is_some() { "is at" } else { "runs" };
+            all.push((how, words.cloned().collect::<Vec<_>>().join(" ")));
             if *source == Source::Approved {
                 all.push(("approved", "yes; this exact command starts without asking".to_owned()));
             }

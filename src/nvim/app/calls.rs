@@ -69,6 +69,7 @@ impl App {
         }
         if over {
             self.reviews.clear_proposal(&self.cx, (key, entry))?;
+            self.checkpoints.call_over(&mut self.cx, key, entry);
             self.review_call(key, entry)?;
         } else if content || !self.reviews.is_proposal_drawn((key, entry)) {
             self.show_diffs(key, entry)?;

@@ -4,12 +4,47 @@ use mlua::Result;
 use serde_json::json;
 
 use crate::core::changes::writers::Writer;
+use crate::core::session::written::Write;
+use crate::core::session::written_files::Road;
+use crate::core::store::checkpoint::Held;
+use crate::core::text::Text;
 use crate::nvim::app::App;
-use crate::nvim::events::{Attribution, Change, OutsideChange};
+use crate::nvim::context::Context;
+use crate::nvim::events::{Attribution, Change, EditorEvent, OutsideChange, Renamed};
 use crate::nvim::follow;
 
 /// More ranges than this are only put together for somebody: each is a table of Lua's.
 const MANY: usize = 50;
+
+/// The line about a write that no call speaks of is that of whoever has done it.
+fn reword(cx: &mut Context, change: &Attribution) {
+    let text = |held: &Held| held.as_text().map(Text::plain_lines);
+    let write = |name: String| Write {
+        name,
+        call: None,
+        created: change.held.0 == Held::Absent,
+        before: text(&change.held.0),
+        after: text(&change.held.1),
+    };
+    let silent =
+        |writers: &[Writer]| writers.first().filter(|writer| writer.call.is_none()).map(|it| it.session);
+    let (from, to) = (silent(&change.from), silent(&change.to));
+    if from == to || change.held.1 == Held::Absent {
+        return;
+    }
+    let now = cx.now();
+    for (key, is_told) in [(from, false), (to, true)] {
+        let Some(key) = key else { continue };
+        let write = write(cx.short_name(Some(key), &change.path));
+        if let Some(session) = cx.sessions.get_mut(&key) {
+            match is_told {
+                true => session.wrote(&change.path, Road::Disk, write, now),
+                false => session.wrote_not(&change.path, write),
+            }
+        }
+        cx.raise(EditorEvent::SessionChanged(key));
+    }
+}
 
 impl App {
     /// Somebody else has changed a file of a session's folders.
@@ -20,18 +55,25 @@ impl App {
 
     /// Somebody else has made a change than was told.
     pub fn attributed(&mut self, change: &Attribution) -> Result<()> {
-        for Writer { session, call } in &change.to {
+        // A renamed file is one.
+        let is_old_name = self.reviews.renamed.values().any(|from| *from == change.path);
+        for Writer { session, call } in change.to.iter().filter(|_| !is_old_name) {
             if let Some(session) = self.cx.sessions.get_mut(session)
                 && let Some(call) = call
             {
                 session.call_changed(*call, &change.path);
             }
         }
-        self.reviews.attribute(&mut self.cx, change)
+        reword(&mut self.cx, change);
+        self.checkpoints.attributed(&mut self.cx, change);
+        self.reviews.attribute(&mut self.cx, change)?;
+        self.route()
     }
 
     pub fn changed(&mut self, change: Change) -> Result<()> {
         if let Some(call) = change.call
+            // A renamed file is one: the one that is there.
+            && !matches!(change.renamed, Some(Renamed::To(_)))
             && let Some(session) = self.cx.sessions.get_mut(&change.session)
         {
             session.call_changed(call, &change.path);

@@ -106,8 +106,9 @@ impl App {
         let now = self.cx.now();
         let keys: Vec<SessionKey> = self.cx.sessions.keys().copied().collect();
         keys.into_iter().try_for_each(|key| {
-            if let Some(session) = self.cx.sessions.get_mut(&key) {
-                session.ticked(now);
+            let due = self.cx.sessions.get_mut(&key).map(|session| session.ticked(now));
+            if let Some(due) = due.filter(|due| !due.is_empty()) {
+                self.send_all(due)?;
             }
             self.after_change(key)?;
             self.update_bar(key)
@@ -213,6 +214,7 @@ impl App {
             self.show_queue(key)?;
             self.update_bar(key)?;
             self.chats.update_plan(&self.cx, key)?;
+            self.usage.draw_open(&self.cx)?;
             self.asking.retry = true;
         }
         Ok(())

@@ -26,6 +26,7 @@ impl App {
             Admitted::Event(event) => *event,
             Admitted::Stale(answer) => return self.send_all(answer.into_iter().collect()),
         };
+        self.note_work(&event);
         match event {
             Event::Started { agent, pid } => {
                 self.sessions.agent_started(agent, pid);
@@ -107,6 +108,7 @@ impl App {
             Event::Recalled { job, kept } => self.sessions.recalled(&mut self.cx, job, kept)?,
             Event::ChoicesRead { job, choices } => self.sessions.choices_read(&mut self.cx, job, choices)?,
             Event::UsageRead { job, reply } => self.usage.was_read(&mut self.cx, job, reply)?,
+            Event::Inspected(reply) => self.inspector.inspected(&mut self.cx, *reply)?,
             Event::Checkpointed { job, reply } => self.checkpointed(job, reply)?,
             Event::FolderUnwatched { folder, why, is_looked_at } => {
                 self.files.watching.unwatched.insert(folder, (why, is_looked_at));
@@ -121,9 +123,23 @@ impl App {
             Event::Listed { agent, sessions, next_cursor } => {
                 self.sessions.listed(&mut self.cx, agent, sessions, next_cursor)?
             }
-            Event::Exited { agent, why } => self.sessions.agent_exited(&mut self.cx, agent, &why),
+            Event::Exited { agent, why } => self.sessions.agent_exited(&mut self.cx, agent, &why)?,
         }
         Ok(())
+    }
+
+    /// What an agent does beside what it tells; a prompt that led to that is not sent again by itself.
+    fn note_work(&mut self, event: &Event) {
+        let session = match event {
+            Event::Asked { session, .. }
+            | Event::FileServed { session, .. }
+            | Event::TerminalStarted { session, .. } => Some(*session),
+            Event::Called { session, .. } => *session,
+            _ => None,
+        };
+        if let Some(session) = session.and_then(|key| self.cx.sessions.get_mut(&key)) {
+            session.agent_works();
+        }
     }
 
     /// The session's agent is not at work any more, however that came.

@@ -1,6 +1,6 @@
 //! The router's part for prompts: what others tell them, and what they need to know of others.
 
-use mlua::Result;
+use mlua::{Function, IntoLuaMulti, Result, Value};
 use serde_json::{Value as Json, json};
 
 use crate::core::ids::{EntryId, SessionKey};
@@ -10,12 +10,46 @@ use crate::core::text::{Text, one_line};
 use crate::core::transcript::cut_middle;
 use crate::nvim::app::App;
 use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
+use crate::nvim::context;
 use crate::nvim::editor::Buf;
+use crate::nvim::editor::Editor;
 use crate::nvim::events::SendMode;
+use crate::nvim::guard;
 use crate::nvim::lua_data::to_lua;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::submit::Outputs;
 use crate::nvim::terminals::Terminals;
+
+const NO_SESSION_BEGUN: &str = "no session was begun: no agent was chosen, or it could not be started";
+
+/// A Lua function that hears where its prompt is answered, or that it never will be, as no session was begun: whatever
+/// keeps one from being begun, this is dropped then.
+struct Asker(Option<Function>);
+
+impl Asker {
+    fn begun(mut self, sent: Json) {
+        if let Some(then) = self.0.take() {
+            tell_asker(then, move |editor| to_lua(&editor.lua, &sent));
+        }
+    }
+}
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        if let Some(then) = self.0.take() {
+            tell_asker(then, |_| Ok((Value::Nil, NO_SESSION_BEGUN)));
+        }
+    }
+}
+
+/// Not now: it may be Lua that has let go of the one who asked.
+fn tell_asker<T: IntoLuaMulti>(then: Function, what: impl FnOnce(&Editor) -> Result<T> + 'static) {
+    let tell = context::then(move |_: &mut Prompts, cx, ()| {
+        cx.attempt("what waits for an answer failed", move |editor| then.call::<()>(what(editor)?));
+        Ok(())
+    });
+    guard::soon(move |features| tell(features, ()));
+}
 
 impl App {
     pub fn attach_prompt(&mut self, key: SessionKey) -> Result<()> {
@@ -98,14 +132,10 @@ impl App {
             return self.send_numbered(key, args);
         }
         let win = self.cx.editor.current_win()?;
+        let asker = Asker(args.then.clone());
         self.begin_with(None, move |app, key| {
             Prompts::stay_in(&app.cx, win)?;
-            let then = args.then.clone();
-            let sent = app.send_numbered(key, args)?;
-            app.cx.attempt("what waits for an answer failed", move |editor| match then {
-                Some(then) => then.call::<()>(to_lua(&editor.lua, &sent)?),
-                None => Ok(()),
-            });
+            asker.begun(app.send_numbered(key, args)?);
             Ok(())
         })?;
         Ok(Json::Null)
@@ -225,6 +255,16 @@ impl App {
 
     pub fn show_queue(&mut self, key: SessionKey) -> Result<()> {
         self.prompts.show_queue(&mut self.cx, key)
+    }
+
+    pub fn take_suggestion(&mut self, key: SessionKey) -> Result<()> {
+        self.prompts.take_suggestion(&mut self.cx, key, 0)?;
+        self.route()
+    }
+
+    pub fn choose_suggestion(&mut self, key: SessionKey) -> Result<()> {
+        self.prompts.choose_suggestion(&mut self.cx, key)?;
+        self.route()
     }
 
     pub fn queue_key(&mut self, name: &str) -> Option<Result<()>> {

@@ -11,6 +11,7 @@ use crate::core::session::question_queue::Sight;
 use crate::core::store::allowlist::Allowed;
 use crate::nvim::app::App;
 use crate::nvim::arguments::fail;
+use crate::nvim::editor::picker::is_popup;
 use crate::nvim::questions::queue::Known;
 use crate::nvim::questions::{KeyAnswer, Questions};
 use crate::nvim::review::stage::Shape;
@@ -66,6 +67,8 @@ impl App {
             (Shape::Pending, _) => return Ok(Sight::Pending),
             (Shape::InChat, Some((call, covered))) => self.chats.sight_of(&self.cx, call, covered)?,
             (Shape::Part, _) => Sight::Part,
+            // How many rows it takes at the end of the screen is then of no use.
+            (Shape::Whole, Some((_, covered))) if covered > 0 && is_popup(&self.cx.editor)? => Sight::Part,
             _ => Sight::Whole,
         };
         // Other pickers leave the screen to the user.

@@ -101,6 +101,8 @@ impl App {
             Stop::Nothing => return Ok(false),
             Stop::Told => {
                 self.route()?;
+                // No event of the agent's follows by which it would be.
+                self.draw_now()?;
                 return Ok(true);
             }
             Stop::Send(commands) => commands,
@@ -115,6 +117,9 @@ impl App {
     /// Starts a session's agent again, in the same chat. The old process is ended if it still runs and
     /// nobody else uses it.
     pub fn restart(&mut self, key: SessionKey) -> Result<()> {
+        if self.sessions.open_anew(&mut self.cx, key) {
+            return self.route();
+        }
         let Some(launch) = self.sessions.relaunch(&self.cx, key)? else { return Ok(()) };
         // The session's files are watched anew once they are named in the next one.
         self.edits_over(key)?;
@@ -209,6 +214,11 @@ impl App {
 
     pub fn rename(&mut self, title: &str) -> Result<()> {
         self.sessions.rename(&mut self.cx, title)?;
+        self.route()
+    }
+
+    pub fn fork(&mut self) -> Result<()> {
+        self.sessions.fork(&mut self.cx)?;
         self.route()
     }
 

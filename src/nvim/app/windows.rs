@@ -29,6 +29,8 @@ impl App {
         self.serve_commands()?;
         self.chats.resized(&self.cx)?;
         self.draw_agents()?;
+        self.usage.draw_open(&self.cx)?;
+        self.inspector.look_again(&mut self.cx)?;
         // The bars are made to fit.
         self.ticked()
     }
@@ -37,6 +39,7 @@ impl App {
         self.terminals.buffer_shown(&self.cx, buf)?;
         self.check_split(None)?;
         self.chats.buffer_shown(&self.cx, buf)?;
+        self.inspector.buffer_shown(&mut self.cx, buf)?;
         let shown = self.cx.chats.iter().find(|(_, chat)| chat.transcript == buf);
         if let Some(key) = shown.map(|(key, _)| *key) {
             self.cx.current = Some(key);

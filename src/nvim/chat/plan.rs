@@ -13,6 +13,9 @@ use crate::nvim::editor::{Buf, Editor, Win};
 /// Longer plans are scrolled.
 const ROWS: usize = 12;
 
+/// So many lines of the transcript are left at least.
+const LEFT: i32 = 3;
+
 impl Chats {
     /// Pins the plan, or takes it away when it is pinned in this tab page.
     pub fn toggle_plan(&mut self, cx: &Context, key: SessionKey) -> Result<()> {
@@ -23,15 +26,15 @@ impl Chats {
             return cx.editor.close_win(win);
         }
         let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
-        let Some(items) = session.plan() else {
+        if session.plan().is_none() {
             return Err(mlua::Error::runtime("the agent has not made a plan yet"));
-        };
-        let rows = (items.len() + 1).min(ROWS);
+        }
+        let rows = plan(session.plan(), &style(cx)).lines.len().clamp(1, ROWS);
         let buf = match self.pinned.take().filter(|pinned| cx.editor.buf_is_loaded(pinned.buf)) {
             Some(pinned) => pinned.buf,
             None => make(&cx.editor)?,
         };
-        self.pinned = Some(Pinned { session: key, buf });
+        self.pinned = Some(Pinned { session: key, buf, arrangement: None });
         if window(&cx.editor, buf).is_none() {
             let beside = cx.chats.get(&key).and_then(|chat| chat.window(&cx.editor));
             let config = cx.editor.table([
@@ -71,8 +74,8 @@ impl Chats {
             self.pinned = None;
             return Ok(());
         }
-        let items = cx.sessions.get(&key).and_then(|session| session.plan()).unwrap_or_default();
-        let drawing = plan(items, &style(cx));
+        let newest = cx.sessions.get(&key).and_then(|session| session.plan());
+        let drawing = plan(newest, &style(cx));
         let count = cx.editor.line_count(buf)?;
         if cx.editor.lines(buf, 0, -1)? == drawing.lines {
             return Ok(());
@@ -91,7 +94,27 @@ impl Chats {
                 ("hl_group", cx.editor.string(mark.group)?),
             ])?)?;
         }
-        cx.editor.paint(buf, ns, marks)
+        cx.editor.paint(buf, ns, marks)?;
+        self.fit_plan(cx, drawing.lines.len() != count)
+    }
+
+    /// The pinned plan has as many lines as it needs, as far as the transcript can spare them: again once the windows
+    /// beside it have changed that were in its way. What the user makes of its height stays until then.
+    pub fn fit_plan(&mut self, cx: &Context, is_new: bool) -> Result<()> {
+        let Some(pinned) = &mut self.pinned else { return Ok(()) };
+        let Some(win) = window(&cx.editor, pinned.buf) else { return Ok(()) };
+        let arrangement: String = cx.editor.helper("arrangement", ())?;
+        if !is_new && pinned.arrangement.as_ref() == Some(&arrangement) {
+            return Ok(());
+        }
+        pinned.arrangement = Some(arrangement);
+        let rows = cx.editor.line_count(pinned.buf)?.min(ROWS);
+        let chat = cx.chats.get(&pinned.session).and_then(|chat| chat.window(&cx.editor));
+        let Some(chat) = chat.filter(|chat| !cx.editor.is_floating(*chat)) else { return Ok(()) };
+        let (has, spare) = (cx.editor.win_size(win)?.1, cx.editor.win_size(chat)?.1);
+        let rows = u16::try_from(rows).unwrap_or(1);
+        let left = i32::from(spare) + i32::from(has) - i32::from(rows);
+        if rows == has || left < LEFT { Ok(()) } else { cx.editor.api("nvim_win_set_height", (win.0, rows)) }
     }
 }
 

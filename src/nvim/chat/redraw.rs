@@ -12,6 +12,7 @@ use crate::core::transcript::{Hints, Style};
 use crate::nvim::chat::canvas::Chat;
 use crate::nvim::chat::{AllTails, Chats, TICK, winbar};
 use crate::nvim::context::Context;
+use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::events::EditorEvent;
 
 /// One frame draws for at most this long, then the editor has its turn for as long again.
@@ -78,7 +79,11 @@ impl Chats {
             }
             let Some(session) = cx.sessions.get(key) else { continue };
             let tail = |terminal: &TerminalId| tails(*key, terminal);
+            let before = cx.editor.line_count(chat.transcript).unwrap_or_default();
             chat.draw(&cx.editor, &self.highlight, session, &style, &tail, until)?;
+            if cx.editor.line_count(chat.transcript).is_ok_and(|lines| lines < before) {
+                fill(&cx.editor, chat.transcript)?;
+            }
         }
         self.frames.drawn()?;
         // The frame that was waited for is not only for drawing: what came in meanwhile is taken then.
@@ -91,9 +96,10 @@ impl Chats {
         for (key, chat) in &mut self.open {
             if let (Some(session), Some(bufs)) = (cx.sessions.get(key), cx.chats.get(key)) {
                 chat.fit(&cx.editor, bufs.window(&cx.editor), session);
+                fill(&cx.editor, chat.transcript)?;
             }
         }
-        Ok(())
+        self.fit_plan(cx, false)
     }
 
     /// `location` is where the agent is, if that is to be told.
@@ -134,6 +140,11 @@ impl Chats {
         self.is_ticking = is_busy;
         if is_busy { self.tick.every(TICK) } else { self.tick.stop() }
     }
+}
+
+/// Leaves no blank rows below the last line of a transcript while lines of it are hidden above.
+fn fill(editor: &Editor, transcript: Buf) -> Result<()> {
+    editor.wins_of(transcript).into_iter().try_for_each(|win| editor.helper("fill", win))
 }
 
 /// How the user wants things drawn.

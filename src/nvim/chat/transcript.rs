@@ -83,6 +83,7 @@ impl Chats {
                 Body::Tool(_)
                     | Body::Thought { .. }
                     | Body::Compaction(_)
+                    | Body::Document(_)
                     | Body::Written(_)
                     | Body::Subagent(_)
                     | Body::Relayed(_)

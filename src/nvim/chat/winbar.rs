@@ -30,6 +30,9 @@ pub fn transcript(
         Phase::Working { since } => {
             (format!("working {}", running_time(now.since(*since))), "AcpToolRunning")
         }
+        Phase::Waiting { due, .. } => {
+            (format!("again in {}", running_time(due.since(now) + 999)), "AcpToolWaiting")
+        }
         Phase::Cancelling { asked, .. } => {
             (format!("stopping {}", running_time(now.since(*asked))), "AcpToolCancelled")
         }
@@ -136,7 +139,7 @@ pub fn prompt(session: &Session, keys: &Keys) -> String {
     if matches!(session.phase, Phase::Ending { .. } | Phase::Gone) {
         // Nobody is there to send it to; what is typed stays.
         parts.push(":Acp restart".to_owned());
-    } else if session.is_working() {
+    } else if session.is_working() || matches!(session.phase, Phase::Waiting { .. }) {
         if !matches!(session.phase, Phase::Cancelling { .. }) {
             key(&["cancel"], "stop");
         }

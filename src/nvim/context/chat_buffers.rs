@@ -40,6 +40,11 @@ impl ChatBuffers {
         Ok(editor.byte_count(self.prompt, count) > LONG_PROMPT)
     }
 
+    /// Nothing at all is typed, not even a blank.
+    pub fn is_prompt_empty(&self, editor: &Editor) -> Result<bool> {
+        Ok(editor.line_count(self.prompt)? == 1 && editor.line_len(self.prompt, 0)? == 0)
+    }
+
     pub fn is_prompt_blank(&self, editor: &Editor) -> Result<bool> {
         Ok(!self.has_long_prompt(editor)? && self.prompt_text(editor)?.trim().is_empty())
     }

@@ -10,19 +10,8 @@ pub fn float(editor: &Editor, lines: &[String]) -> Result<Win> {
     editor.set_text(buf, (0, 0), (0, 0), lines)?;
     editor.set_buf_option(buf, "modifiable", false)?;
     editor.set_buf_option(buf, "bufhidden", "wipe")?;
-    let (columns, rows) = editor.size();
-    let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(20) + 2;
-    let width = u16::try_from(width).unwrap_or(columns).min(columns.saturating_sub(4));
-    let height = u16::try_from(lines.len()).unwrap_or(rows).min(rows.saturating_sub(4));
-    let config = editor.table([
-        ("relative", editor.string("editor")?),
-        ("width", Value::Integer(width.into())),
-        ("height", Value::Integer(height.into())),
-        ("row", Value::Integer((rows.saturating_sub(height) / 2).into())),
-        ("col", Value::Integer((columns.saturating_sub(width) / 2).into())),
-        ("border", editor.string("rounded")?),
-        ("style", editor.string("minimal")?),
-    ])?;
+    let config = place(editor, lines)?;
+    config.set("style", "minimal")?;
     editor.command("stopinsert")?;
     let win = editor.open_win(buf, true, config)?;
     for key in ["q", "<Esc>", "g?"] {
@@ -32,4 +21,24 @@ pub fn float(editor: &Editor, lines: &[String]) -> Result<Win> {
         set.call::<()>(("n", key, "<Cmd>close<CR>", options))?;
     }
     Ok(win)
+}
+
+/// Has such a window fit other lines, or another screen.
+pub fn refit(editor: &Editor, win: Win, lines: &[String]) -> Result<()> {
+    editor.api("nvim_win_set_config", (win, place(editor, lines)?))
+}
+
+fn place(editor: &Editor, lines: &[String]) -> Result<Table> {
+    let (columns, rows) = editor.size();
+    let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(20) + 2;
+    let width = u16::try_from(width).unwrap_or(columns).min(columns.saturating_sub(4)).max(1);
+    let height = u16::try_from(lines.len()).unwrap_or(rows).min(rows.saturating_sub(4)).max(1);
+    editor.table([
+        ("relative", editor.string("editor")?),
+        ("width", Value::Integer(width.into())),
+        ("height", Value::Integer(height.into())),
+        ("row", Value::Integer((rows.saturating_sub(height) / 2).into())),
+        ("col", Value::Integer((columns.saturating_sub(width) / 2).into())),
+        ("border", editor.string("rounded")?),
+    ])
 }

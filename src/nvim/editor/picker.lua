@@ -37,10 +37,23 @@ local function for_telescope(lines)
     or nil
 end
 
+-- Its list of items for choices hides the preview, unless the user has a layout of their own for it.
+local function snacks_layout()
+  local snacks = package.loaded["snacks"]
+  local own = type(snacks) == "table"
+    and vim.tbl_get(snacks, "config", "picker", "sources", "select", "layout")
+  return not own and { preset = "select", hidden = { "none" } } or nil
+end
+
 local function add_preview(options, lines)
-  -- Neovim 0.12, fzf-lua, mini.pick.
+  -- Neovim 0.12 and fzf-lua look for a buffer in what this gives, mini.pick takes it for lines: it is both.
+  local shown = setmetatable(vim.list_extend({}, lines), {
+    __index = function(_, key)
+      return key == "buf" and preview_buffer(lines) or key == "pos" and { 1, 0 } or nil
+    end,
+  })
   options.preview_item = function()
-    return { buf = preview_buffer(lines), pos = { 1, 0 } }
+    return shown
   end
   options.snacks = {
     preview = function(context)
@@ -48,8 +61,7 @@ local function add_preview(options, lines)
       context.preview:set_lines(lines)
       context.preview:highlight({ ft = "diff" })
     end,
-    -- Its list of items for choices hides the preview.
-    layout = { preset = "select", hidden = { "none" } },
+    layout = snacks_layout(),
   }
   options.telescope = for_telescope(lines)
 end
@@ -67,8 +79,9 @@ local closers = {
   minipick = function()
     require("mini.pick").stop()
   end,
-  fzf = function()
-    api.nvim_input("<C-c>")
+  fzf = function(buf)
+    -- Not as a key: it may be a moment before those reach the program.
+    vim.fn.chansend(vim.bo[buf].channel, "\3")
   end,
 }
 
@@ -76,19 +89,29 @@ local closers = {
 local function close(before)
   local win = api.nvim_get_current_win()
   local buf = api.nvim_win_get_buf(win)
-  if vim.tbl_contains(before, win) or api.nvim_win_get_config(win).relative == "" then
+  if vim.tbl_contains(before, win) then
     return
   end
+  -- Those that are known may have a window of any kind; of the others, a window that floats is one.
   local closer = closers[vim.bo[buf].filetype]
   if closer and pcall(closer, buf) then
     return
   end
-  pcall(api.nvim_win_close, win, true)
+  if api.nvim_win_get_config(win).relative ~= "" then
+    pcall(api.nvim_win_close, win, true)
+  end
+end
+
+-- Whether Neovim's own picker is drawn by noice: in the middle of the screen, over what is asked about.
+local function is_popup()
+  local noice = package.loaded["noice.config"]
+  return type(noice) == "table" and type(noice.is_running) == "function" and noice.is_running() == true
 end
 
 return {
   add_preview = add_preview,
   close = close,
+  is_popup = is_popup,
   windows = api.nvim_list_wins,
   -- The buffer goes when nothing is asked any more.
   forget = function()

@@ -121,6 +121,11 @@ pub fn is_builtin(editor: &Editor) -> bool {
     read().unwrap_or(true)
 }
 
+/// Whether something draws Neovim's own picker over the middle of the screen, and not at its end.
+pub fn is_popup(editor: &Editor) -> Result<bool> {
+    helpers(editor)?.get::<Function>("is_popup")?.call(())
+}
+
 /// Whether 'cmdheight' is 0.
 pub fn has_no_line(editor: &Editor) -> bool {
     editor.global_option::<i64>("cmdheight").is_ok_and(|lines| lines == 0)

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use mlua::{Result, Value};
 
 use crate::config::OnConflict;
-use crate::core::changes::conflict::{Conflict, Decision, Question, places};
+use crate::core::changes::conflict::{Conflict, Decision, Question, places, which};
 use crate::core::changes::file_job::Input;
 use crate::core::changes::file_task::Task;
 use crate::core::changes::reconcile::{Clash, Pick};
@@ -25,17 +25,25 @@ use crate::nvim::files::job::{Job, Waiting};
 /// Lines of the other side that are shown; the file itself has them all once they are taken.
 const SHOWN: usize = 60;
 
-const REFUSED: &str = "the user has changed the same lines since you read the file; read it again, then \
-                       write it";
+/// What an agent is told whose write is refused.
+fn refused(which: &str) -> String {
+    let which = match which {
+        "the same lines" => which,
+        // Their lines are not the agent's.
+        _ => "lines there, or right next to them,",
+    };
+    format!("the user has changed {which} since you read the file; read it again, then write it")
+}
 
 impl Files {
     pub fn clashed(&mut self, cx: &mut Context, job: Box<Job>, clashes: Vec<Clash>) -> Result<()> {
         let session = job.session().or(cx.current).filter(|key| cx.sessions.contains_key(key));
+        let which = which(&clashes);
         match (cx.config.files.conflict, session) {
             (OnConflict::Markers, _) => {
                 let name = cx.short_name(job.session(), &job.path);
                 let text = format!(
-                    "{name} has conflict markers ({}): you and the agent changed the same lines",
+                    "{name} has conflict markers ({}): you and the agent changed {which}",
                     places(clashes.len())
                 );
                 cx.note(job.session(), Severity::Warning, text);
@@ -49,7 +57,7 @@ impl Files {
                 let ask = AskId(u64::MAX - self.conflict_count);
                 show_clashes(&cx.editor, job.buf, &conflict)?;
                 let text = format!(
-                    "{} waits for you: you and {} changed the same lines ({})",
+                    "{} waits for you: you and {} changed {which} ({})",
                     cx.short_name(Some(session), &job.path),
                     conflict.them(),
                     conflict.places()
@@ -61,22 +69,22 @@ impl Files {
                 cx.raise(EditorEvent::QuestionsChanged);
                 Ok(())
             }
-            _ => self.leave(cx, job),
+            _ => self.leave(cx, job, which),
         }
     }
 
     /// The file stays as the user has it.
-    fn leave(&mut self, cx: &mut Context, job: Box<Job>) -> Result<()> {
+    fn leave(&mut self, cx: &mut Context, job: Box<Job>, which: &str) -> Result<()> {
         match job.task() {
             Task::Take { .. } => {
                 let name = cx.short_name(job.session(), &job.path);
                 let text = format!(
-                    "{name} was changed on the disk, too, in lines that you changed: the buffer keeps yours; \
+                    "{name}: you and the disk changed {which}: the buffer keeps yours; \
                      :edit! takes those of the disk, :write! puts yours there"
                 );
                 cx.note(job.session(), Severity::Warning, text);
             }
-            _ => self.refuse_task(cx, &job.path, job.task(), REFUSED),
+            _ => self.refuse_task(cx, &job.path, job.task(), &refused(which)),
         }
         self.end_task(cx, &job)
     }
@@ -108,13 +116,13 @@ impl Files {
     }
 
     /// Takes a conflict off the screen.
-    fn close_conflict(&mut self, cx: &mut Context, ask: AskId) -> Result<Option<Box<Job>>> {
+    fn close_conflict(&mut self, cx: &mut Context, ask: AskId) -> Result<Option<(Box<Job>, Conflict)>> {
         let Some(at) = self.conflicts.iter().position(|waiting| waiting.ask == ask) else { return Ok(None) };
-        let Waiting { job, .. } = self.conflicts.remove(at);
+        let Waiting { job, conflict, .. } = self.conflicts.remove(at);
         cx.conflicts.remove(ask);
         cx.raise(EditorEvent::QuestionsChanged);
         clear_clashes(&cx.editor, job.buf)?;
-        Ok(Some(job))
+        Ok(Some((job, conflict)))
     }
 
     /// The user has decided; the text is merged anew, since the user may have typed meanwhile.
@@ -124,13 +132,13 @@ impl Files {
         ask: AskId,
         (picks, rest): (Vec<Pick>, Option<Pick>),
     ) -> Result<()> {
-        let Some(job) = self.close_conflict(cx, ask)? else { return Ok(()) };
+        let Some((job, _)) = self.close_conflict(cx, ask)? else { return Ok(()) };
         self.step(cx, job, Input::Picked { picks, rest })
     }
 
     fn drop_conflict(&mut self, cx: &mut Context, ask: AskId) -> Result<()> {
         match self.close_conflict(cx, ask)? {
-            Some(job) => self.leave(cx, job),
+            Some((job, conflict)) => self.leave(cx, job, conflict.which()),
             None => Ok(()),
         }
     }

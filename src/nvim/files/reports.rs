@@ -68,6 +68,8 @@ impl Files {
             if report.file.later.is_some() {
                 match texts.next().flatten() {
                     Some((before, after)) => (report.file.before, report.file.after) = (before, after),
+                    // It stays as it was told.
+                    None if report.file.is_told => continue,
                     None => {
                         let why = || "too many files changed at once to keep it".to_owned();
                         report.file.unknown.get_or_insert_with(why);
@@ -86,6 +88,10 @@ impl Files {
     }
 
     fn file_reported(&mut self, cx: &mut Context, report: Report) -> Result<()> {
+        if report.file.is_told {
+            self.tell_again(cx, report);
+            return Ok(());
+        }
         let Some(buf) = cx.buf_of(&report.file.path) else {
             self.tell_report(cx, None, report);
             return Ok(());
@@ -106,6 +112,20 @@ impl Files {
         if let Some(report) = self.on_disk.take_report(path) {
             self.tell_report(cx, cx.buf_of(path), report);
         }
+    }
+
+    /// More is known by now of whose change it was. It may have been told, or wait until its buffer has taken it.
+    fn tell_again(&mut self, cx: &mut Context, report: Report) {
+        let Report { writers, file, .. } = report;
+        let name = cx.buf_of(&file.path).and_then(|buf| cx.buffers.name_of(buf)).map(Path::to_owned);
+        let path = name.unwrap_or(file.path);
+        if let Some(waiting) = self.on_disk.in_buffers.get_mut(&path)
+            && waiting.file.after.matches(&file.after)
+        {
+            waiting.writers = writers.clone();
+        }
+        let told = self.on_disk.told.writers(&path, &file.after).to_vec();
+        self.attribute(cx, &path, (told, &writers), (&file.before, &file.after));
     }
 
     fn tell_report(&mut self, cx: &mut Context, buf: Option<Buf>, report: Report) {
@@ -184,6 +204,7 @@ fn sides(report: Report) -> Vec<Report> {
         after: Held::Absent,
         unknown: file.unknown.clone(),
         later: None,
+        is_told: file.is_told,
     };
     let to = Some(Renamed::To(file.path.clone()));
     let new = ChangedFile { before: Held::Absent, ..file };

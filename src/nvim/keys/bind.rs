@@ -9,6 +9,9 @@ use crate::nvim::guard;
 /// The keys of this name answer by their place in the list.
 pub const ANSWER: &str = "answer";
 
+/// The keys of this name are bound only while there is something that they do.
+pub const SUGGESTION: &str = "take_suggestion";
+
 /// A function for Lua that runs a key's action.
 pub fn key_action(lua: &Lua, name: &'static str) -> Result<Function> {
     lua.create_function(move |_, ()| {
@@ -18,11 +21,11 @@ pub fn key_action(lua: &Lua, name: &'static str) -> Result<Function> {
     })
 }
 
-/// The keys of one kind of buffer, but those that answer.
+/// The keys of one kind of buffer, but those that are not always the plugin's.
 pub fn bind_pane(editor: &Editor, keys: &Keys, pane: Pane, buf: Buf) -> Result<()> {
     let keymap: Table = editor.module("keymap")?;
     let set: Function = keymap.get("set")?;
-    for (key, lhs) in keys.of(pane).filter(|(key, _)| key.name != ANSWER) {
+    for (key, lhs) in keys.of(pane).filter(|(key, _)| ![ANSWER, SUGGESTION].contains(&key.name)) {
         let action = key_action(&editor.lua, key.name)?;
         let options = editor.table([
             ("buffer", mlua::Value::Integer(buf.0)),

@@ -40,6 +40,7 @@ const CHAPTERS: &[Chapter] = &[
     Chapter { section: Section::Follow, title: "Follow the agent", words: &[] },
     Chapter { section: Section::Chat, title: "The chat", words: &[] },
     Chapter { section: Section::Agents, title: "In the list of agents (:Acp agents)", words: &[] },
+    Chapter { section: Section::Inspector, title: "In the messages (:Acp inspect)", words: &[] },
     Chapter { section: Section::File, title: "In a file that the agent changed", words: &[] },
     Chapter {
         section: Section::Review,
@@ -69,6 +70,7 @@ const LABELS: &[(&str, &str)] = &[
     ("cancel", "stop the turn"),
     ("next_mode", "next mode"),
     ("next_mode_insert", "next mode"),
+    ("take_suggestion", "take the suggestion"),
     ("take_back", "take back the last queued"),
     ("queue", "queued prompts"),
     ("older_prompt", "previous prompt"),
@@ -96,6 +98,7 @@ const LABELS: &[(&str, &str)] = &[
     ("prompt", "type a prompt"),
     ("hide", "hide the chat"),
     ("restart", "start the agent again"),
+    ("replay_next", "play the next message"),
     ("end_left", "kill what is left running"),
     ("agents_start", "start"),
     ("agents_details", "details"),
@@ -104,6 +107,14 @@ const LABELS: &[(&str, &str)] = &[
     ("agents_remove", "remove"),
     ("agents_cancel", "stop the download"),
     ("agents_close", "close"),
+    ("inspect_open", "open the message"),
+    ("inspect_pair", "request or answer"),
+    ("inspect_filter", "filter"),
+    ("inspect_all", "show all"),
+    ("inspect_problems", "problems only"),
+    ("inspect_next_problem", "next problem"),
+    ("inspect_previous_problem", "previous problem"),
+    ("inspect_close", "close"),
     ("next_hunk", "next change"),
     ("previous_hunk", "previous change"),
     ("review_keep", "keep"),
@@ -280,7 +291,8 @@ mod tests {
         insta::assert_snapshot!(table.lines.join("\n"), @r"
         <CR> <C-s>  send                   <C-n>       next prompt
         <S-Tab>     next mode              @           add context
-        <C-p>       previous prompt        /           the agent's commands
+        <Tab>       take the suggestion    /           the agent's commands
+        <C-p>       previous prompt
 
         g? all keys · q closes this · :Acp lists the commands
         ");

@@ -106,6 +106,7 @@ impl Prompts {
             return Ok(());
         }
         if chat.has_long_prompt(&cx.editor)? {
+            self.show_suggestion(cx, key)?;
             return self.read_long_prompt(cx, key);
         }
         let text = chat.prompt_text(&cx.editor)?.into();

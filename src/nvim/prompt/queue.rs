@@ -19,6 +19,7 @@ impl Prompts {
     /// Draws the waiting prompts as quiet lines under the prompt's text.
     pub fn show_queue(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
         self.draw_queue(cx, key)?;
+        self.show_suggestion(cx, key)?;
         let (Some(session), Some(chat)) = (cx.sessions.get(&key), cx.chats.get(&key).copied()) else {
             return Ok(());
         };

@@ -2,6 +2,7 @@
 //! unsaved edits; the rest is read in the background. Prompts go out in the order in which they were
 //! sent, and one that cannot go comes back into the prompt.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use mlua::Result;
@@ -14,7 +15,7 @@ use crate::core::session::references::{
 };
 use crate::core::text::Text;
 use crate::nvim::buffers::Buffers;
-use crate::nvim::context::{Context, LONG_PROMPT};
+use crate::nvim::context::{self, Context, LONG_PROMPT};
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::{EditorEvent, SendMode};
 use crate::nvim::prompt::{Prompts, Sending};
@@ -61,6 +62,18 @@ impl Prompts {
             return Ok(());
         }
         let found = references(&sending.text);
+        if found.iter().any(|reference| is_symbol(&reference.target))
+            && let Some(buf) = self.last_buffer.filter(|buf| cx.editor.buf_is_loaded(*buf))
+            && self.live::<bool>("asks_server", buf)?
+        {
+            if let Some(prompt) = self.open.get_mut(&key) {
+                prompt.sending.push_back(sending);
+            }
+            return self.after_server(cx, buf, move |_: &mut Self, cx| {
+                cx.raise(EditorEvent::ReferencesFound { session: key, number, found });
+                Ok(())
+            });
+        }
         let wants = self.wants(cx, key, found, outputs)?;
         self.gather(cx, key, &mut sending, wants);
         if let Some(prompt) = self.open.get_mut(&key) {
@@ -70,7 +83,24 @@ impl Prompts {
         Ok(())
     }
 
-    /// What a long prompt refers to is known.
+    /// Goes on when a buffer's language server has told its symbols, or has not in time.
+    pub fn after_server(
+        &self,
+        cx: &Context,
+        buf: Buf,
+        then: impl FnOnce(&mut Self, &mut Context) -> Result<()> + 'static,
+    ) -> Result<()> {
+        let then = RefCell::new(Some(then));
+        let done = cx.editor.lua.create_function(move |_, ()| {
+            if let Some(then) = then.borrow_mut().take() {
+                context::run(then);
+            }
+            Ok(())
+        })?;
+        self.live("ask_server", (buf, done))
+    }
+
+    /// What a long prompt refers to is known, or what a language server has to say of it.
     pub fn referred(
         &mut self,
         cx: &mut Context,
@@ -318,6 +348,10 @@ impl Prompts {
         let space = if before.is_empty() || before.ends_with(char::is_whitespace) { "" } else { " " };
         self.set_prompt(cx, key, &format!("{before}{space}{token} ").into())
     }
+}
+
+fn is_symbol(target: &Target) -> bool {
+    matches!(target, Target::Named(Named::Symbol) | Target::One { kind: Kind::Symbol, .. })
 }
 
 /// Why there is nothing that is called so.

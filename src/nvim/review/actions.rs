@@ -61,7 +61,16 @@ impl Reviews {
             return self.panel_decide(cx, verdict, range);
         }
         let scope = self.scope(cx, args, entry)?;
-        self.decide_scope(cx, verdict, scope)
+        if scope != Scope::All || args.bang {
+            return self.decide_scope(cx, verdict, scope);
+        }
+        // As the keys for all do.
+        self.when_reports_are_known(cx, move |this: &mut Self, cx| {
+            if !this.listed().is_empty() {
+                return this.decide_if_sure(cx, verdict, scope);
+            }
+            this.when_left_is_known(cx, move |this: &mut Self, cx| this.decide_if_sure(cx, verdict, scope))
+        })
     }
 
     /// What a command's word, its range, or the cursor's position means. `entry` is what the cursor is on in a chat.

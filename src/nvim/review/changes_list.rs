@@ -32,7 +32,11 @@ impl Reviews {
             roots.map(|root| canonical(root)).any(|root| path.starts_with(root))
         };
         let outside = self.stats.outside().filter(|(path, _)| in_folders(path));
-        let agents = self.stats.of(key).map(|(path, changes)| (path, changes, ""));
+        let is_listed = |path: &Path| self.stats.of(key).any(|(other, _)| other == path);
+        // A renamed file is one.
+        let is_old = |path: &Path| self.renamed.iter().any(|(to, from)| from == path && is_listed(to));
+        let agents = self.stats.of(key).filter(|(path, _)| !is_old(path));
+        let agents = agents.map(|(path, changes)| (path, changes, ""));
         let all = agents.chain(outside.map(|(path, changes)| (path, changes, ", changed from outside")));
         let mut changed: Vec<Changed> = all
             .map(|(path, changes, whose)| {
@@ -40,7 +44,12 @@ impl Reviews {
                     if changes.times > 1 { format!(", {} times", changes.times) } else { String::new() };
                 let saved = if changes.saved { "" } else { ", not saved" };
                 let note = changes.note.as_ref().map(|note| format!(", {note}")).unwrap_or_default();
-                let counts = format!("+{} -{}{times}{saved}{note}{whose}", changes.added, changes.removed);
+                let counts = match self.renamed.get(path).filter(|from| is_listed(from) && changes.times == 1)
+                {
+                    // Its lines were neither added nor removed.
+                    Some(from) => format!("renamed from {}{saved}", cx.short_name(Some(key), from)),
+                    None => format!("+{} -{}{times}{saved}{note}{whose}", changes.added, changes.removed),
+                };
                 (path.to_owned(), counts, changes.ranges.clone())
             })
             .collect();

@@ -9,12 +9,13 @@ use std::time::Duration;
 use mlua::Result;
 
 use crate::core::changes::comments::Comment;
+use crate::core::changes::review_page::count_files;
 use crate::core::changes::scope::Origin;
 use crate::core::changes::undecided::Undecided;
 use crate::core::changes::unknown_change::UnknownChange;
 use crate::core::ids::{EntryId, JobId, Moment, OriginId, SessionKey};
-use crate::core::message::{Command, Outcome, Work};
-use crate::core::store::undecided::{Adopted, Fact, StoredFile, StoredOrigin, Wish};
+use crate::core::message::{Command, Outcome, PutBack, Work};
+use crate::core::store::undecided::{Adopted, Fact, StoredFile, StoredOrigin, StoredUndo, Wish};
 use crate::core::text::Text;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::Context;
@@ -26,6 +27,9 @@ const PAUSE: Duration = Duration::from_millis(150);
 
 /// So many files are looked at before the editor has its turn.
 const MAX_FILES: usize = 32;
+
+/// Of a file without lines, what it was and what it became: together they have to fit in a line of the journal.
+const LARGEST_UNDO: usize = 512 << 10;
 
 /// Larger files are kept by their lines alone.
 const LARGEST_ORIGINAL: usize = 256 << 10;
@@ -134,6 +138,7 @@ impl Reviews {
             original: self.originals.get(path).filter(|held| held.size() <= LARGEST_ORIGINAL).cloned(),
             renamed_from: self.renamed.get(path).cloned(),
             unknown: None,
+            undo: None,
             texts: None,
         };
         match self.files.get(path) {
@@ -160,7 +165,10 @@ impl Reviews {
     fn unknown_fact(&self, mut stored: StoredFile) -> Option<Fact> {
         let Some(change) = self.unknown.get(&stored.path) else { return Some(Fact::Settled(stored.path)) };
         (stored.sides, stored.last) = (change.sides, Some(change.origin));
-        stored.unknown = Some(change.why.clone());
+        stored.undo = change.undo.as_ref().and_then(stored_undo);
+        let is_too_large = change.undo.is_some() && stored.undo.is_none();
+        let more = if is_too_large { ", and too large to be kept for a later Neovim to undo" } else { "" };
+        stored.unknown = Some(format!("{}{more}", change.why));
         self.tell_origins(&mut stored);
         Some(Fact::Undecided(Box::new(stored)))
     }
@@ -233,7 +241,9 @@ impl Reviews {
                 let Adopted { left, elsewhere } = *adopted;
                 self.keeping.elsewhere.insert(project.clone(), elsewhere);
                 self.adopt_comments(cx, &project, left.comments)?;
-                let count = left.files.len();
+                let renamed = |file: &StoredFile| Some((file.path.clone(), file.renamed_from.clone()?));
+                let renamed = left.files.values().filter_map(renamed).collect();
+                let count = count_files(left.files.keys().map(PathBuf::as_path), &renamed);
                 for file in left.files.into_values() {
                     self.stand_again(cx, &project, file)?;
                 }
@@ -260,7 +270,7 @@ impl Reviews {
         }
         if let Some(why) = file.unknown {
             let origin = file.last.unwrap_or(OriginId(0));
-            let change = UnknownChange { origin, why, sides: file.sides, undo: None };
+            let change = UnknownChange { origin, why, sides: file.sides, undo: file.undo.map(put_back) };
             self.unknown.entry(path).or_insert(change);
             return self.draw_panel(cx);
         }
@@ -362,4 +372,22 @@ fn unread_texts(reviewed: &Reviewed) -> Option<(Option<Text>, Option<Text>)> {
     let (before, after) = texts.next()?;
     let after = texts.last().map_or(after, |(_, after)| after);
     Some((before.clone(), after.clone()))
+}
+
+/// `None` for what is too large to be kept.
+fn stored_undo(undo: &PutBack) -> Option<StoredUndo> {
+    match undo {
+        PutBack::Held { seen, held } if seen.size() + held.size() <= LARGEST_UNDO => {
+            Some(StoredUndo::Content { seen: seen.clone(), held: held.clone() })
+        }
+        PutBack::Mode(mode) => Some(StoredUndo::Mode(*mode)),
+        _ => None,
+    }
+}
+
+fn put_back(stored: StoredUndo) -> PutBack {
+    match stored {
+        StoredUndo::Content { seen, held } => PutBack::Held { seen, held },
+        StoredUndo::Mode(mode) => PutBack::Mode(mode),
+    }
 }

@@ -2,13 +2,14 @@
 //! commenting, sending the comments, going to the place.
 
 use std::ops::Range;
+use std::path::Path;
 
 use mlua::{Result, Value};
 
 use crate::config::Keys;
 use crate::core::changes::diff::counts;
 use crate::core::changes::hunk_page::{About, Page, Selected, plural, visible};
-use crate::core::changes::review_page::{Hints, Shown, review_page};
+use crate::core::changes::review_page::{Hints, Shown, count_files, review_page};
 use crate::core::changes::scope::Scope;
 use crate::core::text::visible::visible_line;
 use crate::nvim::arguments::{Args, fail};
@@ -218,15 +219,24 @@ impl Reviews {
     /// Decides about all that the review shows, once the user has said so.
     fn panel_decide_all(&mut self, cx: &mut Context, verdict: Verdict) -> Result<()> {
         self.refuse_edited(cx)?;
-        let Some(scope) = self.panel.as_ref().map(|panel| panel.scope.clone()) else { return Ok(()) };
+        match self.panel.as_ref().map(|panel| panel.scope.clone()) {
+            Some(scope) => self.decide_if_sure(cx, verdict, scope),
+            None => Ok(()),
+        }
+    }
+
+    /// Decides about much at once when the user has said so; a single change is not asked about.
+    pub fn decide_if_sure(&mut self, cx: &mut Context, verdict: Verdict, scope: Scope) -> Result<()> {
         let listed = self.listed();
-        let meant: Vec<usize> = listed
+        let meant: Vec<(&Path, usize)> = listed
             .iter()
             .filter_map(|(path, file)| {
-                file.meant(&scope, &self.origins, path).map(|hunks| hunks.len().max(1))
+                let hunks = file.meant(&scope, &self.origins, path)?;
+                Some((*path, hunks.len().max(1)))
             })
             .collect();
-        let (hunks, files) = (meant.iter().sum::<usize>(), meant.len());
+        let hunks: usize = meant.iter().map(|(_, hunks)| hunks).sum();
+        let files = count_files(meant.iter().map(|(path, _)| *path), &self.renamed);
         if hunks <= 1 {
             return self.decide_scope(cx, verdict, scope);
         }

@@ -12,7 +12,7 @@ use mlua::{Result, Table};
 
 use crate::config::{DiffStyle, Pane};
 use crate::core::changes::diff::{Hunk, PlacedState};
-use crate::core::changes::proposal::{ProposalPage, ProposedFile, fits_into_file, page};
+use crate::core::changes::proposal::{ProposalPage, ProposedFile, fits_into_file, page, proposal_bar};
 use crate::core::locations::Look;
 use crate::core::message::{FileDiff, Outcome, Work};
 use crate::core::session::tool_call::Status;
@@ -373,13 +373,8 @@ impl Reviews {
         let (agent, key) =
             (cx.sessions.get(&call.0).map(|session| session.name()), cx.config.keys.shown("ask"));
         let how = if key.is_empty() { ":Acp answer".to_owned() } else { key };
-        let bar = format!(
-            "%#AcpWinbar# {}: %<{}%#AcpMeta#  +{} -{}%=%#AcpToolWaiting# {how} answers ",
-            agent.unwrap_or_default().replace('%', "%%"),
-            name.replace('%', "%%"),
-            made.counts.0,
-            made.counts.1,
-        );
+        let width = cx.editor.win_size(win)?.0;
+        let bar = proposal_bar(&agent.unwrap_or_default(), name, made.counts, &how, width.into());
         let Some(stage) = &mut self.stage else { return Ok(Shape::Nothing) };
         let before = match &stage.page {
             Some(shown) if cx.editor.buf_is_loaded(shown.buf) => Some((shown.buf, shown.lines.clone())),

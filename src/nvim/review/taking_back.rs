@@ -2,11 +2,12 @@
 //! since. What was decided is remembered by `decisions`.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
 use crate::core::changes::file_review::FileReview;
+use crate::core::changes::review_page::count_files;
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::message::PutBack;
 use crate::nvim::arguments::fail;
@@ -23,19 +24,19 @@ impl Reviews {
         let Some(decision) = self.decisions.take_last() else {
             return fail("you have decided nothing in this Neovim that could be taken back");
         };
-        let (mut count, mut changed) = (0, Vec::new());
+        let (mut done, mut changed) = (Vec::new(), Vec::new());
         // A page that was opened since counts from then on.
         let (kept, undone) = decision.hunks;
         self.decided = (self.decided.0.saturating_sub(kept), self.decided.1.saturating_sub(undone));
         for (path, change) in decision.unknown {
             self.outdate(&path);
-            self.unknown.insert(path, change);
-            count += 1;
+            self.unknown.insert(path.clone(), change);
+            done.push(path);
         }
         for decided in decision.files {
             let path = decided.path.clone();
             match self.take_back_in(cx, decided)? {
-                true => count += 1,
+                true => done.push(path),
                 false => changed.push(path),
             }
         }
@@ -47,6 +48,7 @@ impl Reviews {
             let text = format!("couldn't take back the decision in {name}{more}: it was changed since");
             cx.advise(text, Level::Warn);
         } else {
+            let count = count_files(done.iter().map(PathBuf::as_path), &self.renamed);
             let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
             cx.advise(format!("took back the last decision in {files}"), Level::Info);
         }

@@ -137,6 +137,12 @@ impl Reviews {
     pub fn changed_outside(&mut self, cx: &mut Context, change: &OutsideChange) -> Result<()> {
         self.stats.add_outside(change);
         let path = &change.path;
+        // Another Neovim's undo, a checkpoint or git has brought back what was there: nothing is left to decide.
+        if self.unknown.get(path).is_some_and(|unknown| unknown.is_undone_by(&change.after)) {
+            self.unknown.remove(path);
+            self.outdate(path);
+            self.draw_panel(cx)?;
+        }
         // A buffer brings the text itself.
         if self.files.get(path).is_none_or(|reviewed| reviewed.buf.is_some()) {
             return Ok(());
@@ -229,6 +235,7 @@ impl Reviews {
     pub fn review_call(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()> {
         let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
+        self.origins.retitle(key, entry, &call.headline());
         if call.status != Status::Done || session.taking_up.is_some() {
             return Ok(());
         }

@@ -1,6 +1,7 @@
 //! Keeping and undoing what agents changed: what is meant is looked up file by file, asked about where the user's own
 //! edits would go along, and done in slices. Which hunks a command means is left to `actions`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use mlua::Result;
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::file_review::FileReview;
 use crate::core::changes::review::Part;
-use crate::core::changes::review_page::{Listed, is_missing_meant};
+use crate::core::changes::review_page::{Listed, count_files, is_missing_meant};
 use crate::core::changes::scope::Scope;
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::ids::{OriginId, SessionKey};
@@ -46,7 +47,7 @@ struct Judging {
     /// The last one is next.
     left: Vec<Found>,
     /// What was done so far.
-    files: usize,
+    files: BTreeSet<PathBuf>,
     hunks: usize,
     /// Files that can't be undone, since their texts are not known.
     without: Vec<PathBuf>,
@@ -180,11 +181,15 @@ impl Reviews {
         Ok(())
     }
 
-    fn judge(&mut self, cx: &mut Context, verdict: Verdict, found: Vec<Found>) -> Result<()> {
+    fn judge(&mut self, cx: &mut Context, verdict: Verdict, mut found: Vec<Found>) -> Result<()> {
+        if verdict == Verdict::Undo {
+            // They are gone through from the last on: what goes makes room for what comes back in its place.
+            found.sort_by_key(|found| self.is_new(&found.path).then(|| found.path.components().count()));
+        }
         let judging = Judging {
             verdict,
             left: found,
-            files: 0,
+            files: BTreeSet::new(),
             hunks: 0,
             without: Vec::new(),
             decision: Decision::default(),
@@ -192,11 +197,18 @@ impl Reviews {
         self.judge_some(cx, judging)
     }
 
+    /// Whether nothing was there before.
+    fn is_new(&self, path: &Path) -> bool {
+        let file = self.files.get(path).and_then(|reviewed| reviewed.file.as_ref());
+        let unknown = self.unknown.get(path).and_then(|change| change.undo.as_ref());
+        file.is_some_and(|file| file.is_there && !file.was_there) || unknown.is_some_and(PutBack::removes)
+    }
+
     /// Goes through some of the files, then the editor has its turn.
     fn judge_some(&mut self, cx: &mut Context, mut judging: Judging) -> Result<()> {
         let now = judging.left.split_off(judging.left.len().saturating_sub(MAX_FILES));
         for Found { path, hunks, parts, is_missing_meant, .. } in now.into_iter().rev() {
-            judging.files += 1;
+            judging.files.insert(path.clone());
             let count = hunks.len() + parts.len();
             judging.hunks += count;
             self.outdate(&path);
@@ -241,7 +253,10 @@ impl Reviews {
         let Judging { verdict, files, hunks, without, .. } = judging;
         if *hunks > 1 {
             let what = if *verdict == Verdict::Keep { "kept" } else { "undid" };
-            let files = if *files == 1 { String::new() } else { format!(" in {files} files") };
+            let files = match count_files(files.iter().map(PathBuf::as_path), &self.renamed) {
+                1 => String::new(),
+                files => format!(" in {files} files"),
+            };
             let text = format!("{what} {hunks} hunks{files}");
             cx.advise(text, Level::Info);
         }

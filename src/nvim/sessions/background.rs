@@ -1,5 +1,7 @@
 //! What sessions do about what the background tells of them. What others do about it comes by events.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::core::ids::{AgentId, AskId, SessionKey};
@@ -8,7 +10,7 @@ use crate::core::message::{
     Opened, PermissionOption, Severity, Steering, ToolCallPatch, TurnEnd, Update,
 };
 use crate::core::session::status::{mode, mode_news};
-use crate::core::session::{LoggedIn, exit_text};
+use crate::core::session::{LoggedIn, Phase, Session, exit_text};
 use crate::core::transcript::readable;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
@@ -81,13 +83,18 @@ impl Sessions {
         }
     }
 
-    pub fn agent_exited(&mut self, cx: &mut Context, agent: AgentId, why: &Ending) {
+    pub fn agent_exited(&mut self, cx: &mut Context, agent: AgentId, why: &Ending) -> mlua::Result<()> {
         let now = cx.now();
         self.processes.exited(agent);
         for key in cx.sessions_of(agent) {
             self.tell_turn_lost(cx, key, "the agent has ended");
+            let mut again = None;
             if let Some(session) = cx.sessions.get_mut(&key) {
+                again = session.reconnects(why);
                 session.exited(why.clone(), now);
+                if again.is_some() {
+                    session.comes_back();
+                }
                 let name = session.name();
                 if !why.expected {
                     let message = match &why.failure {
@@ -99,7 +106,26 @@ impl Sessions {
                 }
             }
             cx.raise(EditorEvent::AgentExited(key));
+            if let Some(after) = again {
+                Self::reconnect_after(cx, (key, agent), Duration::from_millis(after))?;
+            }
         }
+        Ok(())
+    }
+
+    /// Starts a session's agent again, unless the user has done something about it by then.
+    fn reconnect_after(
+        cx: &mut Context,
+        (key, agent): (SessionKey, AgentId),
+        after: Duration,
+    ) -> mlua::Result<()> {
+        cx.later(after, move |_: &mut Self, cx| {
+            let waits = |session: &Session| session.agent == agent && session.phase == Phase::Gone;
+            if cx.sessions.get(&key).is_some_and(waits) {
+                cx.raise(EditorEvent::AgentWanted(key));
+            }
+            Ok(())
+        })
     }
 
     /// A line in the chat of a session, or of all that an agent has.
@@ -123,6 +149,12 @@ impl Sessions {
     }
 
     pub fn open_failed(&mut self, cx: &mut Context, key: SessionKey, failure: Failure) {
+        let now = cx.now();
+        let again = cx.sessions.get_mut(&key).and_then(|session| session.opening_failed(&failure, now));
+        if let Some(commands) = again {
+            commands.into_iter().for_each(|command| cx.send(command));
+            return cx.raise(EditorEvent::SessionChanged(key));
+        }
         cx.emit("AcpFailed", key, json!({ "message": failure.message }));
         let (kind, why) = (failure.kind, failure.message.clone());
         if let Some(session) = cx.sessions.get_mut(&key) {
@@ -131,7 +163,7 @@ impl Sessions {
             }
             session.open_failed(failure);
         }
-        if matches!(kind, FailureKind::NotFound | FailureKind::Agent | FailureKind::Protocol) {
+        if kind.is_final() {
             self.not_opened_again(cx, key, &why);
         }
         cx.raise(EditorEvent::SessionChanged(key));
@@ -255,7 +287,7 @@ impl Sessions {
         // An answer may be as long as the agent likes.
         let text = if is_heard { session.answer_text() } else { String::new() };
         let commands = session.turn_ended(end, now);
-        let name = session.name();
+        let (name, waits) = (session.name(), matches!(session.phase, Phase::Waiting { .. }));
         // Before what waited in line is sent, which begins the next one.
         let turn = self.turn_of(key);
         let data = json!({ "stop_reason": reason, "error": failed, "turn": turn, "text": text });
@@ -266,6 +298,9 @@ impl Sessions {
         // What the turn has changed is on the screen by then.
         cx.after_events(move |_: &mut Self, cx| {
             match failed {
+                Some(why) if waits => {
+                    cx.announce(key, &format!("{name}: {}; it is asked again", readable(&why)), Level::Warn);
+                }
                 Some(why) => cx.announce(key, &format!("{name}: {}", readable(&why)), Level::Error),
                 None => cx.announce(key, &format!("{name} is done"), Level::Info),
             }

@@ -38,8 +38,6 @@ impl Sessions {
         cwd: PathBuf,
         stored: Option<(String, Reopen)>,
     ) -> SessionKey {
-        self.last += 1;
-        let key = SessionKey(self.last);
         let editor = cx.editor.clone();
         let place = Place {
             additional: cx.config.additional_directories(&cwd),
@@ -47,6 +45,19 @@ impl Sessions {
             mcp_servers: cx.config.mcp_servers(&launch.name, &cwd, |name| editor.program(name)),
             cwd,
         };
+        self.open_at(cx, launch, place, stored)
+    }
+
+    /// The same where it is known what the session is given.
+    pub(super) fn open_at(
+        &mut self,
+        cx: &mut Context,
+        launch: Launch,
+        place: Place,
+        stored: Option<(String, Reopen)>,
+    ) -> SessionKey {
+        self.last += 1;
+        let key = SessionKey(self.last);
         let running = self.processes.running(&launch, None);
         let agent = running.unwrap_or_else(|| self.begin_agent(cx, launch.clone()));
         let mut session = Session::new(key, agent, &launch.name, &command_line(&launch), place, cx.now());
@@ -55,6 +66,7 @@ impl Sessions {
         }
         session.taking_up = stored;
         session.defaults = cx.config.defaults(&launch.name);
+        session.recovery = cx.config.recovery.wanted();
         let is_new = session.taking_up.is_none();
         if let Some(info) = self.processes.info(agent) {
             session.connected(info.clone());
@@ -65,7 +77,7 @@ impl Sessions {
         }
         // The agent starts while the chat is being made.
         if running.is_none() {
-            cx.send(Command::Connect { agent, launch });
+            cx.send(Command::Connect { agent, launch: Box::new(launch) });
         }
         Self::open_again(cx, key);
         cx.raise(EditorEvent::SessionBegan(key));
@@ -82,11 +94,8 @@ impl Sessions {
     /// Has the agent open the session, or resume the stored one that is meant.
     pub fn open_again(cx: &mut Context, key: SessionKey) {
         let Some(session) = cx.sessions.get(&key) else { return };
-        let (agent, place) = (session.agent, session.place.clone());
-        cx.send(match session.taking_up.clone() {
-            Some((acp_id, how)) => Command::Load { agent, session: key, place, acp_id, how },
-            None => Command::Open { agent, session: key, place },
-        });
+        let command = session.open_command();
+        cx.send(command);
     }
 
     // Its turns.
@@ -132,6 +141,10 @@ impl Sessions {
     pub fn cancel(&mut self, cx: &mut Context, key: SessionKey) -> Stop {
         let now = cx.now();
         let Some(session) = cx.sessions.get_mut(&key) else { return Stop::Nothing };
+        if session.stop_waiting() {
+            cx.raise(EditorEvent::SessionChanged(key));
+            return Stop::Told;
+        }
         if !matches!(session.phase, Phase::Opening { .. }) {
             return Stop::Send(session.cancel(now));
         }
@@ -164,6 +177,19 @@ impl Sessions {
         }
     }
 
+    /// Opens a new session where the agent is there and does not know the old one any more. Says whether it was so.
+    pub fn open_anew(&mut self, cx: &mut Context, key: SessionKey) -> bool {
+        let now = cx.now();
+        let Some(session) = cx.sessions.get_mut(&key) else { return false };
+        if !session.is_lost() || !self.processes.takes_sessions(session.agent) {
+            return false;
+        }
+        session.begins_anew(now);
+        Self::open_again(cx, key);
+        cx.raise(EditorEvent::SessionChanged(key));
+        true
+    }
+
     /// Starts a session's agent again, in the same chat. The old process was left before.
     pub fn restart(&mut self, cx: &mut Context, key: SessionKey, launch: Launch) {
         let now = cx.now();
@@ -179,7 +205,7 @@ impl Sessions {
             }
         }
         if other.is_none() {
-            cx.send(Command::Connect { agent: next, launch });
+            cx.send(Command::Connect { agent: next, launch: Box::new(launch) });
         }
         Self::open_again(cx, key);
         cx.raise(EditorEvent::TurnLeft(key));

@@ -6,6 +6,7 @@ use mlua::Result;
 use crate::core::ids::{JobId, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Content, Launch, Reopen, Severity};
+use crate::core::replay::NAME;
 use crate::core::store::record::{Fact, Kept, LONGEST_PROMPT, Line, Owner, Wish};
 use crate::core::text::cut;
 use crate::nvim::arguments::fail;
@@ -49,7 +50,10 @@ impl Sessions {
         if !cx.config.record {
             return;
         }
-        let Some(session) = cx.sessions.get(&key) else { return };
+        // A recording is a file already.
+        let Some(session) = cx.sessions.get(&key).filter(|session| session.agent_name != NAME) else {
+            return;
+        };
         let Some(acp_id) = session.acp_id.clone() else { return };
         let owner = Owner { agent: session.agent_name.clone(), acp_id, cwd: session.place.cwd.clone() };
         self.tell_record(cx, Wish::Keep { owner, line });
@@ -156,7 +160,8 @@ impl Sessions {
 /// The session of this Neovim that a record is about.
 fn open_as(cx: &Context, owner: &Owner) -> Option<SessionKey> {
     let same = cx.sessions.values().find(|session| {
-        let id = session.acp_id.as_ref().or(session.taking_up.as_ref().map(|(id, _)| id));
+        let taken_up = session.taking_up.as_ref().filter(|(_, how)| *how != Reopen::Fork);
+        let id = session.acp_id.as_ref().or(taken_up.map(|(id, _)| id));
         session.agent_name == owner.agent && id == Some(&owner.acp_id)
     });
     same.map(|session| session.key)

@@ -252,5 +252,5 @@ fn changed(
         _ => Held::Absent,
     };
     let (before, after) = (held(before), held(after));
-    ChangedFile { path: path.to_owned(), renamed_from, before, after, unknown, later: None }
+    ChangedFile { path: path.to_owned(), renamed_from, before, after, unknown, later: None, is_told: false }
 }

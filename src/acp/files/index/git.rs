@@ -19,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// So many files are read through git's filters, each by a process of its own.
 const FILTERED: usize = 64;
 
+/// Of the files that are ignored and kept no more are looked after.
+const MOST_IGNORED: usize = 1000;
+
 /// The objects of unchanged files.
 #[derive(Debug, Default)]
 pub struct Objects {
@@ -35,6 +38,14 @@ pub struct Wanted {
     pub path: PathBuf,
     /// How many bytes it had on the disk.
     pub size: u64,
+}
+
+/// Files of a repository that git keeps although they are ignored. Where git knows nothing there are none.
+pub fn kept_though_ignored(folder: &Path) -> Vec<PathBuf> {
+    let listed = run(git(folder).args(["ls-files", "--cached", "--ignored", "--exclude-standard", "-z"]));
+    let listed = listed.unwrap_or_default();
+    let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty()).take(MOST_IGNORED);
+    names.map(|name| folder.join(path_of_bytes(name))).collect()
 }
 
 impl Objects {

@@ -28,12 +28,7 @@ impl Report {
     pub fn add(&mut self, cause: Cause, mut file: ChangedFile) {
         let bytes = file.before.size() + file.after.size();
         if bytes > 0 && !self.common.may_tell(bytes) {
-            file.later = Some(lock(&self.common.later).add(&file.before, &file.after));
-            for side in [&mut file.before, &mut file.after] {
-                if side.bytes().is_some() {
-                    *side = Held::Unknown;
-                }
-            }
+            put_away(&self.common, &mut file);
         }
         match self.causes.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, files)) => files.push(file),
@@ -50,6 +45,16 @@ impl Report {
                 let files = files.by_ref().take(FILES).collect();
                 self.common.mailbox.post(Event::FilesChanged { cause: cause.clone(), files });
             }
+        }
+    }
+}
+
+/// Has a change's texts stay here until they are asked for.
+pub fn put_away(common: &Common, file: &mut ChangedFile) {
+    file.later = Some(lock(&common.later).add(&file.before, &file.after));
+    for side in [&mut file.before, &mut file.after] {
+        if side.bytes().is_some() {
+            *side = Held::Unknown;
         }
     }
 }

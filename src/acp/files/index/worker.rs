@@ -15,15 +15,17 @@ use tokio::sync::{oneshot, watch};
 use super::before::{Before, Sides};
 use super::common::Common;
 use super::folder_watch::{FolderWatch, Listener};
+use super::git;
 use super::pending::{Pending, Touched, is_swap_file};
-use super::report::{BATCH, Report};
+use super::report::{BATCH, Report, put_away};
 use super::walk::{self, Walked};
 use super::written::Written;
 use crate::acp::mutex::lock;
 use crate::core::changes::attribution::Judgement;
+use crate::core::changes::attribution::verdicts::{Verdict, Verdicts};
 use crate::core::changes::folder_index::{Difference, FileState, FolderIndex};
 use crate::core::changes::half_written::Millis;
-use crate::core::message::{Cause, Event};
+use crate::core::message::{Cause, ChangedFile, Event};
 
 /// A file is at rest when nothing has happened to it for so long.
 const REST: Millis = 500;
@@ -69,7 +71,11 @@ pub struct Worker {
     is_complete: Arc<AtomicBool>,
     before: Before,
     pending: Pending,
+    /// What was told of whose changes it were, as long as more may be learned of it.
+    verdicts: Verdicts,
     writing: HashMap<PathBuf, u32>,
+    /// Files that are ignored, and that git keeps all the same.
+    kept: HashSet<PathBuf>,
     /// When to look at what has come to rest.
     due: Option<Millis>,
     /// When all was looked at last.
@@ -114,7 +120,9 @@ impl Worker {
             is_complete: Arc::new(AtomicBool::new(watch.is_some())),
             before,
             pending: Pending::default(),
+            verdicts: Verdicts::default(),
             writing: HashMap::new(),
+            kept: HashSet::new(),
             due: None,
             looked: common.now(),
             told,
@@ -193,6 +201,7 @@ impl Worker {
             (now, state) => now.is_none() && state.is_none(),
         };
         let touched = self.pending.files.remove(&path);
+        self.verdicts.forget(&path);
         // Of one that is gone it can't be said any more whether it is ignored.
         let is_known = now.is_none()
             || self.index.get(&path).is_some()
@@ -247,6 +256,7 @@ impl Worker {
             // The folder may lie in a repository.
             repositories.insert(root);
         }
+        self.keep_ignored(&repositories);
         self.looked = self.common.now();
         let walked = began.elapsed();
         self.before.learn(&repositories, &self.index);
@@ -257,6 +267,24 @@ impl Worker {
             walked.as_millis(),
             began.elapsed().as_millis()
         ));
+    }
+
+    /// What git keeps is the project's, whatever is ignored otherwise.
+    fn keep_ignored(&mut self, repositories: &BTreeSet<PathBuf>) {
+        self.kept = repositories.iter().flat_map(|folder| git::kept_though_ignored(folder)).collect();
+        for path in &self.kept {
+            let Some(state) =
+                walk::look(path).filter(|_| self.roots.iter().any(|root| path.starts_with(root)))
+            else {
+                continue;
+            };
+            self.index.set(path, Some(state));
+            if let Some((watch, folder)) = self.watch.as_ref().zip(path.parent())
+                && let Err(error) = watch.watch(folder)
+            {
+                self.common.log.note(&format!("couldn't watch {}: {error}", folder.display()));
+            }
+        }
     }
 
     /// Walks a folder that is not ignored, and has all in it watched.
@@ -327,7 +355,7 @@ impl Worker {
         }
         let listed: BTreeMap<PathBuf, FileState> = walked.files.into_iter().collect();
         let known: Vec<PathBuf> = self.index.below(folder).collect();
-        for path in known.iter().filter(|path| !listed.contains_key(*path)) {
+        for path in known.iter().filter(|path| !listed.contains_key(*path) && !self.kept.contains(*path)) {
             if walk::look(path).is_some() {
                 self.index.set(path, None);
                 self.before.forget(path);
@@ -390,11 +418,30 @@ impl Worker {
             self.is_root_gone = !self.roots.iter().all(|root| root.is_dir());
             self.look_at_all(end);
         }
+        self.revise();
         let judged = self.judged(end);
         if !judged.is_empty() {
             self.look(judged);
         }
         self.arm();
+    }
+
+    /// Tells of changes that were told as somebody else's than is known by now.
+    fn revise(&mut self) {
+        let revised = self.verdicts.revise(&lock(&self.common.activities));
+        let mut report = Report::new(self.common.clone());
+        revised.into_iter().for_each(|(cause, file)| report.add(cause, file));
+        report.post();
+    }
+
+    /// More may be learned of whose change it was.
+    fn remember(&mut self, cause: &Cause, touched: Option<&Touched>, mut file: ChangedFile) {
+        let Some(touched) = touched else { return self.verdicts.forget(&file.path) };
+        if *cause != Cause::Outside && !self.verdicts.has_room(file.before.size() + file.after.size()) {
+            put_away(&self.common, &mut file);
+        }
+        let (times, holder) = ((touched.first, touched.last), touched.holder.clone());
+        self.verdicts.add(Verdict { file, times, holder, cause: cause.clone() });
     }
 
     /// What can be told now, and who did it.
@@ -477,7 +524,9 @@ impl Worker {
                 if side.is_same || !self.common.is_told_by(&side.file.path, self.number) {
                     continue;
                 }
-                let cause = judged.get(&side.file.path).map_or(Cause::Outside, |(_, cause)| cause.clone());
+                let known = judged.get(&side.file.path);
+                let cause = known.map_or(Cause::Outside, |(_, cause)| cause.clone());
+                self.remember(&cause, known.map(|(touched, _)| touched), side.file.clone());
                 report.add(cause, side.file);
             }
         }

@@ -1,7 +1,7 @@
 //! Error codes. Both protocols have their own meaning for the same numbers, so that each code is read and
 //! written by the dialect of its connection and never guessed.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::state::Theirs;
 use crate::acp::wire::rpc::{
@@ -35,11 +35,22 @@ pub fn from_agent(mut error: RpcError) -> RpcError {
         TIMEOUT => (TIMEOUT, "timeout"),
         _ => return error,
     };
-    if matches!(code, RATE_LIMITED | TIMEOUT) {
-        let data = error.data.take().filter(|data| data.is_object()).unwrap_or_else(|| json!({}));
-        let reason = data.get("reason").filter(|reason| reason.is_string()).cloned();
-        error.data = Some(super::fields::with(data, "reason", reason.unwrap_or_else(|| says.into())));
-    } else if !error.message.to_lowercase().contains(says) {
+    let is_told = matches!(code, RATE_LIMITED | TIMEOUT);
+    if is_told || code == INTERNAL_ERROR {
+        let mut data = match error.data.take() {
+            Some(data) if data.is_object() => data,
+            None | Some(Value::Null) => json!({}),
+            Some(other) => json!({ "details": other }),
+        };
+        // What the agent calls it is no more than words for the user.
+        if let Some(reason) = data.get("reason").filter(|reason| reason.is_string()).cloned()
+            && data.get("details").is_none()
+        {
+            data = super::fields::with(data, "details", reason);
+        }
+        error.data = Some(super::fields::with(data, "reason", says.into()));
+    }
+    if !is_told && !error.message.to_lowercase().contains(says) {
         error.message = format!("{says}: {}", error.message);
     }
     RpcError { code, ..error }

@@ -7,7 +7,8 @@ use serde::de::DeserializeOwned;
 use std::path::Path;
 
 use super::*;
-use crate::acp::wire::rpc;
+use crate::acp::wire::{from_acp, rpc};
+use crate::core::message::FailureKind;
 
 /// What the document itself shows of an agent's messages.
 const EXAMPLES: &str = include_str!("examples.jsonl");
@@ -685,6 +686,14 @@ fn the_reason_of_a_change_of_mode_is_told_and_what_ran_here_is_not_printed_twice
     assert_eq!(all[0]["update"]["content"], json!([{ "type": "terminal", "terminalId": "t" }]));
 }
 
+/// An error as it is on the wire.
+#[derive(serde::Deserialize)]
+struct Sent {
+    code: i64,
+    message: String,
+    data: Option<Value>,
+}
+
 #[test]
 fn error_codes_are_translated_by_the_dialect() {
     for (theirs, ours) in [
@@ -708,11 +717,40 @@ fn error_codes_are_translated_by_the_dialect() {
             taken(&mut draft, &json!({ "id": 1, "error": { "code": theirs, "message": "m" } })).remove(0);
         assert_eq!(error["code"], ours, "{theirs}");
         let reason = match theirs {
+            -32002 => json!("permission denied"),
+            -32004 => json!("resource not found"),
+            -32005 => json!("access to a resource denied"),
             -32008 => json!("rate limited"),
             -32009 => json!("timeout"),
             _ => Value::Null,
         };
         assert_eq!(error["data"]["reason"], reason);
+    }
+    let kind = |code, data| {
+        let mut draft = draft();
+        draft.request(1, "session/prompt", json!({ "sessionId": "s", "prompt": [] }));
+        let error = json!({ "code": code, "message": "m", "data": data });
+        let error = taken(&mut draft, &json!({ "id": 1, "error": error })).remove(0).clone();
+        let Sent { code, message, data } = serde_json::from_value(error).expect("an error");
+        let failure = from_acp::failure(RpcError { code, message, data });
+        (failure.kind, failure.message)
+    };
+    for (code, data, expected, said) in [
+        (-32000, Value::Null, FailureKind::NotFound, "session not found: m"),
+        (-32002, Value::Null, FailureKind::Denied, "permission denied: m"),
+        (-32002, json!({ "reason": "outside" }), FailureKind::Denied, "permission denied: m: outside"),
+        (-32004, json!("a.rs"), FailureKind::Agent, "resource not found: m: a.rs"),
+        (
+            -32008,
+            json!({ "retryAfter": 3 }),
+            FailureKind::RateLimited(Some(3000)),
+            "m: rate limited; try again in 3 s",
+        ),
+        (-32008, json!({ "reason": "tokens" }), FailureKind::RateLimited(None), "m: tokens"),
+        (-32009, Value::Null, FailureKind::Timeout, "m: timeout"),
+        (-32603, Value::Null, FailureKind::Internal, "m"),
+    ] {
+        assert_eq!(kind(code, data.clone()), (expected, said.to_owned()), "{code} {data}");
     }
     let file = ("fs/read_text_file", json!({ "path": "/p/a" }));
     let terminal = ("terminal/kill", json!({ "terminalId": "t" }));

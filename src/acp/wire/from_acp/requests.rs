@@ -4,10 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::json::{id, text};
 use super::updates::patch;
+use crate::acp::quirks::QUESTIONS_IN_META;
 use crate::acp::wire::rpc::{RequestId, RpcError};
 use crate::core::ids::{TerminalId, ToolCallId};
 use crate::core::message::{PermissionKind, PermissionOption, ToolCallPatch};
@@ -136,8 +137,17 @@ pub fn request(method: &str, params: &Value) -> Result<AgentRequest, RpcError> {
 
 fn permission(fields: &Fields) -> Result<AgentRequest, RpcError> {
     let session = fields.text("sessionId")?;
-    let call = patch(fields.object("toolCall")?)
-        .ok_or_else(|| RpcError::invalid("toolCall.toolCallId", "must be a string"))?;
+    let asked = fields.object("toolCall")?;
+    let mut call =
+        patch(asked).ok_or_else(|| RpcError::invalid("toolCall.toolCallId", "must be a string"))?;
+    let in_meta = |meta: Option<&Value>| {
+        let questions = QUESTIONS_IN_META.iter().find_map(|name| meta?.get(name));
+        questions.map(|questions| json!({ "questions": questions }))
+    };
+    if let Some(questions) = in_meta(fields.given("_meta")).or_else(|| in_meta(asked.get("_meta"))) {
+        // They are read where other agents have theirs.
+        call.raw_input = Some(questions);
+    }
     let mut options = Vec::new();
     for (index, option) in
         fields.list("options")?.ok_or_else(|| must("options", "a list"))?.iter().enumerate()
@@ -299,7 +309,6 @@ impl<'a> Fields<'a> {
 #[cfg(test)]
 mod tests {
     use agent_client_protocol_schema::v1;
-    use serde_json::json;
 
     use super::*;
 
@@ -313,6 +322,24 @@ mod tests {
     fn with(mut params: Value, key: &str, value: Value) -> Value {
         params[key] = value;
         params
+    }
+
+    #[test]
+    fn questions_that_a_request_has_in_its_extra_data_are_read_as_its_input() {
+        let questions =
+            json!([{"question": "Which colour?", "options": [{"label": "Red"}, {"label": "Blue"}]}]);
+        let meta = json!({"qwenQuestions": questions});
+        for (of_request, of_call) in [(meta.clone(), json!(null)), (json!(null), meta)] {
+            let params = json!({"sessionId": "s", "_meta": of_request, "options": [],
+                "toolCall": {"toolCallId": "c", "title": "Ask", "rawInput": {}, "_meta": of_call}});
+            let Ok(AgentRequest::Permission { call, .. }) = request("session/request_permission", &params)
+            else {
+                panic!("a question for permission")
+            };
+            assert_eq!(call.raw_input, Some(json!({"questions": questions})));
+            let question = call.raw_input.as_ref().and_then(crate::core::session::tool_input::question);
+            assert_eq!(question.as_deref(), Some("Which colour? Red, Blue"));
+        }
     }
 
     #[test]

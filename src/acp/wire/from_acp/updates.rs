@@ -13,10 +13,11 @@ use super::subagents::{self, given};
 use super::usage;
 use crate::core::ids::{TerminalId, ToolCallId};
 use crate::core::message::{
-    Content, Exit, Location, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand, ToolCallPatch,
-    ToolContent, ToolKind, Update, WireStatus,
+    Content, Exit, Location, PlanContent, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand,
+    ToolCallPatch, ToolContent, ToolKind, Update, WireStatus,
 };
 use crate::core::session::tool_call::{self, Cause, Status};
+use crate::core::text::{Text, cut};
 
 /// What one update says. Agents that run commands themselves put the output into `_meta` of a tool
 /// call's updates, so that one update may say several things.
@@ -78,6 +79,11 @@ fn unknown(kind: &str) -> Fact {
 fn one(kind: &str, update: &Value) -> Option<Update> {
     Some(match kind {
         "plan" => Update::Plan(plan(&update["entries"])?),
+        "plan_update" => {
+            let plan = &update["plan"];
+            Update::PlanTold { id: id(&plan["planId"])?, plan: plan_content(plan)? }
+        }
+        "plan_removed" => Update::PlanRemoved { id: id(&update["planId"])? },
         "available_commands_update" | "available_commands" => {
             Update::Commands(commands(&update["availableCommands"])?)
         }
@@ -86,6 +92,13 @@ fn one(kind: &str, update: &Value) -> Option<Update> {
         }
         "config_option_update" => {
             update["configOptions"].is_array().then(|| Update::Options(options(&update["configOptions"])))?
+        }
+        "prompt_suggestions_update" => suggestions(&update["suggestions"], |one| words(&one["prompt"]))?,
+        // How Claude tells them before there was a word for it.
+        "session_info_update" if update["_meta"]["promptSuggestions"].is_object() => {
+            suggestions(&update["_meta"]["promptSuggestions"]["suggestions"], |one| {
+                text(&one["text"]).unwrap_or_default()
+            })?
         }
         "session_info_update" => {
             Update::Info { title: given(update, "title", text), updated_at: given(update, "updatedAt", text) }
@@ -102,6 +115,16 @@ fn one(kind: &str, update: &Value) -> Option<Update> {
         }
         other => subagents::told(other, update)?,
     })
+}
+
+/// So many prompts, of so many bytes, are suggested at most.
+const MOST_SUGGESTIONS: usize = 10;
+const MOST_SUGGESTED: usize = 8 << 10;
+
+fn suggestions(list: &Value, read: impl Fn(&Value) -> String) -> Option<Update> {
+    let all = list.as_array()?.iter().map(read).map(|text| cut(text.trim(), MOST_SUGGESTED).to_owned());
+    let some = all.filter(|text| !text.is_empty()).take(MOST_SUGGESTIONS);
+    Some(Update::Suggestions(some.map(Text::from).collect()))
 }
 
 fn words(content: &Value) -> String {
@@ -142,6 +165,15 @@ fn plan(entries: &Value) -> Option<Vec<PlanItem>> {
             };
             Some(PlanItem { content, priority, status })
         })
+    })
+}
+
+fn plan_content(plan: &Value) -> Option<PlanContent> {
+    Some(match plan["type"].as_str()? {
+        "items" => PlanContent::Items(self::plan(&plan["entries"])?),
+        "markdown" => PlanContent::Markdown(plan["content"].as_str()?.into()),
+        "file" => PlanContent::File(text(&plan["uri"])?),
+        other => PlanContent::Unknown { kind: other.to_owned() },
     })
 }
 
@@ -326,6 +358,15 @@ mod tests {
         for (kind, value) in [
             ("_vendor", json!({"sessionUpdate": "_vendor"})),
             ("plan_update", json!({"sessionUpdate": "plan_update", "plan": {}})),
+            (
+                "plan_update",
+                json!({"sessionUpdate": "plan_update", "plan": {"type": "markdown", "content": "no id"}}),
+            ),
+            (
+                "plan_update",
+                json!({"sessionUpdate": "plan_update", "plan": {"type": "items", "planId": "p"}}),
+            ),
+            ("plan_removed", json!({"sessionUpdate": "plan_removed"})),
             ("plan", json!({"sessionUpdate": "plan"})),
             ("usage_update", json!({"sessionUpdate": "usage_update", "used": null, "size": 1})),
             ("tool_call", json!({"sessionUpdate": "tool_call", "title": "no id"})),
@@ -337,6 +378,53 @@ mod tests {
         ] {
             assert_eq!(kind_of_unknown(value), kind);
         }
+    }
+
+    #[test]
+    fn suggestions_come_in_two_forms_and_an_empty_list_takes_them_back() {
+        let texts = |update: Value| match only(update) {
+            Update::Suggestions(texts) => texts.iter().map(|text| text.to_string()).collect::<Vec<_>>(),
+            other => panic!("no suggestions: {other:?}"),
+        };
+        let blocks = |text: &str| json!({"prompt": [{"type": "text", "text": text}, {"type": "image"}]});
+        let told = |list: Value| json!({"sessionUpdate": "prompt_suggestions_update", "suggestions": list});
+        assert_eq!(texts(told(json!([blocks("Run the tests"), blocks(" "), 7]))), ["Run the tests"]);
+        assert!(texts(told(json!([]))).is_empty());
+        let many: Vec<Value> = (0..1000).map(|_| blocks(&"x".repeat(100_000))).collect();
+        let many = texts(told(json!(many)));
+        assert_eq!((many.len(), many[0].len()), (MOST_SUGGESTIONS, MOST_SUGGESTED));
+        let meta = json!({"suggestions": [{"text": "Commit it"}, {}]});
+        let claude = json!({"sessionUpdate": "session_info_update", "_meta": {"promptSuggestions": meta}});
+        assert_eq!(texts(claude), ["Commit it"]);
+        assert_eq!(kind_of_unknown(told(json!("x"))), "prompt_suggestions_update");
+    }
+
+    #[test]
+    fn a_plan_has_an_id_and_one_of_three_forms() {
+        let told = |plan: Value| match only(json!({"sessionUpdate": "plan_update", "plan": plan})) {
+            Update::PlanTold { id, plan } if id == "p" => plan,
+            other => panic!("no plan: {other:?}"),
+        };
+        let item = PlanItem { content: "a".into(), priority: Priority::High, status: PlanStatus::Completed };
+        let entry = json!({"content": "a", "priority": "high", "status": "completed"});
+        assert_eq!(
+            told(json!({"type": "items", "planId": "p", "entries": [entry, 7]})),
+            PlanContent::Items(vec![item])
+        );
+        assert_eq!(
+            told(json!({"type": "markdown", "planId": "p", "content": "# A"})),
+            PlanContent::Markdown("# A".into())
+        );
+        assert_eq!(
+            told(json!({"type": "file", "planId": "p", "uri": "file:///p/plan.md"})),
+            PlanContent::File("file:///p/plan.md".into())
+        );
+        assert_eq!(
+            told(json!({"type": "chart", "planId": "p", "data": []})),
+            PlanContent::Unknown { kind: "chart".into() }
+        );
+        let removed = json!({"sessionUpdate": "plan_removed", "planId": "p"});
+        assert_eq!(only(removed), Update::PlanRemoved { id: "p".into() });
     }
 
     #[test]

@@ -132,6 +132,8 @@ fn of_several_calls_the_one_that_writes_is_the_likelier() {
     }
     let mut activities = one();
     begins(&mut activities, A, "reads", ToolKind::Read, 2000);
+    assert_eq!(who(&activities, 2500, 2500), "open", "another may say that it was running");
+    activities.heard(A, 3000);
     assert_eq!(who(&activities, 2500, 2500), "1:reads", "there is no other");
 }
 
@@ -339,6 +341,7 @@ fn a_calls_name_that_is_used_again_is_another_call() {
     begins(&mut activities, A, "c", ToolKind::Read, 6000);
     assert_eq!(who(&activities, 4000, 4000), "outside");
     assert_eq!(who(&activities, 2500, 2500), "1:c");
+    activities.heard(A, 7000);
     assert_eq!(who(&activities, 6500, 6500), "1:c");
 }
 
@@ -360,6 +363,186 @@ fn progress_that_comes_late_does_not_take_a_call_up_again() {
     begins(&mut activities, A, "c", ToolKind::Execute, 3500);
     activities.heard(A, 5000);
     assert_eq!(who(&activities, 4000, 4000), "outside");
+}
+
+/// What is known of a call, the change that is asked about, and whether it is the call's.
+struct Reach {
+    what: &'static str,
+    names: Option<&'static str>,
+    /// By when its agent had not said that it begins, which was read at 3000.
+    unsaid: Option<Millis>,
+    /// When it said that it was done.
+    ended: Option<Millis>,
+    turn_ended: Option<Millis>,
+    at: Millis,
+    expected: &'static str,
+}
+
+const PLAIN: Reach =
+    Reach { what: "", names: None, unsaid: None, ended: None, turn_ended: None, at: 3000, expected: "1:c" };
+
+const REACHES: &[Reach] = &[
+    Reach { what: "nobody knows when it was said", at: 2601, ..PLAIN },
+    Reach { what: "nor did it last so long", at: 2599, expected: "outside", ..PLAIN },
+    Reach { what: "it was not said then", at: 2601, unsaid: Some(2900), expected: "outside", ..PLAIN },
+    Reach { what: "it was said right after", at: 2870, unsaid: Some(2900), ..PLAIN },
+    Reach { what: "it may have been said before", at: 2950, unsaid: Some(2900), ..PLAIN },
+    Reach { what: "it names the file", names: Some(FILE), at: 2601, unsaid: Some(2900), ..PLAIN },
+    Reach {
+        what: "it names another file",
+        names: Some("/p/b.txt"),
+        at: 2601,
+        unsaid: Some(2900),
+        expected: "outside",
+        ..PLAIN
+    },
+    Reach { what: "it is over", ended: Some(3500), at: 3501, expected: "outside", ..PLAIN },
+    Reach { what: "over, and names the file", names: Some(FILE), ended: Some(3500), at: 3900, ..PLAIN },
+    Reach {
+        what: "over for longer",
+        names: Some(FILE),
+        ended: Some(3500),
+        at: 3901,
+        expected: "outside",
+        ..PLAIN
+    },
+    Reach {
+        what: "over, and its turn",
+        names: Some(FILE),
+        ended: Some(3500),
+        turn_ended: Some(3600),
+        at: 3601,
+        expected: "outside",
+        ..PLAIN
+    },
+];
+
+#[test]
+fn how_far_a_call_reaches_depends_on_what_it_names_and_on_when_it_was_said() {
+    for Reach { what, names, unsaid, ended, turn_ended, at, expected } in REACHES {
+        let mut activities = one();
+        activities.heard(A, 2000);
+        let names = names.iter().map(PathBuf::from).collect();
+        let begins = CallNews { names, unsaid: *unsaid, ..news(ToolKind::Edit, WireStatus::InProgress) };
+        activities.call(A, &id("c"), begins, 3000);
+        ended.iter().for_each(|ended| ends(&mut activities, A, "c", *ended));
+        turn_ended.iter().for_each(|ended| activities.turn_ended(A, *ended));
+        activities.heard(A, 9000);
+        assert_eq!(who(&activities, *at, *at), *expected, "{what}");
+    }
+}
+
+mod whatever_order {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::core::changes::attribution::verdicts::{Verdict, Verdicts};
+    use crate::core::message::ChangedFile;
+    use crate::core::store::checkpoint::Held;
+
+    /// What an agent says, in its order; each may say it with less or more.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Said {
+        Read,
+        Announced,
+        Updated,
+        Ended,
+        TurnEnded,
+    }
+
+    fn file() -> ChangedFile {
+        let (before, after) = (Held::text("a"), Held::text("b"));
+        let path = FILE.into();
+        ChangedFile { path, renamed_from: None, before, after, unknown: None, later: None, is_told: false }
+    }
+
+    fn say(activities: &mut Activities, said: Said, (names, kind): (Said, Said), now: Millis) {
+        let mut news = CallNews::default();
+        if names == said {
+            news.names.push(FILE.into());
+        }
+        news.kind = (kind == said).then_some(ToolKind::Edit);
+        news.status = match said {
+            Said::Announced => Some(WireStatus::Pending),
+            Said::Updated => Some(WireStatus::InProgress),
+            Said::Ended => Some(WireStatus::Completed),
+            Said::Read => return begins(activities, A, "reads", ToolKind::Read, now),
+            Said::TurnEnded => return activities.turn_ended(A, now),
+        };
+        activities.call(A, &id("edits"), news, now);
+    }
+
+    fn is_some_of_the_call() -> impl Strategy<Value = Said> {
+        prop_oneof![Just(Said::Announced), Just(Said::Updated), Just(Said::Ended)]
+    }
+
+    proptest! {
+        /// A call edits a file, and says so in one of its messages. Whenever the file changes and whenever that is
+        /// noticed, in the end it is said to be the call's.
+        #[test]
+        fn the_same_is_said_in_the_end(
+            changed in 0..5_usize, noticed in 0..6_usize, names in is_some_of_the_call(), kind in is_some_of_the_call(),
+            pauses in prop::collection::vec(1..60_u64, 12),
+        ) {
+            let mut activities = one();
+            let mut verdicts = Verdicts::default();
+            let (mut now, mut times, mut told) = (2000, None, None);
+            let mut pauses = pauses.into_iter();
+            let messages = [Said::Read, Said::Announced, Said::Updated, Said::Ended, Said::TurnEnded];
+            for at in 0..=messages.len() {
+                now += pauses.next().unwrap_or(1);
+                if at == changed {
+                    times = Some((now, now));
+                    now += 1;
+                }
+                let mut look = |activities: &Activities| {
+                    if let Some((cause, file)) = verdicts.revise(activities).pop() {
+                        prop_assert!(file.is_told && told.is_some());
+                        told = Some(cause);
+                    }
+                    let Some(times) = times.filter(|_| told.is_none() && at >= noticed.min(messages.len())) else {
+                        return Ok(());
+                    };
+                    if let Judgement::By(cause) = activities.judge(Path::new(FILE), times, None) {
+                        told = Some(cause.clone());
+                        verdicts.add(Verdict { file: file(), times, holder: None, cause });
+                    }
+                    Ok(())
+                };
+                look(&activities)?;
+                if let Some(said) = messages.get(at) {
+                    say(&mut activities, *said, (names, kind), now);
+                }
+                look(&activities)?;
+            }
+            prop_assert_eq!(said(Judgement::By(told.expect("it is told"))), "1:edits");
+        }
+    }
+
+    #[test]
+    fn what_is_known_of_a_change_is_forgotten_with_it_and_in_the_end() {
+        let mut activities = one();
+        let mut verdicts = Verdicts::default();
+        let tell = |verdicts: &mut Verdicts, activities: &Activities| {
+            let Judgement::By(cause) = activities.judge(Path::new(FILE), (2500, 2500), None) else {
+                panic!("open")
+            };
+            verdicts.add(Verdict { file: file(), times: (2500, 2500), holder: None, cause });
+            assert!(verdicts.revise(activities).is_empty(), "nothing is learned");
+        };
+        begins(&mut activities, A, "runs", ToolKind::Execute, 2000);
+        tell(&mut verdicts, &activities);
+        let edit = || CallNews { names: vec![FILE.into()], ..news(ToolKind::Edit, WireStatus::InProgress) };
+        activities.call(A, &id("edits"), edit(), 2600);
+        verdicts.forget(Path::new(FILE));
+        assert!(verdicts.revise(&activities).is_empty(), "it was written again");
+        tell(&mut verdicts, &activities);
+        activities.turn_ended(A, 2700);
+        activities.turn_began(A, 2710);
+        activities.call(A, &id("edits"), edit(), 2720);
+        assert!(verdicts.revise(&activities).is_empty(), "another turn has begun");
+        assert!(verdicts.has_room(1 << 20), "nothing is kept of it");
+    }
 }
 
 mod whatever_agents_do {

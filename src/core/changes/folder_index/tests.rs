@@ -109,7 +109,8 @@ fn file(path: &str, before: Option<&str>, after: Option<&str>) -> ChangedFile {
         text.map_or(Held::Absent, |text| Held::Text(text.to_owned().into(), Mode::default()))
     };
     let (before, after) = (held(before), held(after));
-    ChangedFile { path: path.into(), renamed_from: None, before, after, unknown: None, later: None }
+    let path = path.into();
+    ChangedFile { path, renamed_from: None, before, after, unknown: None, later: None, is_told: false }
 }
 
 fn renames(files: Vec<ChangedFile>) -> Vec<(Option<PathBuf>, PathBuf)> {

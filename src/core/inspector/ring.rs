@@ -1,0 +1,237 @@
+//! The last messages of all agents, in so many bytes and no more. It is always on, so putting a message in costs a copy
+//! and nothing else: what a message says is found out by who looks at it.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+/// The bytes that a ring holds, counting what it notes beside each message.
+pub const BOUND: usize = 4 << 20;
+
+/// Of a message that is longer only the beginning is kept.
+pub const LONGEST: usize = 64 << 10;
+
+/// Room is made by giving up the oldest of so many parts.
+const SEGMENTS: usize = 16;
+
+/// Where a line comes from or goes to, or what else it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Way {
+    ToAgent,
+    FromAgent,
+    Stderr,
+    /// What the client noted.
+    Note,
+    /// The agent is gone; the text says how.
+    End,
+}
+
+/// A line as it is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kept<'a> {
+    pub number: u64,
+    /// Milliseconds since 1970.
+    pub at: u64,
+    pub agent: u32,
+    pub way: Way,
+    /// The bytes that it had.
+    pub size: u64,
+    /// The bytes of it that are kept.
+    pub text: &'a [u8],
+    /// Of a message that is cut off, its envelope as JSON: its id may stand at its end.
+    pub envelope: &'a [u8],
+}
+
+#[derive(Debug)]
+struct Record {
+    at: u64,
+    size: u64,
+    start: u32,
+    /// Where the text ends, and the envelope begins.
+    middle: u32,
+    end: u32,
+    agent: u32,
+    way: Way,
+}
+
+#[derive(Debug, Default)]
+struct Segment {
+    /// The number of its first record.
+    first: u64,
+    bytes: Vec<u8>,
+    records: Vec<Record>,
+}
+
+#[derive(Debug)]
+pub struct Ring {
+    segments: VecDeque<Segment>,
+    next: u64,
+    /// The bytes of a segment.
+    room: usize,
+}
+
+impl Default for Ring {
+    fn default() -> Self {
+        Self::new(BOUND)
+    }
+}
+
+/// A line to be kept.
+pub struct Line<'a> {
+    pub at: u64,
+    pub agent: u32,
+    pub way: Way,
+    pub text: &'a [u8],
+    /// See [`Kept::envelope`].
+    pub envelope: &'a [u8],
+}
+
+impl Ring {
+    pub fn new(bound: usize) -> Self {
+        Self { segments: VecDeque::new(), next: 0, room: bound / SEGMENTS }
+    }
+
+    pub fn push(&mut self, line: &Line<'_>) {
+        let longest = LONGEST.min(self.room.saturating_sub(size_of::<Record>()));
+        let envelope = if line.text.len() > longest { line.envelope } else { &[] };
+        let envelope = if envelope.len() <= longest / 2 { envelope } else { &[] };
+        let text = &line.text[..line.text.len().min(longest - envelope.len())];
+        let wanted = text.len() + envelope.len() + size_of::<Record>();
+        let (next, room) = (self.next, self.room);
+        let is_full = self.segments.back().is_none_or(|last| last.held() + wanted > room);
+        if is_full {
+            self.begin_segment(next);
+        }
+        let Some(last) = self.segments.back_mut() else { return };
+        let start = last.bytes.len() as u32;
+        last.bytes.extend_from_slice(text);
+        let middle = last.bytes.len() as u32;
+        last.bytes.extend_from_slice(envelope);
+        last.records.push(Record {
+            at: line.at,
+            size: line.text.len() as u64,
+            start,
+            middle,
+            end: last.bytes.len() as u32,
+            agent: line.agent,
+            way: line.way,
+        });
+        self.next += 1;
+    }
+
+    fn begin_segment(&mut self, first: u64) {
+        let mut segment = match self.segments.len() {
+            SEGMENTS => self.segments.pop_front().unwrap_or_default(),
+            _ => Segment { bytes: Vec::with_capacity(self.room), ..Segment::default() },
+        };
+        segment.first = first;
+        segment.bytes.clear();
+        segment.records.clear();
+        self.segments.push_back(segment);
+    }
+
+    /// The numbers of the messages that there still are.
+    pub fn numbers(&self) -> Range<u64> {
+        self.segments.front().map_or(self.next, |segment| segment.first)..self.next
+    }
+
+    pub fn get(&self, number: u64) -> Option<Kept<'_>> {
+        let at = self.segments.partition_point(|segment| segment.first <= number).checked_sub(1)?;
+        let segment = self.segments.get(at)?;
+        let record = segment.records.get(usize::try_from(number - segment.first).ok()?)?;
+        Some(Kept {
+            number,
+            at: record.at,
+            agent: record.agent,
+            way: record.way,
+            size: record.size,
+            text: &segment.bytes[record.start as usize..record.middle as usize],
+            envelope: &segment.bytes[record.middle as usize..record.end as usize],
+        })
+    }
+
+    /// Those from a number on, the oldest first.
+    pub fn since(&self, from: u64) -> impl Iterator<Item = Kept<'_>> {
+        let numbers = self.numbers();
+        (from.max(numbers.start)..numbers.end).filter_map(|number| self.get(number))
+    }
+
+    /// The bytes that are held, with what is noted beside each message.
+    pub fn held(&self) -> usize {
+        self.segments.iter().map(Segment::held).sum()
+    }
+}
+
+impl Segment {
+    fn held(&self) -> usize {
+        self.bytes.len() + self.records.len() * size_of::<Record>()
+    }
+}
+
+impl Kept<'_> {
+    /// Nothing of it is missing.
+    pub fn is_whole(&self) -> bool {
+        self.size == self.text.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn line(at: u64, text: &[u8]) -> Line<'_> {
+        Line { at, agent: 1, way: Way::FromAgent, text, envelope: b"" }
+    }
+
+    #[test]
+    fn what_was_put_in_comes_out_in_order() {
+        let mut ring = Ring::default();
+        assert_eq!(ring.numbers(), 0..0);
+        for at in 0..3 {
+            ring.push(&line(at, format!("line {at}").as_bytes()));
+        }
+        let texts: Vec<&[u8]> = ring.since(1).map(|kept| kept.text).collect();
+        assert_eq!(texts, [b"line 1", b"line 2"]);
+        assert!(ring.get(2).is_some_and(|kept| kept.is_whole() && kept.at == 2) && ring.get(3).is_none());
+    }
+
+    #[test]
+    fn of_a_huge_message_the_beginning_is_kept_with_its_size_and_its_envelope() {
+        let mut ring = Ring::default();
+        let huge = vec![b'x'; 20 << 20];
+        ring.push(&Line { envelope: b"{\"id\":7}", ..line(0, &huge) });
+        let kept = ring.get(0).expect("kept");
+        assert_eq!((kept.size, kept.text.len(), kept.is_whole()), (20 << 20, LONGEST - 8, false));
+        assert_eq!(kept.envelope, b"{\"id\":7}");
+        ring.push(&Line { envelope: &huge, ..line(0, &huge) });
+        assert_eq!(ring.get(1).expect("kept").envelope, b"");
+        assert!(ring.held() < BOUND);
+    }
+
+    proptest! {
+        #[test]
+        fn it_never_holds_more_than_its_bound_and_always_the_newest(
+            sizes in prop::collection::vec(prop_oneof![0..200_usize, 0..80_000_usize], 1..300),
+            bound in 20_000..400_000_usize,
+        ) {
+            let mut ring = Ring::new(bound);
+            for (at, size) in sizes.iter().enumerate() {
+                let text = vec![b'a' + (at % 26) as u8; *size];
+                ring.push(&line(at as u64, &text));
+                prop_assert!(ring.held() <= bound);
+                let kept = ring.get(at as u64).expect("the newest");
+                prop_assert_eq!(kept.size, *size as u64);
+                prop_assert!(kept.text.iter().all(|byte| *byte == b'a' + (at % 26) as u8));
+            }
+            let numbers = ring.numbers();
+            prop_assert_eq!(numbers.end, sizes.len() as u64);
+            for (number, kept) in numbers.zip(ring.since(0)) {
+                prop_assert_eq!((kept.number, kept.at), (number, number));
+                prop_assert_eq!(kept.size, sizes[number as usize] as u64);
+            }
+        }
+    }
+}

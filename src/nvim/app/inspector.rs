@@ -1,0 +1,46 @@
+//! The router's part for the inspector.
+
+use std::path::PathBuf;
+
+use mlua::Result;
+
+use crate::core::inspector::Target;
+use crate::nvim::app::App;
+use crate::nvim::arguments::{Args, fail};
+
+impl App {
+    pub fn open_inspector(&mut self, args: &Args) -> Result<()> {
+        self.inspector.open(&mut self.cx, args.first())?;
+        self.route()
+    }
+
+    /// Saves what went over the wire: of the session's agent here, else of whichever spoke last.
+    pub fn record_wire(&mut self, args: &Args) -> Result<()> {
+        let Some(name) = args.first() else {
+            return fail("name the file to save to, as in :Acp record bug.jsonl");
+        };
+        let path = self.absolute(name)?;
+        let session = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
+        let agent = session.map(|session| session.agent_name.clone());
+        let target = Target { path, replaces: args.bang };
+        self.inspector.record(&mut self.cx, target, agent)?;
+        self.route()
+    }
+
+    /// A file that the user named, from where they are.
+    pub(super) fn absolute(&self, name: &str) -> Result<PathBuf> {
+        let home: String = self.cx.editor.func("expand", "~")?;
+        Ok(match name.strip_prefix("~/") {
+            Some(rest) => PathBuf::from(home).join(rest),
+            None => self.cx.editor.cwd().join(name),
+        })
+    }
+
+    pub fn inspector_key(&mut self, name: &str) -> Option<Result<()>> {
+        let done = match name {
+            "inspect_help" => self.show_keys(),
+            _ => self.inspector.key(&mut self.cx, name)?,
+        };
+        Some(done.and_then(|()| self.route()))
+    }
+}

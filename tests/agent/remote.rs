@@ -1,0 +1,206 @@
+//! Agents that are reached over the network: that the conversations of other tests are the same there, and what
+//! goes wrong only there.
+
+use std::net::TcpListener;
+use std::process::Command as Process;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use acp_nvim::acp::{Pace, Settings};
+use acp_nvim::core::ids::AgentId;
+use acp_nvim::core::message::remote::Address;
+use acp_nvim::core::message::*;
+use serde_json::json;
+
+use super::support::*;
+
+/// Conversations that have nothing to do with processes.
+const SAME: [&str; 4] = ["agent::asking", "agent::envelope", "agent::subagents", "agent::system_prompt"];
+
+fn the_same_over(scheme: &str, others: &[&str]) {
+    let mut all = Process::new(std::env::current_exe().expect("this program"));
+    all.args(SAME).args(others.iter().map(|name| format!("--skip={name}"))).env(OVER, scheme);
+    let output = all.output().expect("tests run");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && !said.contains("running 0 tests"), "{said}");
+}
+
+#[test]
+fn conversations_are_the_same_over_a_websocket() {
+    the_same_over("ws", &[]);
+}
+
+#[test]
+fn conversations_are_the_same_over_http() {
+    // Each session has a stream of its own, and nothing orders what comes through different ones.
+    the_same_over("http", &["agent::subagents", "a_stray_answer", "an_agent_may_take_its_question_back"]);
+}
+
+fn for_each(mut run: impl FnMut(&'static str)) {
+    ["ws", "http"].into_iter().for_each(&mut run);
+}
+
+fn launch_at(scheme: &str, port: u16, headers: &[(&str, &str)]) -> Launch {
+    let address = Address::read(&format!("{scheme}://127.0.0.1:{port}/acp")).expect("an address");
+    let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Launch { name: "far".into(), remote: Some(Remote { address, headers }), ..Launch::default() }
+}
+
+#[test]
+fn a_conversation_with_files_and_questions() {
+    for_each(|scheme| {
+        let mut test = Test::new().carried_over(scheme);
+        let path = test.file("notes.txt", "alpha\nbeta\n");
+        test.open(&[
+            expect("session/prompt"),
+            update(&chunk("Hel")),
+            update(&chunk("lo")),
+            permission(7, "c1"),
+            json!({"answer": 7}),
+            request(8, "fs/read_text_file", &json!({"sessionId": "s1", "path": path, "line": 2, "limit": 1})),
+            json!({"answer": 8}),
+            end_turn(),
+        ]);
+        test.prompt("Hi");
+        let (ask, _) = test.question();
+        test.answer(ask, Answer::Selected("yes".into()));
+        assert_eq!(test.stop_reason(), StopReason::EndTurn);
+        let said: String = test.updates().iter().filter_map(text).collect();
+        assert_eq!(said, "Hello");
+        let received = test.finish();
+        assert_eq!(received.methods(), ["initialize", "session/new", "session/prompt"], "{scheme}");
+        assert_eq!(received.result(8), &json!({"content": "beta\n"}));
+    });
+}
+
+#[test]
+fn http_sends_cookies_back_and_ends_the_connection() {
+    let mut test = Test::new().carried_over("http");
+    test.open(&[]);
+    let requests = test.servers[0].requests.clone();
+    test.finish();
+    let requests = requests.lock().expect("requests").clone();
+    let later = requests.iter().skip(1).collect::<Vec<_>>();
+    let has = |head: &&String, what: &str| head.to_ascii_lowercase().contains(what);
+    assert!(
+        later.iter().all(|head| has(head, "cookie: node=a1") && has(head, "acp-connection-id: ")),
+        "{later:?}"
+    );
+    assert!(later.last().is_some_and(|head| head.starts_with("DELETE ")), "{later:?}");
+    assert!(requests.iter().any(|head| head.starts_with("GET ") && head.contains("acp-session-id: s1")));
+}
+
+#[test]
+fn an_agent_that_goes_in_the_middle_of_a_turn_is_told_of() {
+    for_each(|scheme| {
+        let mut test = Test::new().carried_over(scheme);
+        let settings = [expect("session/prompt"), update(&chunk("Hel")), json!({"exit": 1})];
+        test.open(&settings);
+        test.prompt("Hi");
+        match test.turn_end() {
+            TurnEnd::Failed(failure) => {
+                assert!(failure.message.contains("lost its connection"), "{scheme}: {failure:?}");
+            }
+            other => panic!("{other:?}"),
+        }
+        test.exited();
+    });
+}
+
+#[test]
+fn where_nothing_answers_the_user_is_told_at_once() {
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    for_each(|scheme| {
+        let mut test = Test::new();
+        test.send(Command::Connect { agent: AGENT, launch: Box::new(launch_at(scheme, port, &[])) });
+        let failure = test.exited().failure.expect("a failure");
+        assert!(failure.message.contains("nothing answers there"), "{failure:?}");
+    });
+}
+
+#[test]
+fn secrets_are_sent_and_stay_out_of_the_log() {
+    for_each(|scheme| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("wire.jsonl");
+        let mut test =
+            Test::with(Settings { log: Some(log.clone()), ..Settings::default() }).carried_over(scheme);
+        let secret = test.file("secret", "Bearer sekrit-of-mine\n");
+        let mut launch = test.launch(
+            "agent",
+            &[
+                expect("initialize"),
+                answer_to(
+                    "initialize",
+                    &json!({"protocolVersion": 1, "agentInfo": {"name": "sekrit-of-mine", "version": "1"}}),
+                ),
+            ],
+        );
+        let header = ("Authorization".to_owned(), format!("file:{}", secret.display()));
+        launch.remote.as_mut().expect("a remote agent").headers.push(header);
+        test.send(Command::Connect { agent: AGENT, launch: Box::new(launch) });
+        test.wait("Connected", |event| matches!(event, Event::Connected { .. }).then_some(()));
+        let requests = test.servers[0].requests.clone();
+        test.finish();
+        let requests = requests.lock().expect("requests").clone();
+        let has = |head: &String| head.to_ascii_lowercase().contains("authorization: bearer sekrit-of-mine");
+        assert!(!requests.is_empty() && requests.iter().all(has), "{requests:?}");
+        let written = || std::fs::read_to_string(&log).unwrap_or_default();
+        wait_for("the log", || written().contains("agentInfo"));
+        assert!(!written().contains("sekrit"), "{}", written());
+    });
+}
+
+#[test]
+fn an_agent_that_was_there_before_is_waited_for() {
+    for_each(|scheme| {
+        let mut test = Test::new().carried_over(scheme);
+        test.open(&[expect("session/prompt"), json!({"exit": 1})]);
+        test.prompt("Hi");
+        test.exited();
+        let (port, refuses) = (test.servers[0].port, test.servers[0].refuses.clone());
+        refuses.store(true, Ordering::Release);
+        let next = AgentId(AGENT.0 + 1);
+        test.send(Command::Connect { agent: next, launch: Box::new(launch_at(scheme, port, &[])) });
+        let said = test.wait("a notice", |event| match event {
+            Event::Noted { agent, text, .. } if *agent == next => Some(text.clone()),
+            _ => None,
+        });
+        assert!(said.contains("again"), "{scheme}: {said}");
+        refuses.store(false, Ordering::Release);
+        test.wait("Connected", |event| {
+            matches!(event, Event::Connected { agent, .. } if *agent == next).then_some(())
+        });
+    });
+}
+
+#[test]
+fn a_machine_that_is_silent_is_given_up() {
+    // It takes connections, and never says a word.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let pace =
+        Pace { connect: Duration::from_millis(50), post: Duration::from_millis(50), ..Pace::default() };
+    for_each(|scheme| {
+        let mut test = Test::with(Settings { pace, ..Settings::default() });
+        test.send(Command::Connect { agent: AGENT, launch: Box::new(launch_at(scheme, port, &[])) });
+        let failure = test.exited().failure.expect("a failure");
+        assert!(
+            failure.message.contains("within") || failure.message.contains("hasn't answered"),
+            "{failure:?}"
+        );
+    });
+}
+
+#[test]
+fn a_message_without_an_end_is_refused() {
+    for_each(|scheme| {
+        let settings = Settings { message_limit: 1 << 20, ..Settings::default() };
+        let mut test = Test::with(settings).carried_over(scheme);
+        let long = "x".repeat(3 << 20);
+        test.open(&[expect("session/prompt"), update(&chunk(&long))]);
+        test.prompt("Hi");
+        let failure = test.exited().failure.expect("a failure");
+        assert!(failure.message.contains("more than 1 MiB"), "{scheme}: {failure:?}");
+    });
+}

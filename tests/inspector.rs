@@ -1,0 +1,363 @@
+//! The inspector: the page of messages as they come, its filter, pairs and problems, and a message as one reads it. The
+//! agents are scripted; the Neovim, the processes and the pipes are real.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+
+use support::Nvim;
+use support::project::TempProject;
+use support::script::{Scripted, ends, opened, prompt, says, update};
+
+/// A turn with what an inspector is there for.
+fn odd_turn() -> Vec<Value> {
+    vec![
+        prompt(),
+        says("Hello."),
+        update(json!({ "sessionUpdate": "hologram", "depth": 3 })),
+        json!({ "send": { "id": "q1", "method": "session/blink", "params": { "sessionId": "s1", "token": "t-0-p" } } }),
+        json!({ "expect_reply": "q1", "to": "q1" }),
+        ends("end_turn"),
+    ]
+}
+
+fn scripted(size: (u16, u16), turns: usize) -> Scripted {
+    let steps = opened().into_iter().chain((0..turns).flat_map(|_| odd_turn()));
+    Scripted::sized(&[], steps.collect(), size.0, size.1)
+}
+
+/// Plays a turn and waits for its end.
+fn ask(chat: &mut Scripted) {
+    chat.send("go");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return require('acp').status().sessions[1].state", []).as_str() == Some("idle"),
+        "the turn to end",
+    );
+}
+
+/// The lines of the page, without times of day and how long things took.
+fn lines(nvim: &mut Nvim) -> Vec<String> {
+    let code = "local buf = vim.fn.bufnr('acp://messages')
+                return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n')";
+    let text = nvim.exec_lua(code, []).as_str().unwrap_or_default().to_owned();
+    text.lines().map(timeless).collect()
+}
+
+fn timeless(line: &str) -> String {
+    let is_time =
+        line.get(2..14).is_some_and(|time| time.as_bytes()[2] == b':' && time.as_bytes()[8] == b'.');
+    if !is_time {
+        return line.to_owned();
+    }
+    let line = format!("{}hh:mm:ss.mmm{}", &line[..2], &line[14..]);
+    match line.rfind(" ms").filter(|at| at + 3 == line.trim_end().len()) {
+        Some(end) => {
+            let start = line[..end].rfind(' ').unwrap_or(end);
+            format!("{} - ms", line[..start].trim_end())
+        }
+        None => line.trim_end().to_owned(),
+    }
+}
+
+/// The screen without what is another one each time.
+fn screen(nvim: &mut Nvim) -> String {
+    nvim.screen().lines().map(timeless).collect::<Vec<_>>().join("\n")
+}
+
+fn wait_for_lines(nvim: &mut Nvim, what: &str, fits: impl Fn(&[String]) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    nvim.wait_until(
+        |nvim| {
+            found = lines(nvim);
+            fits(&found)
+        },
+        what,
+    );
+    found
+}
+
+fn row_of(lines: &[String], text: &str) -> usize {
+    let row = lines.iter().position(|line| line.contains(text));
+    row.unwrap_or_else(|| panic!("no {text:?} in {lines:#?}")) + 1
+}
+
+fn go_to(nvim: &mut Nvim, row: usize) {
+    nvim.command(&format!("call cursor({row}, 1)"));
+}
+
+#[test]
+fn the_page_says_first_how_it_fills_and_shows_each_message_as_it_comes() {
+    let mut chat = scripted((170, 30), 1);
+    chat.nvim.command("Acp inspect");
+    chat.nvim.wait_for_screen("No message yet.");
+    chat.nvim.command("wincmd p");
+    chat.chat();
+    let all = wait_for_lines(&mut chat.nvim, "the start", |lines| {
+        lines.iter().any(|line| line.contains("answer to session/new"))
+    });
+    assert!(
+        all[0].contains("\u{2192} initialize") && all[1].contains("\u{2190} answer to initialize"),
+        "{all:#?}"
+    );
+    ask(&mut chat);
+    let all = wait_for_lines(&mut chat.nvim, "the turn", |lines| {
+        lines.iter().any(|line| line.contains("answer to session/prompt"))
+    });
+    assert!(all[row_of(&all, "hologram") - 1].starts_with("! "), "{all:#?}");
+    assert!(all[row_of(&all, "hologram") - 1].contains("unknown update"), "{all:#?}");
+    assert!(all[row_of(&all, "session/blink \u{b7} unknown method") - 1].contains("#q1"), "{all:#?}");
+    assert!(
+        all.iter().any(|line| line.contains("\u{2192} answer to session/") && line.contains("error -32601")),
+        "{all:#?}"
+    );
+}
+
+#[test]
+fn what_came_before_anybody_looked_is_there_at_both_sizes() {
+    for (columns, rows) in [(80, 24), (140, 40)] {
+        let mut chat = scripted((columns, rows), 1);
+        chat.chat();
+        ask(&mut chat);
+        chat.nvim.stop_insert();
+        chat.nvim.command("only | Acp inspect");
+        wait_for_lines(&mut chat.nvim, "the turn", |lines| {
+            lines.iter().any(|line| line.contains("answer to session/prompt"))
+        });
+        chat.nvim.wait_for_screen("answer to session/prompt");
+        let shown = screen(&mut chat.nvim);
+        let messages = shown.lines().filter(|line| line.contains("hh:mm:ss.mmm") && !line.contains("note: "));
+        // How long the path of the project is makes a difference.
+        let cut = |line: &str| line.find("\u{2192} session/new  ").map_or(line.len(), |at| at + 15);
+        let messages: Vec<&str> = messages.map(|line| &line[..cut(line)]).collect();
+        assert!(messages.len() > 7, "{shown}");
+        support::screens::assert_looks(&format!("inspector/{columns}x{rows}"), &messages.join("\n"));
+    }
+}
+
+#[test]
+fn a_filter_holds_while_it_is_typed_also_for_what_stands_inside_of_messages() {
+    let mut chat = scripted((100, 30), 2);
+    chat.chat();
+    ask(&mut chat);
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp inspect");
+    let all = wait_for_lines(&mut chat.nvim, "the turn", |lines| lines.len() > 8);
+    chat.nvim.input("fhello.");
+    let found = wait_for_lines(&mut chat.nvim, "the text in a message", |lines| lines.len() == 1);
+    assert!(found[0].contains("agent_message_chunk"), "{found:#?}");
+    chat.nvim.input("<CR>F");
+    wait_for_lines(&mut chat.nvim, "all", |lines| lines == all);
+    chat.nvim.input("!");
+    let wrong = wait_for_lines(&mut chat.nvim, "problems", |lines| lines.len() < all.len());
+    assert!(wrong.iter().all(|line| line.starts_with("! ")) && wrong.len() == 3, "{wrong:#?}");
+    chat.nvim.input("!fnowhere<CR>");
+    wait_for_lines(&mut chat.nvim, "nothing", |lines| lines[0].starts_with("No message passes this filter"));
+    // What comes while a filter holds is held against it too.
+    chat.nvim.input("FfHELLO.<Esc>");
+    wait_for_lines(&mut chat.nvim, "one", |lines| lines.len() == 1 && lines[0].contains("chunk"));
+    chat.nvim.exec_lua("require('acp').send('again')", []);
+    wait_for_lines(&mut chat.nvim, "another", |lines| lines.len() == 2);
+}
+
+#[test]
+fn a_request_and_its_answer_lead_to_each_other_and_a_message_opens_folded_without_secrets() {
+    let mut chat = scripted((100, 30), 1);
+    chat.chat();
+    ask(&mut chat);
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp inspect");
+    let all = wait_for_lines(&mut chat.nvim, "the turn", |lines| {
+        lines.iter().any(|line| line.contains("answer to session/prompt"))
+    });
+    let line = |nvim: &mut Nvim| nvim.exec_lua("return vim.fn.line('.')", []).as_u64().unwrap_or(0) as usize;
+    let (asked, answered) = (row_of(&all, "session/blink \u{b7}"), row_of(&all, "answer to session/blink"));
+    go_to(&mut chat.nvim, asked);
+    chat.nvim.input("%");
+    chat.nvim.wait_until(|nvim| line(nvim) == answered, "the answer");
+    chat.nvim.input("%");
+    chat.nvim.wait_until(|nvim| line(nvim) == asked, "the request");
+    chat.nvim.input("<CR>");
+    chat.nvim.wait_for_screen("\"method\": \"session/blink\"");
+    let text = chat.nvim.buffer_text(0);
+    assert!(text.contains("\n  \"method\": "), "{text}");
+    assert!(text.contains("\"token\": \"[hidden]\"") && !text.contains("t-0-p"), "{text}");
+    let folded = "return { vim.wo.foldenable, vim.bo.modifiable, vim.bo.syntax ~= '' or
+                  vim.treesitter.highlighter.active[vim.api.nvim_get_current_buf()] ~= nil }";
+    let facts = chat.nvim.exec_lua(folded, []);
+    assert_eq!(format!("{facts}"), "[true, false, true]");
+    chat.nvim.input("q");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.bo.filetype", []).as_str() == Some("acp-messages"),
+        "the page",
+    );
+    chat.nvim.input("g?");
+    chat.nvim.wait_for_screen("request or answer");
+}
+
+#[test]
+fn an_agent_that_died_leaves_its_messages_and_what_it_owed() {
+    let mut steps = opened();
+    steps.extend([prompt(), json!({ "exit": 3 })]);
+    let mut chat = Scripted::sized(&[], steps, 100, 30);
+    chat.chat();
+    chat.send("go");
+    chat.nvim.wait_for_screen("exit");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp inspect");
+    let all =
+        wait_for_lines(&mut chat.nvim, "the end", |lines| lines.iter().any(|line| line.contains("ended: ")));
+    assert!(all[row_of(&all, "session/prompt") - 1].contains("never answered"), "{all:#?}");
+    // The page follows in a second window, and at another size.
+    chat.nvim.command("split");
+    chat.nvim.resize(60, 20);
+    wait_for_lines(&mut chat.nvim, "narrow lines", |lines| {
+        lines.iter().all(|line| line.chars().count() <= 60)
+    });
+}
+
+/// What a command says that fails.
+fn failure(nvim: &mut Nvim, command: &str) -> String {
+    let code = "local command = ...
+                _G.said = nil
+                vim.notify = function(text) _G.said = text end
+                local ok, why = pcall(vim.cmd, command)
+                if not ok then _G.said = why end";
+    nvim.exec_lua(code, [command.into()]);
+    let mut said = String::new();
+    nvim.wait_until(
+        |nvim| {
+            let text =
+                nvim.exec_lua("return _G.said or vim.v.errmsg", []).as_str().unwrap_or_default().to_owned();
+            said = text;
+            !said.is_empty()
+        },
+        "an error",
+    );
+    said
+}
+
+#[test]
+fn a_recording_is_shown_without_names_and_secrets_before_it_is_saved() {
+    let mut chat = scripted((100, 30), 1);
+    chat.chat();
+    ask(&mut chat);
+    chat.nvim.stop_insert();
+    let file = chat.project.file("bug.jsonl");
+    chat.nvim.command("Acp record bug.jsonl");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.bo.filetype", []).as_str() == Some("acp-recording"),
+        "the recording",
+    );
+    assert!(!file.exists(), "nothing is written before it was read");
+    let shown = chat.nvim.buffer_text(0);
+    let project = chat.project.path().to_string_lossy().into_owned();
+    assert!(!shown.contains(&project) && shown.contains("\"cwd\":\"/project\""), "{shown}");
+    assert!(!shown.contains("t-0-p") && shown.contains("\"token\":\"[hidden]\""), "{shown}");
+    chat.nvim.wait_for_screen(":w saves");
+    // What the user takes out is not saved.
+    chat.nvim.command("g/hologram/d");
+    chat.nvim.command("write");
+    chat.nvim.wait_until(|_| file.exists(), "the file");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.bo.filetype", []).as_str() != Some("acp-recording"),
+        "the buffer to close",
+    );
+    let saved = std::fs::read_to_string(&file).expect("the file");
+    let lines: Vec<Value> = saved.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(
+        lines.iter().any(|line| line["dir"] == "client->agent" && line["msg"]["method"] == "session/prompt")
+    );
+    assert!(!saved.contains("hologram"), "{saved}");
+    let said = failure(&mut chat.nvim, "Acp record bug.jsonl");
+    assert!(said.contains("exists; :Acp! record replaces it"), "{said}");
+    let said = failure(&mut chat.nvim, "Acp record nowhere/bug.jsonl");
+    assert!(said.contains("there is no folder"), "{said}");
+    // With a ! it is replaced; `q` abandons it.
+    chat.nvim.command("Acp! record bug.jsonl");
+    chat.nvim.wait_for_screen(":w saves");
+    chat.nvim.input("q");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.bo.filetype", []).as_str() != Some("acp-recording"),
+        "the buffer to close",
+    );
+    assert_eq!(std::fs::read_to_string(&file).expect("the file"), saved);
+}
+
+#[test]
+fn with_nothing_to_record_it_is_said_what_to_do() {
+    let mut chat = scripted((100, 30), 0);
+    let said = failure(&mut chat.nvim, "Acp record bug.jsonl");
+    assert!(said.contains(":AcpChat starts one"), "{said}");
+    let said = failure(&mut chat.nvim, "Acp record");
+    assert!(said.contains("name the file"), "{said}");
+}
+
+const RECORDING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/");
+
+/// The transcript of the newest session.
+fn transcript(nvim: &mut Nvim) -> String {
+    let code = "local sessions = require('acp').status().sessions
+                local session = sessions[#sessions]
+                return session and table.concat(vim.api.nvim_buf_get_lines(session.buffer, 0, -1, false), '\\n') or ''";
+    nvim.exec_lua(code, []).as_str().unwrap_or_default().to_owned()
+}
+
+fn wait_for_transcript(nvim: &mut Nvim, text: &str) -> String {
+    let mut found = String::new();
+    nvim.wait_until(
+        |nvim| {
+            found = transcript(nvim);
+            found.contains(text)
+        },
+        text,
+    );
+    found
+}
+
+#[test]
+fn a_recording_is_played_into_a_chat_and_touches_nothing() {
+    let mut chat = scripted((100, 30), 0);
+    // The recording edits a file of this folder, which a player that wrote would make.
+    let place = TempProject::new(&[]);
+    let folder = place.file("project");
+    let text = std::fs::read_to_string(format!("{RECORDING}claude-code-acp-edit.jsonl")).expect("the recording");
+    assert!(text.contains("\"/project/notes.txt\""), "the recording names other files");
+    place.write("recording.jsonl", &text.replace("/project", &folder.to_string_lossy()));
+    chat.nvim.command(&format!("Acp replay {} max", place.file("recording.jsonl").display()));
+    let text = wait_for_transcript(&mut chat.nvim, "The recording is over");
+    assert!(text.contains("The recorded answer: "), "{text}");
+    assert!(!folder.exists(), "playing a recording made {}", folder.display());
+    assert!(chat.nvim.processes().iter().all(|process| !format!("{process:?}").contains("acp-demo-agent")));
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp close");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return #require('acp').status().sessions", []).as_u64() == Some(0),
+        "the chat to close",
+    );
+}
+
+#[test]
+fn a_replay_can_be_played_message_by_message() {
+    let mut chat = scripted((100, 30), 0);
+    chat.nvim.command(&format!("Acp replay {RECORDING}sdk-example-stream.jsonl step"));
+    chat.nvim.wait_for_screen("Recording of");
+    let before = transcript(&mut chat.nvim);
+    chat.nvim.command("Acp replay");
+    let after = wait_for_transcript(&mut chat.nvim, "mock: think");
+    assert!(!before.contains("mock: think") && !after.contains("help you with that"), "{after}");
+    chat.nvim.command("Acp replay");
+    wait_for_transcript(&mut chat.nvim, "help you with that");
+}
+
+#[test]
+fn a_broken_recording_is_refused_with_its_line() {
+    let mut chat = scripted((100, 30), 0);
+    chat.project.write("broken.jsonl", "{\"t\":0,\"dir\":\"note\",\"note\":\"x\"}\n{\"t\":1,");
+    let said = failure(&mut chat.nvim, "Acp replay broken.jsonl");
+    assert!(said.contains("couldn't replay") && said.contains("line 2: "), "{said}");
+    let said = failure(&mut chat.nvim, "Acp replay nowhere.jsonl");
+    assert!(said.contains("No such file"), "{said}");
+    let said = failure(&mut chat.nvim, "Acp replay broken.jsonl fast");
+    assert!(said.contains("is no speed"), "{said}");
+}

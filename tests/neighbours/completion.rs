@@ -1,0 +1,77 @@
+//! Completion in the prompt beside plugins that complete: in their menu with the source, else in the plugin's own.
+
+use crate::load;
+use crate::support::script::{Scripted, steps};
+
+const BLINK: &str = "require('blink.cmp').setup({ fuzzy = { implementation = 'lua' }, %s })";
+
+fn with_blink(options: &str) -> Option<Scripted> {
+    let mut chat = Scripted::new(&[("notes.txt", "one\n"), ("numbers.txt", "two\n")], steps([]));
+    if !load(&mut chat.nvim, "0.10", &["blink.cmp"]) {
+        return None;
+    }
+    chat.nvim.exec_lua(&BLINK.replace("%s", options), []);
+    chat.chat();
+    Some(chat)
+}
+
+/// Whether a menu of blink's is open.
+const IS_OPEN: &str = "return require('blink.cmp').is_menu_visible()";
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn blink_completes_references_with_the_source() {
+    let source = "sources = { per_filetype = { ['acp-prompt'] = { 'acp' } },
+        providers = { acp = { name = 'acp', module = 'acp.blink' } } }";
+    let Some(mut chat) = with_blink(source) else { return };
+    chat.nvim.input("look at @not");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(IS_OPEN, []) == true.into(), "the menu");
+    chat.nvim.wait_for_screen("notes.txt");
+    // The plugin's own stays away.
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.pumvisible()", []), 0.into());
+    chat.nvim.input("<C-y>");
+    chat.nvim.wait_for_screen("look at @notes.txt");
+    // While it is open, its key does not change the agent's mode.
+    chat.nvim.input(" @n");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(IS_OPEN, []) == true.into(), "the menu again");
+    chat.nvim.input("<S-Tab>");
+    chat.nvim.wait_for_screen("look at @notes.txt");
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn without_the_source_the_plugins_own_menu_opens_beside_blink() {
+    let Some(mut chat) = with_blink("") else { return };
+    chat.nvim.input("look at @not");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.fn.pumvisible()", []) == 1.into(),
+        "the plugin's own menu",
+    );
+    chat.nvim.wait_for_screen("notes.txt");
+    assert_eq!(chat.nvim.exec_lua(IS_OPEN, []), false.into());
+    chat.nvim.input("<C-y>");
+    chat.nvim.wait_for_screen("look at @notes.txt");
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn mini_completion_leaves_the_menu_of_references_alone() {
+    let mut chat = Scripted::new(&[("notes.txt", "one\n"), ("numbers.txt", "two\n")], steps([]));
+    if !load(&mut chat.nvim, "0.10", &["mini.nvim"]) {
+        return;
+    }
+    chat.nvim.exec_lua("require('mini.completion').setup({ delay = { completion = 10 } })", []);
+    chat.chat();
+    chat.nvim.input("look at @not");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.fn.pumvisible()", []) == 1.into(),
+        "the plugin's own menu",
+    );
+    chat.nvim.wait_for_screen("notes.txt");
+    // It has nothing selected from the start.
+    chat.nvim.input("<C-n>");
+    let selected = "return vim.fn.complete_info({ 'selected' }).selected";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(selected, []) == 0.into(), "the file to be selected");
+    chat.nvim.input("<C-y>");
+    chat.nvim.wait_for_screen("look at @notes.txt");
+}

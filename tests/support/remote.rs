@@ -1,0 +1,301 @@
+//! A server that puts a program's stdio behind a WebSocket or behind HTTP, as the protocol's own server does: one
+//! program for each connection, streams of events for the connection and for each session.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocket};
+use tokio_tungstenite::tungstenite::{Message, accept};
+
+/// What starts the program.
+type Start = Arc<dyn Fn() -> Command + Send + Sync>;
+
+pub struct Server {
+    pub port: u16,
+    /// The heads of all requests.
+    pub requests: Arc<Mutex<Vec<String>>>,
+    /// Whether it hangs up on whoever connects.
+    pub refuses: Arc<AtomicBool>,
+}
+
+struct Connection {
+    stdin: Mutex<Option<ChildStdin>>,
+    child: Mutex<Child>,
+    /// By session; what is about none has none.
+    boxes: Mutex<HashMap<Option<String>, Mailbox>>,
+    /// Where the answers to requests go.
+    routes: Mutex<HashMap<String, Option<String>>>,
+    known: Mutex<HashSet<String>>,
+}
+
+/// What waits for a stream, and the end that a stream takes.
+struct Mailbox(Sender<Option<String>>, Option<Receiver<Option<String>>>);
+
+type Connections = Arc<Mutex<HashMap<String, Arc<Connection>>>>;
+
+impl Server {
+    pub fn start(start: impl Fn() -> Command + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (start, connections): (Start, Connections) = (Arc::new(start), Arc::default());
+        let heads = requests.clone();
+        let refuses = Arc::new(AtomicBool::new(false));
+        let refusing = refuses.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if refusing.load(Ordering::Acquire) {
+                    continue;
+                }
+                let (start, connections, heads) = (start.clone(), connections.clone(), heads.clone());
+                // Who hangs up ends the thread.
+                thread::spawn(move || serve(stream, &start, &connections, &heads));
+            }
+        });
+        Self { port, requests, refuses }
+    }
+
+    pub fn url(&self, scheme: &str) -> String {
+        format!("{scheme}://127.0.0.1:{}/acp", self.port)
+    }
+}
+
+fn serve(
+    stream: TcpStream,
+    start: &Start,
+    connections: &Connections,
+    heads: &Mutex<Vec<String>>,
+) -> Option<()> {
+    let mut peeked = vec![0; 8192];
+    let size = stream.peek(&mut peeked).ok()?;
+    let head = String::from_utf8_lossy(&peeked[..size]).into_owned();
+    if head.to_ascii_lowercase().contains("upgrade: websocket") {
+        heads.lock().unwrap().push(head);
+        return websocket(stream, start());
+    }
+    let mut reader = BufReader::new(stream.try_clone().ok()?);
+    loop {
+        let request = Request::read(&mut reader)?;
+        heads.lock().unwrap().push(request.head.clone());
+        request.answer(&stream, start, connections)?;
+    }
+}
+
+fn spawn(command: &mut Command) -> (Child, ChildStdin, ChildStdout) {
+    let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut child = started.expect("the program starts");
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    (child, stdin.expect("its stdin"), stdout.expect("its stdout"))
+}
+
+fn websocket(stream: TcpStream, mut command: Command) -> Option<()> {
+    let theirs = stream.try_clone().ok()?;
+    let mut reading = accept(stream).ok()?;
+    let (mut child, mut stdin, stdout) = spawn(&mut command);
+    thread::spawn(move || {
+        let mut writing = WebSocket::from_raw_socket(theirs, Role::Server, None);
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if writing.send(Message::Text(line.into())).is_err() {
+                return;
+            }
+        }
+        let _ = writing.close(None);
+        let _ = writing.flush();
+    });
+    while let Ok(message) = reading.read() {
+        match message {
+            Message::Text(text) if writeln!(stdin, "{text}").is_err() => break,
+            Message::Close(_) => break,
+            _ => {}
+        }
+    }
+    drop(stdin);
+    let _ = child.wait();
+    None
+}
+
+struct Request {
+    head: String,
+    method: String,
+    headers: HashMap<String, String>,
+    body: String,
+}
+
+impl Request {
+    fn read(reader: &mut impl BufRead) -> Option<Self> {
+        let (mut head, mut headers) = (String::new(), HashMap::new());
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            head += &line;
+            match line.trim_end().split_once(": ") {
+                Some((name, value)) => headers.insert(name.to_ascii_lowercase(), value.to_owned()),
+                None if line.trim_end().is_empty() => break,
+                None => None,
+            };
+        }
+        let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        let method = head.split(' ').next()?.to_owned();
+        Some(Self { head, method, headers, body: String::from_utf8(body).ok()? })
+    }
+
+    fn answer(&self, mut stream: &TcpStream, start: &Start, connections: &Connections) -> Option<()> {
+        let id = self.headers.get("acp-connection-id").cloned();
+        let session = self.headers.get("acp-session-id").cloned();
+        let found = id.as_ref().and_then(|id| connections.lock().unwrap().get(id).cloned());
+        let mut plain = |status: &str| write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").ok();
+        let Some(connection) = found else {
+            let message: Value = serde_json::from_str(&self.body).unwrap_or_default();
+            if id.is_some() || self.method != "POST" || message["method"] != "initialize" {
+                return plain(if id.is_some() { "404 Not Found" } else { "400 Bad Request" });
+            }
+            return self.initialize(stream, start(), connections);
+        };
+        match self.method.as_str() {
+            "DELETE" => {
+                connections.lock().unwrap().remove(&id?);
+                connection.end();
+                plain("202 Accepted")
+            }
+            "POST" => {
+                let status = connection.take(&self.body, session);
+                plain(status)
+            }
+            _ if self.headers.get("accept").is_none_or(|kind| kind != "text/event-stream") => {
+                plain("406 Not Acceptable")
+            }
+            _ => {
+                if let Some(session) = &session
+                    && !connection.known.lock().unwrap().contains(session)
+                    && connection.boxes.lock().unwrap().len() > 16
+                {
+                    return plain("404 Not Found");
+                }
+                let taken = connection.mailbox(&session, |mailbox| mailbox.1.take());
+                let Some(mail) = taken else { return plain("409 Conflict") };
+                let over = stream_out(stream, &mail);
+                connection.mailbox(&session, |mailbox| mailbox.1 = Some(mail));
+                over
+            }
+        }
+    }
+
+    fn initialize(
+        &self,
+        mut stream: &TcpStream,
+        mut command: Command,
+        connections: &Connections,
+    ) -> Option<()> {
+        let (child, mut stdin, stdout) = spawn(&mut command);
+        let written = writeln!(stdin, "{}", self.body);
+        let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        let connection = Arc::new(Connection {
+            stdin: Mutex::new(Some(stdin)),
+            child: Mutex::new(child),
+            boxes: Mutex::default(),
+            routes: Mutex::default(),
+            known: Mutex::default(),
+        });
+        written.ok()?;
+        let answer = loop {
+            let Some(line) = lines.next() else {
+                return write!(stream, "HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n").ok();
+            };
+            let message: Value = serde_json::from_str(&line).unwrap_or_default();
+            if message.get("id").is_some() && message.get("method").is_none() {
+                break line;
+            }
+            connection.route(line);
+        };
+        let id = format!("connection-{:p}", Arc::as_ptr(&connection));
+        connections.lock().unwrap().insert(id.clone(), connection.clone());
+        let (name, all) = (id.clone(), connections.clone());
+        thread::spawn(move || {
+            lines.for_each(|line| connection.route(line));
+            // Nobody knows it after its program's end.
+            all.lock().unwrap().remove(&name);
+            connection.boxes.lock().unwrap().values().for_each(|mailbox| {
+                let _ = mailbox.0.send(None);
+            });
+        });
+        let (length, cookie) = (answer.len(), "node=a1; Path=/");
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nAcp-Connection-Id: {id}\r\nSet-Cookie: {cookie}\r\n\
+             Content-Length: {length}\r\n\r\n{answer}"
+        )
+        .ok()
+    }
+}
+
+fn stream_out(mut stream: &TcpStream, mail: &Receiver<Option<String>>) -> Option<()> {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+    stream.write_all(head.as_bytes()).ok()?;
+    loop {
+        let event = match mail.recv_timeout(Duration::from_secs(15)) {
+            Ok(Some(message)) => format!("data: {message}\n\n"),
+            Err(RecvTimeoutError::Timeout) => ":\n\n".to_owned(),
+            Ok(None) | Err(RecvTimeoutError::Disconnected) => {
+                return stream.write_all(b"0\r\n\r\n").ok();
+            }
+        };
+        write!(stream, "{:x}\r\n{event}\r\n", event.len()).ok()?;
+    }
+}
+
+impl Connection {
+    fn mailbox<T>(&self, session: &Option<String>, with: impl FnOnce(&mut Mailbox) -> T) -> T {
+        let mut boxes = self.boxes.lock().unwrap();
+        let mailbox = boxes.entry(session.clone()).or_insert_with(|| {
+            let (send, receive) = channel();
+            Mailbox(send, Some(receive))
+        });
+        with(mailbox)
+    }
+
+    /// A message of the client's.
+    fn take(&self, body: &str, header: Option<String>) -> &'static str {
+        let message: Value = serde_json::from_str(body).unwrap_or_default();
+        let session = message["params"]["sessionId"].as_str().map(str::to_owned);
+        if header.is_some() && header != session {
+            return "400 Bad Request";
+        }
+        if message.get("method").is_some() {
+            self.routes.lock().unwrap().insert(message["id"].to_string(), session);
+        }
+        let written =
+            self.stdin.lock().unwrap().as_mut().is_some_and(|stdin| writeln!(stdin, "{body}").is_ok());
+        if written { "202 Accepted" } else { "500 Internal Server Error" }
+    }
+
+    /// A message of the program's.
+    fn route(&self, line: String) {
+        let message: Value = serde_json::from_str(&line).unwrap_or_default();
+        let named = message["params"]["sessionId"].as_str().map(str::to_owned);
+        let session = match message.get("method") {
+            Some(_) => named,
+            None => self.routes.lock().unwrap().remove(&message["id"].to_string()).flatten(),
+        };
+        let opened = message["result"]["sessionId"].as_str().map(str::to_owned);
+        self.known.lock().unwrap().extend(opened.into_iter().chain(session.clone()));
+        // The streams are gone only with the connection.
+        let _ = self.mailbox(&session, |mailbox| mailbox.0.send(Some(line)));
+    }
+
+    fn end(&self) {
+        self.stdin.lock().unwrap().take();
+        let _ = self.child.lock().unwrap().wait();
+    }
+}

@@ -1,0 +1,333 @@
+//! What the protocol still calls unstable, as a user sees it: forks, plans by id, suggestions for the next prompt, the
+//! second version. The agents are scripted; the Neovim, the processes and the pipes are real.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+
+use support::script::{Scripted, ends, initialized, opened, prompt, says};
+
+fn new_session() -> [Value; 2] {
+    [json!({ "expect": "session/new" }), json!({ "reply": "session/new", "result": { "sessionId": "s1" } })]
+}
+
+fn in_session(id: &str, text: &str) -> Value {
+    json!({ "send": { "method": "session/update", "params": { "sessionId": id, "update": {
+        "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": text } } } } })
+}
+
+/// What stands in the chat of a session.
+fn transcript_of(chat: &mut Scripted, number: u64) -> String {
+    let code = "for _, session in ipairs(require('acp').status().sessions) do
+                  if session.session == ... then
+                    return table.concat(vim.api.nvim_buf_get_lines(session.buffer, 0, -1, false), '\\n')
+                  end
+                end
+                return ''";
+    chat.nvim.exec_lua(code, [number.into()]).as_str().expect("a text").to_owned()
+}
+
+fn wait_for_text(chat: &mut Scripted, number: u64, text: &str) {
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !transcript_of(chat, number).contains(text) {
+        let there = transcript_of(chat, number);
+        assert!(std::time::Instant::now() < limit, "no {text:?} in session {number}:\n{there}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_fork_has_what_was_said_and_both_chats_go_on_apart() {
+    let can = json!({ "sessionCapabilities": { "fork": {} } });
+    let steps = [
+        initialized(can, json!([])),
+        new_session().into(),
+        vec![prompt(), says("Before the fork."), ends("end_turn")],
+        vec![
+            json!({ "expect": "session/fork", "params": { "sessionId": "s1", "cwd": "$PROJECT" } }),
+            // Of the new session before it has its name, and after.
+            in_session("s2", "Told early. "),
+            json!({ "reply": "session/fork", "result": { "sessionId": "s2" } }),
+            json!({ "expect": "session/prompt", "params": { "sessionId": "s2" } }),
+            in_session("s2", "In the fork."),
+            ends("end_turn"),
+            json!({ "expect": "session/prompt", "params": { "sessionId": "s1" } }),
+            in_session("s1", "In the original."),
+            ends("end_turn"),
+        ],
+    ];
+    let mut chat = Scripted::new(&[], steps.concat());
+    chat.chat();
+    chat.send("first");
+    chat.wait_for("Before the fork.");
+    chat.wait_for("Done");
+    chat.nvim.command("Acp fork");
+    wait_for_text(&mut chat, 2, "both go on apart");
+    wait_for_text(&mut chat, 2, "Told early.");
+    chat.nvim.exec_lua("require('acp').send('second', { session = 2 })", []);
+    wait_for_text(&mut chat, 2, "In the fork.");
+    chat.nvim.exec_lua("require('acp').send('third', { session = 1 })", []);
+    wait_for_text(&mut chat, 1, "In the original.");
+    let (source, fork) = (transcript_of(&mut chat, 1), transcript_of(&mut chat, 2));
+    assert!(fork.contains("Before the fork.") && fork.contains("second"), "{fork}");
+    assert!(!fork.contains("In the original."), "{fork}");
+    assert!(!source.contains("In the fork.") && !source.contains("both go on apart"), "{source}");
+}
+
+#[test]
+fn a_fork_that_can_not_be_had_says_what_to_do() {
+    let mut chat = Scripted::new(&[], opened());
+    chat.chat();
+    let wait =
+        "vim.wait(10000, function() return require('acp').status().sessions[1].state == 'idle' end, 5)";
+    chat.nvim.exec_lua(wait, []);
+    let said = chat.nvim.try_lua("vim.cmd('Acp fork')", []);
+    let said = format!("{said:?}{}", chat.nvim.messages());
+    assert!(said.contains("can't fork a session; :AcpChat! begins another one"), "{said}");
+}
+
+#[test]
+fn a_fork_that_the_agent_refuses_leaves_the_source_as_it_was() {
+    let can = json!({ "sessionCapabilities": { "fork": {} } });
+    let steps = [
+        initialized(can, json!([])),
+        new_session().into(),
+        vec![prompt(), says("Before the fork."), ends("end_turn")],
+        vec![
+            json!({ "expect": "session/fork" }),
+            json!({ "reply": "session/fork", "error": { "code": -32603, "message": "no room" } }),
+            json!({ "expect": "session/prompt", "params": { "sessionId": "s1" } }),
+            in_session("s1", "Still here."),
+            ends("end_turn"),
+        ],
+    ];
+    let mut chat = Scripted::new(&[], steps.concat());
+    chat.chat();
+    chat.send("first");
+    chat.wait_for("Done");
+    chat.nvim.command("Acp fork");
+    wait_for_text(&mut chat, 2, "no room");
+    chat.nvim.exec_lua("require('acp').send('second', { session = 1 })", []);
+    wait_for_text(&mut chat, 1, "Still here.");
+    let fork = transcript_of(&mut chat, 2);
+    assert!(fork.contains("Before the fork."), "{fork}");
+}
+
+fn told(update: Value) -> Value {
+    json!({ "send": { "method": "session/update", "params": { "sessionId": "s1", "update": update } } })
+}
+
+fn plan(id: &str, text: &str) -> Value {
+    let plan = json!({ "type": "markdown", "planId": id, "content": text });
+    told(json!({ "sessionUpdate": "plan_update", "plan": plan }))
+}
+
+#[test]
+fn a_plan_in_markdown_stands_in_the_chat_and_in_the_plans_window() {
+    let turn = vec![
+        prompt(),
+        plan("p", "# Old\n\nNothing."),
+        plan("p", "# Settle it\n\n1. Read `notes.txt`\n2. Change **beta**"),
+        says("Settled."),
+        ends("end_turn"),
+        prompt(),
+        told(json!({ "sessionUpdate": "plan_removed", "planId": "p" })),
+        ends("end_turn"),
+    ];
+    let mut chat = Scripted::new(&[], [opened(), turn].concat());
+    chat.chat();
+    chat.send("plan it");
+    chat.wait_for("Done");
+    let text = chat.transcript();
+    assert!(text.contains("Plan\n# Settle it\n\n1. Read `notes.txt`\n2. Change **beta**\n"), "{text}");
+    assert!(!text.contains("# Old"), "{text}");
+    chat.nvim.command("Acp plan");
+    let window = "for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+                    local buf = vim.api.nvim_win_get_buf(win)
+                    if vim.bo[buf].filetype == 'acp-plan' then
+                      return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n')
+                    end
+                  end
+                  return ''";
+    let pinned = chat.nvim.exec_lua(window, []);
+    let pinned = pinned.as_str().expect("a text");
+    assert!(pinned.starts_with("Plan\n# Settle it\n\n1. Read"), "{pinned}");
+    chat.send("drop it");
+    chat.wait_for("The agent dropped its plan");
+    let pinned = |nvim: &mut support::Nvim| nvim.exec_lua(window, []).as_str().map(str::to_owned);
+    chat.nvim.wait_until(
+        |nvim| pinned(nvim).is_some_and(|text| text.contains("The agent dropped its plan")),
+        "the window to say that the plan was dropped",
+    );
+}
+
+fn suggestion(texts: &[&str]) -> Value {
+    let list: Vec<Value> =
+        texts.iter().map(|text| json!({ "prompt": [{ "type": "text", "text": text }] })).collect();
+    told(json!({ "sessionUpdate": "prompt_suggestions_update", "suggestions": list }))
+}
+
+/// What shows in grey in the prompt.
+fn ghost(nvim: &mut support::Nvim) -> String {
+    let code = "local ns = vim.api.nvim_create_namespace('acp.suggestions')
+                for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+                  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })) do
+                    return mark[4].virt_text[1][1]
+                  end
+                end
+                return ''";
+    nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
+}
+
+fn wait_for_ghost(chat: &mut Scripted, text: &str) {
+    chat.nvim.wait_until(|nvim| ghost(nvim) == text, &format!("the suggestion {text:?}"));
+}
+
+#[test]
+fn a_suggestion_shows_in_an_empty_prompt_and_its_key_takes_it() {
+    let turns = vec![
+        prompt(),
+        says("Fixed."),
+        ends("end_turn"),
+        suggestion(&["Run the tests\nand say\u{202e} what fails", "Commit it"]),
+        prompt(),
+        ends("end_turn"),
+    ];
+    let mut chat = Scripted::new(&[], [opened(), turns].concat());
+    chat.chat();
+    // The user's own key, in this buffer, that means something else.
+    chat.nvim.command("inoremap <buffer> <Tab> mine");
+    chat.nvim.input("<Esc>i");
+    chat.send("fix it");
+    wait_for_ghost(&mut chat, "Run the tests … (1 of 2)");
+    chat.nvim.wait_for_screen("Run the tests … (1 of 2)");
+    // Typing takes it away and gives the key back; nothing was sent.
+    chat.nvim.input("i<Space>");
+    wait_for_ghost(&mut chat, "");
+    chat.nvim.input("<Tab>");
+    let typed = |nvim: &mut support::Nvim| nvim.buffer_text(0);
+    chat.nvim.wait_until(|nvim| typed(nvim).contains(" mine"), "the user's own mapping");
+    chat.nvim.input("<Esc>cc");
+    wait_for_ghost(&mut chat, "Run the tests … (1 of 2)");
+    chat.nvim.input("<Tab>");
+    chat.nvim
+        .wait_until(|nvim| typed(nvim).starts_with("Run the tests\nand say"), "the suggestion to be taken");
+    wait_for_ghost(&mut chat, "");
+    let text = typed(&mut chat.nvim);
+    assert!(!text.contains('\u{202e}') && !text.contains("mine"), "{text:?}");
+    let prompts = |chat: &Scripted| {
+        chat.record().iter().filter(|message| message["method"] == "session/prompt").count()
+    };
+    assert_eq!(prompts(&chat), 1);
+    chat.nvim.input(" at once<Esc><CR>");
+    chat.nvim.wait_until(|nvim| typed(nvim).trim().is_empty(), "the prompt to be sent");
+    chat.nvim.wait_until(|nvim| ghost(nvim).is_empty(), "nothing to be suggested any more");
+}
+
+#[test]
+fn suggestions_are_not_shown_where_the_option_says_so() {
+    let turns = vec![prompt(), suggestion(&["Run the tests"]), says("Fixed."), ends("end_turn")];
+    let mut chat = Scripted::new(&[], [opened(), turns].concat());
+    chat.configure("prompt = { suggestions = false }");
+    chat.chat();
+    chat.send("fix it");
+    chat.wait_for("Done");
+    assert_eq!(ghost(&mut chat.nvim), "");
+}
+
+/// A chat with an agent that is asked for the second version of the protocol.
+fn second(steps: Vec<Value>) -> Scripted {
+    let mut chat = Scripted::new(&[("notes.txt", "alpha\nbeta\n")], steps);
+    chat.configure("agents = { fake = { protocol = 2 } }");
+    chat.nvim.command("AcpChat");
+    chat
+}
+
+#[test]
+fn an_agent_without_the_second_version_is_spoken_to_in_the_first_and_that_is_said_once() {
+    let initialize = json!({ "expect": "initialize", "params": { "protocolVersion": 2 } });
+    let mut steps = opened();
+    steps[0] = initialize;
+    let turn = vec![prompt(), says("Understood."), ends("end_turn")];
+    let mut chat = second([steps, turn].concat());
+    chat.wait_for("no version 2 of the protocol");
+    chat.nvim.wait_for_screen("Fake 1.0");
+    chat.nvim.input("hello<C-s>");
+    chat.wait_for("Done");
+    let text = chat.transcript();
+    assert!(text.contains("Understood.") && text.matches("no version 2").count() == 1, "{text}");
+}
+
+#[test]
+fn a_turn_in_the_second_version_asks_edits_and_runs() {
+    let path = "$PROJECT/notes.txt";
+    let patch = "--- a/notes.txt\n+++ b/notes.txt\n@@ -1,2 +1,2 @@\n alpha\n-beta\n+BETA\n";
+    let diff = json!({
+        "type": "diff", "changes": [{ "operation": "modify", "path": path }],
+        "patch": { "format": "git_patch", "text": patch },
+    });
+    let call = json!({ "toolCallId": "c", "title": "Edit notes.txt", "kind": "edit", "content": [diff] });
+    let asked = json!({
+        "sessionId": "s1", "title": "Edit notes.txt", "subject": { "type": "tool_call", "toolCall": call },
+        "options": [
+            { "optionId": "y", "name": "Yes", "kind": "allow_once" },
+            { "optionId": "n", "name": "No", "kind": "reject_once" },
+        ],
+    });
+    let state = |state: &str| told(json!({ "sessionUpdate": "state_update", "state": state }));
+    let terminal = |mut fields: Value| {
+        (fields["sessionUpdate"], fields["terminalId"]) = ("terminal_update".into(), "t".into());
+        told(fields)
+    };
+    let shows = json!([{ "type": "terminal", "terminalId": "t" }]);
+    let whole = json!([{ "type": "text", "text": "All done." }]);
+    let steps = vec![
+        json!({ "expect": "initialize", "params": { "protocolVersion": 2 } }),
+        json!({ "reply": "initialize", "result": {
+            "protocolVersion": 2, "info": { "name": "fake", "title": "Fake", "version": "1.0" },
+            "capabilities": { "session": {} },
+        } }),
+        json!({ "expect": "session/new" }),
+        json!({ "reply": "session/new", "result": { "sessionId": "s1" } }),
+        prompt(),
+        told(
+            json!({ "sessionUpdate": "user_message", "messageId": "u", "content": [{ "type": "text", "text": "go" }] }),
+        ),
+        json!({ "reply": "session/prompt", "result": { "messageId": "u" } }),
+        state("running"),
+        state("requires_action"),
+        json!({ "send": { "id": "q", "method": "session/request_permission", "params": asked } }),
+        json!({ "expect_reply": "q", "to": "q" }),
+        state("running"),
+        told(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed" })),
+        terminal(json!({ "command": "echo late", "output": { "data": "bGF0ZQo=" } })),
+        told(
+            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "r", "title": "Run it", "kind": "execute",
+            "status": "in_progress", "content": shows }),
+        ),
+        terminal(json!({ "exitStatus": { "exitCode": 0 } })),
+        told(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "r", "status": "completed" })),
+        told(json!({ "sessionUpdate": "agent_message", "messageId": "m", "content": whole })),
+        told(json!({ "sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn" })),
+    ];
+    let mut chat = second(steps);
+    chat.nvim.wait_for_screen("Fake 1.0");
+    chat.nvim.input("go<C-s>");
+    chat.nvim.wait_until(
+        |nvim| {
+            nvim.exec_lua("return require('acp').status().sessions[1].state", []).as_str() == Some("waiting")
+        },
+        "the question",
+    );
+    // As the patch shows it.
+    chat.nvim.wait_for_screen("BETA");
+    chat.nvim.command("Acp allow");
+    chat.wait_for("Done");
+    assert_eq!(chat.answer("q")["result"]["outcome"]["optionId"], "y");
+    let text = chat.transcript();
+    for part in ["Edit notes.txt", "All done."] {
+        assert!(text.contains(part), "no {part:?} in:\n{text}");
+    }
+    assert_eq!(text.matches("go\n").count(), 1, "{text}");
+}
