@@ -10,7 +10,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -45,6 +45,8 @@ struct Case {
     setup: &'static str,
     /// What the agent runs. It is run twice. Where it waits at the gate, the file in no buffer is opened meanwhile.
     script: &'static str,
+    /// What can't be brought back; the review says so.
+    lost: &'static [&'static str],
 }
 
 /// A named pipe.
@@ -60,10 +62,14 @@ enum Entry {
 
 type Tree = BTreeMap<String, Entry>;
 
+/// Git makes no commit for nobody.
+const NAMES: &str = "export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org
+export GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a@example.org";
+
 /// A command of the agent's in a turn of its own.
 fn turn(runner: Runner, number: usize, script: &str) -> Vec<Value> {
     let id = format!("c{number}");
-    let script = format!("cd $PROJECT\n{script}");
+    let script = format!("{NAMES}\ncd $PROJECT\n{script}");
     let call = |status: &str, content: Value| {
         update(json!({
             "sessionUpdate": "tool_call", "toolCallId": id, "title": "run the command", "kind": "execute",
@@ -194,35 +200,26 @@ impl Stage {
 
     /// The review shows what differs between two trees, and nothing else.
     fn review_shows(&mut self, what: &str, before: &Tree, after: &Tree) {
-        let wanted = difference(before, after);
-        self.wait_for(what, &wanted, |chat| {
+        let mut last = String::new();
+        self.wait_for(what, "", |chat| {
             // The last of it may not be known yet when the turn ends.
-            let closed = "return vim.fn.bufwinid('acp://review') < 0";
-            if chat.nvim.exec_lua(closed, []) == true.into() {
-                chat.nvim.command("silent! Acp review");
-            }
-            let page = "local buf = vim.fn.bufnr('acp://review')
+            let page = "if vim.fn.bufwinid('acp://review') < 0 then vim.cmd('silent! Acp review') end
+                        local buf = vim.fn.bufnr('acp://review')
                         return buf < 0 and '' or table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n')";
             let page = chat.nvim.exec_lua(page, []);
-            let (changes, renames) = changes_of(page.as_str().unwrap_or_default());
-            // A file that was renamed is one entry, with what else has changed in it.
-            let mut renamed = before.clone();
-            for (from, to) in renames {
-                if let Some(entry) = renamed.remove(&from) {
-                    renamed.insert(to, entry);
-                }
-            }
-            if changes == difference(&renamed, after) { wanted.clone() } else { changes }
+            last = page.as_str().unwrap_or_default().to_owned();
+            faults(&last, before, after)
         });
+        self.check(faults(&last, before, after).is_empty(), || format!("-- the page\n{last}\n"));
     }
 
-    fn is_again(&mut self, what: &str, wanted: &Tree) {
-        let wanted_text = told(wanted);
+    /// Waits until what is of concern of all files is as it was.
+    fn is_again(&mut self, what: &str, wanted: &Tree, concern: impl Fn(Tree) -> Tree) {
         let root = self.chat.project.path().to_owned();
-        self.wait_for(what, &wanted_text, |_| {
+        self.wait_for(what, &told(wanted), |_| {
             let mut tree = Tree::new();
             walk(&root, &root, &mut tree);
-            told(&tree)
+            told(&concern(tree))
         });
     }
 }
@@ -236,15 +233,12 @@ fn play(runner: Runner, case: &Case) {
     assert!(first != after, "the command changes nothing");
     stage.review_shows("the review of the first run", &first, &after);
     stage.chat.nvim.command("silent! Acp undo! all");
-    let mut rest = first.clone();
-    rest.retain(|path, _| path != UNSAVED.0);
-    let root = stage.chat.project.path().to_owned();
-    stage.wait_for("the files when all is undone", &told(&rest), |_| {
-        let mut tree = Tree::new();
-        walk(&root, &root, &mut tree);
-        tree.retain(|path, _| path != UNSAVED.0);
-        told(&tree)
-    });
+    let without = |mut tree: Tree, others: &[&str]| {
+        tree.retain(|path, _| !case.lost.contains(&path.as_str()) && !others.contains(&path.as_str()));
+        tree
+    };
+    let wanted = without(first.clone(), &[UNSAVED.0]);
+    stage.is_again("the files when all is undone", &wanted, |tree| without(tree, &[UNSAVED.0]));
     // The user's own edits are there still, and no more than that.
     let mine = |tree: &Tree| {
         let mut tree = tree.clone();
@@ -254,8 +248,10 @@ fn play(runner: Runner, case: &Case) {
         tree
     };
     stage.save_all();
-    let wanted = mine(&first);
-    stage.is_again("the files when the user has saved theirs", &wanted);
+    let wanted = without(mine(&first), &[]);
+    stage.is_again("the files when the user has saved theirs", &wanted, |tree| without(tree, &[]));
+    // What could not be undone is as it became.
+    case.lost.iter().for_each(|lost| drop(fs::remove_file(stage.chat.project.file(lost))));
     let second = stage.tree();
     stage.run(2);
     let after = stage.tree();
@@ -268,7 +264,8 @@ fn play(runner: Runner, case: &Case) {
     stage.chat.nvim.exec_lua("local p = _G.picker; _G.picker = nil; p.answer(p.items[1], 1)", []);
     stage.chat.nvim.wait_for_screen("put back all");
     stage.chat.nvim.input("gX");
-    stage.is_again("the files after going back to the checkpoint", &second);
+    let wanted = without(second, &[]);
+    stage.is_again("the files after going back to the checkpoint", &wanted, |tree| without(tree, &[]));
     let told = stage.chat.nvim.exec_lua("return table.concat(_G.told, '\\n')", []);
     let told = told.as_str().unwrap_or_default().to_owned();
     let asked = stage.chat.nvim.exec_lua("return _G.picker and _G.picker.prompt", []);
@@ -277,12 +274,8 @@ fn play(runner: Runner, case: &Case) {
 }
 
 fn sh(folder: &Path, script: &str) {
-    let mut command = Command::new("sh");
-    command.args(["-ec", script]).current_dir(folder);
-    for (name, value) in [("NAME", "A"), ("EMAIL", "a@example.org")] {
-        command.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
-    }
-    let done = command.output().expect("a shell");
+    let script = format!("{NAMES}\n{script}");
+    let done = Command::new("sh").args(["-ec", &script]).current_dir(folder).output().expect("a shell");
     assert!(done.status.success(), "{script}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
@@ -290,13 +283,17 @@ fn sh(folder: &Path, script: &str) {
 fn walk(root: &Path, folder: &Path, tree: &mut Tree) {
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
-        let name = path.strip_prefix(root).expect("below").to_str().expect("UTF-8").to_owned();
+        let name = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
         // Files on their way to another name.
         let is_passing = name.contains(".acp-nvim-");
-        if [".git", ".agent", "target", "node_modules"].contains(&name.as_str()) || is_passing {
+        let is_left_out = [".agent", "target", "node_modules"].contains(&name.as_str());
+        if is_left_out || is_passing || path.ends_with(".git") {
             continue;
         }
         let Ok(metadata) = entry.metadata() else { continue };
+        if metadata.file_type().is_fifo() {
+            continue;
+        }
         let kind = if metadata.is_symlink() {
             fs::read_link(&path).ok().map(Entry::Link)
         } else if metadata.is_dir() {
@@ -312,92 +309,173 @@ fn walk(root: &Path, folder: &Path, tree: &mut Tree) {
 /// A tree as lines to compare.
 fn told(tree: &Tree) -> String {
     let line = |(path, entry): (&String, &Entry)| match entry {
-        Entry::File(bytes, mode) if bytes.len() > 1000 => format!("{path} {mode:o} {} bytes\n", bytes.len()),
-        Entry::File(bytes, mode) => format!("{path} {mode:o} {:?}\n", String::from_utf8_lossy(bytes)),
-        Entry::Link(target) => format!("{path} -> {}\n", target.display()),
-        Entry::Folder => format!("{path}/\n"),
+        Entry::File(bytes, mode) if bytes.len() > 1000 => {
+            let sum = bytes.iter().fold(0_u64, |sum, byte| sum.wrapping_mul(31) + u64::from(*byte));
+            format!("{path:?} {mode:o} {} bytes, {sum:x}\n", bytes.len())
+        }
+        Entry::File(bytes, mode) => format!("{path:?} {mode:o} {:?}\n", bytes.escape_ascii().to_string()),
+        Entry::Link(target) => format!("{path:?} -> {}\n", target.display()),
+        Entry::Folder => format!("{path:?}/\n"),
     };
     tree.iter().map(line).collect()
 }
 
-/// A file's lines as an editor shows them; nothing of what is no text.
-fn text_of(entry: Option<&Entry>) -> Option<String> {
+/// A file's lines as an editor shows them; nothing of what is no text, or too large to be compared.
+fn text_of(entry: Option<&Entry>) -> Option<Vec<String>> {
     match entry {
-        None => Some(String::new()),
-        Some(Entry::File(bytes, _)) if !bytes.contains(&0) => {
+        None | Some(Entry::Folder) => Some(Vec::new()),
+        Some(Entry::File(bytes, _)) if !bytes.contains(&0) && bytes.len() <= 4 << 20 => {
             let text = String::from_utf8(bytes.clone()).ok()?;
-            let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
-            Some(if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" })
+            let text = text.trim_start_matches('\u{feff}');
+            let is_dos = text.matches("\r\n").count() == text.matches('\n').count();
+            let text = if is_dos { text.replace("\r\n", "\n") } else { text.to_owned() };
+            let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+            lines.pop_if(|last| last.is_empty());
+            Some(lines)
         }
         Some(_) => None,
     }
 }
 
-/// Each file of which lines differ, with those lines: what was removed first, then what was added.
-fn difference(before: &Tree, after: &Tree) -> String {
+/// A file on the page of the review.
+#[derive(Default)]
+struct Listed {
+    name: String,
+    /// What it was called before.
+    from: Option<String>,
+    state: &'static str,
+    /// In which line of the text each begins, and what was removed and added there.
+    hunks: Vec<(usize, Vec<String>, Vec<String>)>,
+}
+
+/// The files on the page of the review.
+fn listed(page: &str) -> Vec<Listed> {
+    let mut files: Vec<Listed> = Vec::new();
+    for line in page.split('\n').skip(3) {
+        if let Some(head) = line.strip_prefix("  @@ ") {
+            let number = head.split(' ').next().and_then(|number| number.parse().ok());
+            let hunk = (number.expect("a line"), Vec::new(), Vec::new());
+            files.last_mut().expect("a file").hunks.push(hunk);
+            continue;
+        }
+        let text = || line.get(4..).unwrap_or_default().to_owned();
+        let hunk = files.last_mut().and_then(|file| file.hunks.last_mut());
+        match (line.get(..3), hunk) {
+            (Some("  -"), Some(hunk)) => hunk.1.push(text()),
+            (Some("  +"), Some(hunk)) => hunk.2.push(text()),
+            _ => files.push(head_of(line)),
+        }
+    }
+    files
+}
+
+fn head_of(line: &str) -> Listed {
+    let words = ["  renamed", "  empty", "  new file", "  deleted", "  changed"];
+    let counted = (1..=9).filter_map(|number| line.find(&format!("  {number} hunk")));
+    let end = words.iter().filter_map(|word| line.find(word)).chain(counted).min();
+    let (name, about) = line.split_at(end.unwrap_or(line.len()));
+    let state = ["new file", "deleted"].into_iter().find(|state| about.contains(state));
+    let (from, name) = match name.split_once(" \u{2192} ") {
+        Some((from, to)) if about.starts_with("  renamed") => (Some(from.to_owned()), to),
+        _ => (None, name),
+    };
+    Listed { name: name.to_owned(), from, state: state.unwrap_or_default(), hunks: Vec::new() }
+}
+
+/// How the page of the review is wrong about what has changed between two trees; empty if it is right. Each file that
+/// is another one is listed once and no other is. Its hunks have no more lines than the difference of its texts has,
+/// and without them the new text is the old one.
+fn faults(page: &str, before: &Tree, after: &Tree) -> String {
+    let listed = listed(page);
+    let mut before = before.clone();
+    // A file that was renamed is one entry, with what else has changed in it.
+    for file in &listed {
+        if let Some(entry) = file.from.as_ref().and_then(|from| before.remove(&unshown(from, &before))) {
+            before.insert(unshown(&file.name, after), entry);
+        }
+    }
     let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();
     paths.sort();
     paths.dedup();
-    let mut all = String::new();
+    let mut faults = String::new();
+    let mut expected = 0;
     for path in paths {
         let (old, new) = (before.get(path), after.get(path));
-        let (Some(old_text), Some(new_text)) = (text_of(old), text_of(new)) else { continue };
-        let state = match (old, new) {
-            (None, Some(_)) => " new file",
-            (Some(_), None) => " deleted",
-            _ if old_text == new_text => continue,
+        let here: Vec<&Listed> = listed.iter().filter(|file| file.name == shown(path)).collect();
+        let is_folder = |entry: Option<&Entry>| entry.is_none_or(|entry| *entry == Entry::Folder);
+        let is_renamed = here.iter().any(|file| file.from.is_some());
+        if (old == new && !is_renamed) || (is_folder(old) && is_folder(new)) {
+            continue;
+        }
+        expected += 1;
+        let [file] = here[..] else {
+            writeln!(faults, "{} is listed {} times", shown(path), here.len()).expect("a text grows");
+            continue;
+        };
+        let state = match (is_folder(old), is_folder(new)) {
+            (true, _) => "new file",
+            (_, true) => "deleted",
             _ => "",
         };
-        let diff = TextDiff::from_lines(&old_text, &new_text);
-        let lines = |tag: ChangeTag, mark: &str| {
-            let changes = diff.iter_all_changes().filter(|change| change.tag() == tag);
-            changes
-                .map(|change| format!("  {mark} {}\n", change.value().trim_end_matches('\n')))
-                .collect::<String>()
-        };
-        let (removed, added) = (lines(ChangeTag::Delete, "-"), lines(ChangeTag::Insert, "+"));
-        write!(all, "{path}{state}\n{removed}{added}").expect("a text grows");
-    }
-    all
-}
-
-/// The same, as the page of the review says it, and which files it says were renamed.
-fn changes_of(page: &str) -> (String, Vec<(String, String)>) {
-    let (mut files, mut renames): (Vec<(String, String, String)>, _) = (Vec::new(), Vec::new());
-    for line in page.lines().skip(3) {
-        match line.get(..4) {
-            Some("  @@") => {}
-            Some("  - ") => {
-                files.iter_mut().last().into_iter().for_each(|file| file.1 += &format!("{line}\n"))
-            }
-            Some("  + ") => {
-                files.iter_mut().last().into_iter().for_each(|file| file.2 += &format!("{line}\n"))
-            }
-            // Empty lines have lost the blank at their end.
-            _ if line == "  -" => files.iter_mut().last().into_iter().for_each(|file| file.1 += "  - \n"),
-            _ if line == "  +" => files.iter_mut().last().into_iter().for_each(|file| file.2 += "  + \n"),
-            // What has no lines is listed, too.
-            _ if line.contains("no hunks: ") => {}
-            _ if line.contains("  renamed") => {
-                let names = line.split("  ").next().unwrap_or_default();
-                let (from, to) = names.split_once(" \u{2192} ").unwrap_or_default();
-                renames.push((from.to_owned(), to.to_owned()));
-                if line.contains(" hunk") {
-                    files.push((format!("{to}\n"), String::new(), String::new()));
-                }
-            }
-            _ if line.contains("  ") && (line.contains("hunk") || line.contains("  empty")) => {
-                let name = line.split("  ").next().unwrap_or_default();
-                let state =
-                    ["new file", "deleted"].iter().find(|state| line.contains(&format!(" · {state}")));
-                let head = format!("{name}{}\n", state.map(|state| format!(" {state}")).unwrap_or_default());
-                files.push((head, String::new(), String::new()));
-            }
-            _ => {}
+        if file.state != state {
+            writeln!(faults, "{} is {:?} instead of {state:?}", file.name, file.state).expect("a text grows");
+        }
+        if let (Some(old), Some(new)) = (text_of(old), text_of(new)) {
+            let exact = faults_of_hunks(file, &old, &new);
+            // A buffer keeps the line ends that it began with, and shows no others.
+            let is_right =
+                exact.is_empty() || faults_of_hunks(&without_ends(file), &bare(&old), &bare(&new)).is_empty();
+            faults += if is_right { "" } else { &exact };
         }
     }
-    files.sort();
-    (files.into_iter().map(|(head, removed, added)| head + &removed + &added).collect(), renames)
+    if expected != listed.len() {
+        let names: Vec<&str> = listed.iter().map(|file| &*file.name).collect();
+        writeln!(faults, "{expected} files are other ones, listed are {names:?}").expect("a text grows");
+    }
+    faults
+}
+
+fn bare(lines: &[String]) -> Vec<String> {
+    lines.iter().map(|line| line.trim_end_matches('\r').to_owned()).collect()
+}
+
+fn without_ends(file: &Listed) -> Listed {
+    let hunks = file.hunks.iter().map(|(number, removed, added)| (*number, bare(removed), bare(added)));
+    Listed { name: file.name.clone(), from: file.from.clone(), state: file.state, hunks: hunks.collect() }
+}
+
+fn faults_of_hunks(file: &Listed, old: &[String], new: &[String]) -> String {
+    let [old_lines, new_lines]: [Vec<&str>; 2] =
+        [old, new].map(|lines| lines.iter().map(String::as_str).collect());
+    let diff = TextDiff::from_slices(&old_lines, &new_lines);
+    let count = |tag: ChangeTag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+    let wanted = (count(ChangeTag::Delete), count(ChangeTag::Insert));
+    let removed = file.hunks.iter().map(|(_, removed, _)| removed.len()).sum::<usize>();
+    let added = file.hunks.iter().map(|(.., added)| added.len()).sum::<usize>();
+    let mut lines = new.to_vec();
+    let mut faults = String::new();
+    for (number, removed, added) in file.hunks.iter().rev() {
+        let there = number - 1..number - 1 + added.len();
+        if lines.get(there.clone()) == Some(&added[..]) {
+            lines.splice(there, removed.iter().cloned());
+        } else {
+            writeln!(faults, "{} line {number} is not {added:?}", file.name).expect("a text grows");
+        }
+    }
+    if (removed, added) != wanted || lines != old {
+        let what = format!("-{removed} +{added} instead of -{} +{}", wanted.0, wanted.1);
+        writeln!(faults, "{}: {what}; without them it is {lines:?}", file.name).expect("a text grows");
+    }
+    faults
+}
+
+/// A path as a page shows it.
+fn shown(path: &str) -> String {
+    path.replace('\n', "\u{2424}")
+}
+
+fn unshown(name: &str, tree: &Tree) -> String {
+    tree.keys().find(|path| shown(path) == name).map_or_else(|| name.to_owned(), Clone::clone)
 }
 
 const GIT: &str =
@@ -407,12 +485,21 @@ macro_rules! commands {
     ($($name:ident: $setup:expr, $script:expr;)*) => {
         mod in_a_terminal {
             $(#[test] fn $name() {
-                super::play(super::Runner::Terminal, &super::Case { setup: $setup, script: $script });
+                super::play(super::Runner::Terminal, &super::Case { setup: $setup, script: $script, lost: &[] });
             })*
         }
         mod by_the_agent_itself {
             $(#[test] fn $name() {
-                super::play(super::Runner::Agent, &super::Case { setup: $setup, script: $script });
+                super::play(super::Runner::Agent, &super::Case { setup: $setup, script: $script, lost: &[] });
+            })*
+        }
+    };
+    (by_the_agent_alone: $($name:ident: $setup:expr, $script:expr $(, lost [$($lost:expr),*])?;)*) => {
+        mod by_the_agent_alone {
+            use super::*;
+
+            $(#[test] fn $name() {
+                play(Runner::Agent, &Case { setup: $setup, script: $script, lost: &[$($($lost),*)?] });
             })*
         }
     };
@@ -456,4 +543,85 @@ for name in 'clean.txt unsaved.txt twice.txt closed.txt'.split():
         "sed -i s/two/TWO/ closed.txt; read go < .agent/gate; sed -i s/four/FOUR/ closed.txt clean.txt";
     line_ends_and_mark: "", "perl -pi -e 's/\\r$//; s/^\\xef\\xbb\\xbf//; s/two/TWO/' clean.txt closed.txt";
     permissions_and_text: "", "sed -i s/two/TWO/ clean.txt closed.txt && chmod 600 clean.txt && chmod 644 closed.txt";
+}
+
+const DEEP: &str = "mkdir -p deep; printf 'one\ntwo\nthree\n' > deep/a.txt; printf 'a\n' > deep/b.txt; ";
+
+// What a look at the disk has to get right: files that give way to others, names that are no words, bytes that are no
+// text, and programs that write in ways of their own.
+commands! { by_the_agent_alone:
+    a_copy_that_takes_the_name: "",
+        "for f in clean.txt twice.txt closed.txt; do cp -a $f .$f.X1; echo six >> .$f.X1; mv .$f.X1 $f; done";
+    rsync: "mkdir from; cp -a *.txt from/; sed -i s/two/TWO/ from/*.txt",
+        "if which rsync > .agent/which; then rsync -ac from/ .; else cp -a from/. .; fi";
+    install: "", "install -m 755 twice.txt clean.txt; install -m 600 twice.txt new.txt";
+    renamed_over_unsaved_edits: "sed s/two/TWO/ unsaved.txt > new.txt", "mv new.txt unsaved.txt";
+    renamed_over_a_file_in_no_buffer: "echo other > other.txt", "mv other.txt closed.txt";
+    a_link_over_a_file: "", "ln -sf twice.txt closed.txt";
+    a_file_over_a_link: "", "cp --remove-destination closed.txt link";
+    a_link_that_points_elsewhere: "mkdir d; ln -s d folder", "ln -sfn twice.txt link; ln -sfn . folder";
+    a_link_that_points_nowhere: "", "ln -s nowhere none; rm closed.txt";
+    a_hard_link: "", "ln closed.txt hard; sed -i s/two/TWO/ twice.txt";
+    written_through_a_hard_link: "ln closed.txt hard; ln clean.txt tough", "printf six >> hard; printf six >> tough";
+    written_through_a_linked_folder: "mkdir d; echo one > d/a; ln -s d l", "echo two >> l/a; echo new > l/b";
+    bytes_in_the_middle: "",
+        "for f in clean.txt closed.txt; do printf XX | dd of=$f bs=1 seek=5 conv=notrunc 2> .agent/dd; done";
+    cut_short: "", "truncate -s 6 clean.txt closed.txt twice.txt";
+    emptied: "", ": > clean.txt; : > twice.txt; : > closed.txt";
+    empty_files: "mkdir d; : > gone; : > d/gone; : > filled; : > moved",
+        "rm gone d/gone; echo text > filled; mv moved d/moved; : > new; mkdir -p e/f; : > e/f/new";
+    permissions_alone: "", "touch twice.txt; chmod 755 clean.txt; chmod 600 twice.txt; chmod 644 closed.txt";
+    permissions_that_forbid_to_write: "", "chmod 444 clean.txt closed.txt; mkdir d; echo x > d/a; chmod 400 d/a";
+    times_alone: "", "touch clean.txt unsaved.txt; touch -d 2001-01-01 twice.txt closed.txt; echo new > new.txt";
+    an_older_file_is_put_in_place: "echo old > old.txt; touch -d 2001-01-01 old.txt", "cp -p old.txt clean.txt; cp -p old.txt closed.txt";
+    a_pipe: "", "[ -p pipe ] || mkfifo pipe; sed -i s/two/TWO/ twice.txt";
+    made_and_removed: "", "echo x > made.txt; rm made.txt; mkdir d; echo x > d/a; rm -r d; sed -i s/two/TWO/ clean.txt";
+    removed_and_made_again: "", "for f in clean.txt closed.txt; do cp -a $f .agent/copy; rm $f; cp -a .agent/copy $f; done; rm twice.txt; echo new > twice.txt";
+    names_in_a_cycle: "printf 'c\n' > c", "mv clean.txt x; mv twice.txt clean.txt; mv c twice.txt; mv x c";
+    two_that_change_names: "", "mv clean.txt x; mv closed.txt clean.txt; mv x closed.txt";
+    names_in_another_case: "mkdir d; echo x > d/a", "mv clean.txt Clean.txt; mv closed.txt CLOSED.TXT; mv d D";
+    files_give_way_to_folders: "", "for f in clean.txt closed.txt; do rm $f; mkdir -p $f/in; echo in > $f/in/a; done";
+    a_folder_gives_way_to_a_file: DEEP, "rm -r deep; echo file > deep";
+    a_folder_is_moved: DEEP, "mv deep moved; echo new > moved/c; sed -i s/two/TWO/ moved/a.txt";
+    a_folder_comes_and_goes: DEEP, "mv deep x; mkdir deep; cp x/a.txt deep/; rm -r x; echo new > deep/new";
+    a_line_break_in_names: "echo old > \"$(printf 'old\nname')\"; echo gone > \"$(printf 'gone\n\nname')\"",
+        "echo more >> \"$(printf 'old\nname')\"; rm \"$(printf 'gone\n\nname')\"; echo x > \"$(printf 'new\nname')\"";
+    quotes_and_signs_in_names: "echo old > \"it's \\\"q\\\".txt\"; echo old > '%#|*?[a].txt'; echo old > '-n'; echo old > ' a b '; echo old > '$HOME'",
+        "for f in *q* '%#|*?[a].txt' ./-n ' a b ' '$HOME'; do echo more >> \"$f\"; done; echo x > '`new`'; echo x > 'a\\b'; echo x > '~'";
+    letters_of_all_kinds_in_names: "echo old > 'na\u{ef}ve \u{65e5}\u{672c}.txt'; mkdir '\u{1f600}'; echo old > '\u{1f600}/e\u{301}'",
+        "echo more >> 'na\u{ef}ve \u{65e5}\u{672c}.txt'; mv '\u{1f600}/e\u{301}' '\u{1f600}/\u{e9}'; echo x > '\u{202e}txt'";
+    a_name_as_long_as_can_be: "n=$(printf 'x%.0s' $(seq 255)); printf 'one\ntwo\n' > $n",
+        "n=$(printf 'x%.0s' $(seq 255)); sed -i s/two/TWO/ $n; n=$(printf 'y%.0s' $(seq 255)); echo new > $n";
+    a_path_as_long_as_can_be: "n=$(printf 'x%.0s' $(seq 240)); for i in $(seq 15); do mkdir $n; cd $n; done; printf 'one\ntwo\n' > a",
+        "n=$(printf 'x%.0s' $(seq 240)); for i in $(seq 15); do cd $n; done; printf 'one\nTWO\n' > a; echo new > b";
+    bytes_that_are_no_text: "printf '\\000\\001\\377' > a.bin; printf 'caf\\351\n' > latin; printf '\\377\\376a\\000' > wide",
+        "printf '\\002' >> a.bin; printf 'th\\351\n' >> latin; printf 'b\\000' >> wide; printf '\\000' > new.bin";
+    text_becomes_bytes_and_bytes_text: "printf '\\000' > a.bin", "printf '\\000' >> closed.txt; echo text > a.bin";
+    other_line_ends_alone: "", "sed -i 's/\\r$//' clean.txt; sed -i 's/$/\\r/' closed.txt";
+    line_ends_of_both_kinds: "printf 'a\\r\nb\nc\\rd\n' > mixed; printf 'a\\rb\\r' > old", "sed -i s/b/B/ mixed old; printf 'e\\r\n' >> twice.txt";
+    no_last_line_end_any_more: "", "printf six >> clean.txt; echo >> twice.txt";
+    only_the_last_line_end: "printf 'a\nb\n' > c", "printf 'a\nb' > c; echo >> closed.txt";
+    a_long_line: "head -c 300000 /dev/zero | tr '\\0' x > long; echo >> long", "echo y >> long; sed -i 's/^x/z/' long";
+    a_file_that_was_not_copied: "head -c 6000000 /dev/zero | tr '\\0' x > big; head -c 2000000 /dev/zero > middle",
+        "echo end >> big; echo end >> middle; sed -i s/two/TWO/ clean.txt", lost ["big", "middle"];
+    a_file_with_a_hole: "", "truncate -s 300M hole; sed -i s/two/TWO/ clean.txt", lost ["hole"];
+    a_file_grows: "mkfifo .agent/gate", "for i in $(seq 40); do echo $i >> closed.txt; echo $i >> clean.txt; done; read go < .agent/gate
+        for i in $(seq 40); do echo $i >> closed.txt; echo $i >> twice.txt; done";
+    written_by_what_is_still_there: "", "(exec 3>> clean.txt; echo six >&3; exec 4>> closed.txt; echo six >&4; sleep 30 >/dev/null 2>&1 & echo $! > .agent/pid) ; kill $(cat .agent/pid)";
+    a_database: "sqlite3 data.sqlite 'create table t(a); insert into t values (1)'", "sqlite3 data.sqlite 'insert into t values (2)'";
+    a_database_with_a_log: "sqlite3 data.sqlite 'pragma journal_mode=wal; create table t(a)'", "sqlite3 data.sqlite 'insert into t values (2)'";
+    many_by_a_pipe: "", "ls clean.txt twice.txt closed.txt | xargs -P 3 -n 1 sed -i s/two/TWO/";
+    in_the_background: "", "(sed -i s/two/TWO/ clean.txt) & (sed -i s/two/TWO/ closed.txt) & wait";
+    vim_saves: "", "vi=$(which nvim || which vi || true); [ -z \"$vi\" ] || HOME=/nonexistent $vi -u NONE -es -c 's/one/1/' -c 'wq' closed.txt || true; sed -i s/two/TWO/ closed.txt";
+    an_archive: DEEP, "tar cf .agent/all.tar *.txt deep; rm -r *.txt deep; tar xf .agent/all.tar; sed -i s/two/TWO/ deep/a.txt clean.txt; tar cf new.tar deep";
+    git_apply: GIT, "git reset -q --hard; sed s/two/TWO/ closed.txt > .agent/new; (git diff --no-index --binary closed.txt .agent/new || true) | sed 's#.agent/new#closed.txt#' | git apply";
+    git_reset_and_clean: "git init -q; echo .agent > .git/info/exclude; git add .; git commit -qm first; sed -i s/two/2/ clean.txt closed.txt; rm twice.txt; echo n > new; mkdir d; echo n > d/n",
+        "git reset -q --hard; git clean -qfd";
+    git_restore: "git init -q; echo .agent > .git/info/exclude; git add .; git commit -qm first; sed -i s/two/2/ clean.txt closed.txt", "git checkout -q -- .";
+    git_worktree: GIT, "rm -rf w; git worktree prune; git worktree add -qf --detach w; echo six >> w/clean.txt", lost ["w"];
+    a_submodule: "git init -q n; echo one > n/a; git -C n add a; git -C n commit -qm 1; git init -q; echo .agent > .git/info/exclude; git add . 2> .agent/e; git commit -qm 1
+        git -c protocol.file.allow=always submodule --quiet add ./n sub 2> .agent/e", "echo two >> sub/a; echo new > sub/b; git -C sub add .; echo two >> n/a";
+    a_repository_is_made_inside: "", "rm -rf n; mkdir n; cd n; git init -q; echo x > x; git add x; git commit -qm 1; echo y >> x", lost ["n"];
+    an_ignored_file_that_is_tracked: "echo '*.log' > .gitignore; echo l > t.log; git init -q; git add -f clean.txt t.log .gitignore", "echo m >> t.log; echo n > u.txt";
+    without_a_repository_what_is_ignored: "printf '*.log\ntarget/\n' > .gitignore", "mkdir -p target; date +%N > target/x; sed -i s/two/TWO/ clean.txt closed.txt; echo x > new.txt";
 }

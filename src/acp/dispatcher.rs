@@ -252,7 +252,8 @@ impl Dispatcher {
                 theirs.folder_indexes.writing(&resolved);
                 let done = restore::put_back(&file, &what);
                 if let (Ok(()), Some((project, since)), true) = (&done, &folders, what.removes()) {
-                    Undoing::at_hand(project, *since).remove_folders(&file);
+                    let undoing = Undoing::at_hand(project, *since).knowing(Some(&theirs.folder_indexes));
+                    undoing.remove_folders(&file);
                 }
                 theirs.folder_indexes.wrote(&resolved, done.is_ok());
                 done

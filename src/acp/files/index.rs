@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
@@ -418,6 +418,14 @@ impl FolderIndexes {
 
     fn is_looked_after(&self, path: &Path) -> bool {
         lock(&self.0.table).workers.iter().any(|worker| is_in(path, &worker.roots))
+    }
+
+    /// When the folder, or one that it is in, got its name, if it had another one before.
+    pub fn moved(&self, folder: &Path) -> Option<SystemTime> {
+        let table = lock(&self.0.table);
+        let watches: Vec<&Arc<FolderWatch>> =
+            table.workers.iter().filter_map(|worker| worker.watch.as_ref()).collect();
+        folder.ancestors().filter_map(|folder| watches.iter().find_map(|watch| watch.moved(folder))).max()
     }
 
     /// What files held before and after changes that were told without their texts.

@@ -176,7 +176,7 @@ impl CheckpointWriter {
             }),
             Wish::Fetch { job, cwd, since, files } => {
                 let texts = folder.join(project(cwd)).join(TEXTS);
-                let undoing = Undoing::new(&self.disks, cwd, *since);
+                let undoing = Undoing::new(&self.disks, cwd, *since).knowing(self.folder_indexes.as_ref());
                 let files = fetch(&self.disks, &texts, &undoing, files);
                 self.reply(*job, Reply::Fetched(files));
                 Ok(())
@@ -195,7 +195,8 @@ impl CheckpointWriter {
                 let done = self.add(folder, &adding).map_err(|error| {
                     format!("its checkpoint couldn't be written in {}: {error}", folder.display())
                 });
-                let undoing = Undoing::new(&self.disks, &head.cwd, *since);
+                let undoing =
+                    Undoing::new(&self.disks, &head.cwd, *since).knowing(self.folder_indexes.as_ref());
                 let done = done.and_then(|()| self.put(&undoing, path, (seen, target)));
                 if done.is_err() {
                     // What did not come about is no change; if this fails, an empty one stays.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::acp::files::disks::{Disks, PATIENCE};
+use crate::acp::files::index::FolderIndexes;
 use crate::acp::files::restore::held;
 use crate::core::store::checkpoint::Held;
 use crate::platform::paths::canonicalize;
@@ -18,12 +19,14 @@ use crate::platform::paths::canonicalize;
 const LAG: u64 = 10;
 
 /// What is taken back.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Undoing {
     /// The project's folder, and the same without links. Folders outside of it are left alone.
     roots: Vec<PathBuf>,
     /// Milliseconds since 1970. Folders that were there then stay.
     since: u64,
+    /// Knows of folders that had another name before.
+    indexes: Option<FolderIndexes>,
 }
 
 impl Undoing {
@@ -31,12 +34,18 @@ impl Undoing {
     pub fn new(disks: &Disks, cwd: &Path, since: u64) -> Self {
         let named = cwd.to_owned();
         let resolved = disks.soon(cwd, PATIENCE, move || canonicalize(&named).ok()).flatten();
-        Self { roots: resolved.into_iter().chain([cwd.to_owned()]).collect(), since }
+        Self { roots: resolved.into_iter().chain([cwd.to_owned()]).collect(), since, indexes: None }
+    }
+
+    /// Who knows which folders had another name before.
+    pub fn knowing(self, indexes: Option<&FolderIndexes>) -> Self {
+        Self { indexes: indexes.cloned(), ..self }
     }
 
     /// The same where the disk may be waited for.
     pub fn at_hand(cwd: &Path, since: u64) -> Self {
-        Self { roots: canonicalize(cwd).ok().into_iter().chain([cwd.to_owned()]).collect(), since }
+        let roots = canonicalize(cwd).ok().into_iter().chain([cwd.to_owned()]).collect();
+        Self { roots, since, indexes: None }
     }
 
     /// The folders between the project's and a path, the innermost first.
@@ -107,10 +116,11 @@ impl Undoing {
         }
     }
 
-    /// Where nobody knows when a folder was made, it stays.
+    /// Where nobody knows when a folder was made, or got its name, it stays.
     fn is_new(&self, folder: &Path) -> bool {
-        let made = || fs::metadata(folder)?.created();
-        let made = made().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+        let made = fs::metadata(folder).and_then(|folder| folder.created()).ok();
+        let moved = self.indexes.as_ref().and_then(|indexes| indexes.moved(folder));
+        let made = made.max(moved).and_then(|made| made.duration_since(UNIX_EPOCH).ok());
         made.is_some_and(|made| made.as_millis() + u128::from(LAG) >= u128::from(self.since))
     }
 }
@@ -140,7 +150,7 @@ mod tests {
         }
 
         fn undoing(&self, since: u64) -> Undoing {
-            Undoing { roots: vec![self.0.clone()], since }
+            Undoing { roots: vec![self.0.clone()], since, indexes: None }
         }
     }
 

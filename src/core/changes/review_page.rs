@@ -259,7 +259,12 @@ fn add_file(page: &mut Page, shown: &Shown, path: &Path, file: &FileReview, mean
     }
     let all = file.hunks();
     let of_file: Vec<Hunk> = meant.iter().map(|at| all[*at].clone()).collect();
-    let sides = (file.was_there, file.is_there);
+    // An empty file has no lines, either.
+    let has_lines = |lines: &[String]| lines.iter().any(|line| !line.is_empty()) || lines.len() > 1;
+    let sides = (
+        file.was_there && has_lines(file.base_lines()),
+        file.is_there && (file.line_count() > 1 || has_lines(file.lines())),
+    );
     let visible: Vec<Hunk> = of_file.iter().map(|hunk| visible(hunk, sides)).collect();
     let (added, removed) = counts(&visible);
     let count = format!("{} {}", of_file.len(), plural(of_file.len(), "hunk"));

@@ -50,3 +50,29 @@ impl UnknownChange {
         }
     }
 }
+
+/// How two texts differ that have the same lines.
+pub fn outside_lines(one: &str, other: &str) -> Option<&'static str> {
+    let is_marked = |text: &str| text.starts_with('\u{feff}');
+    match () {
+        () if one == other => None,
+        () if is_marked(one) != is_marked(other) => Some("its byte order mark changed"),
+        () if one.contains('\r') != other.contains('\r') => Some("its line ends changed"),
+        () if one.ends_with('\n') != other.ends_with('\n') => Some("the end of its last line changed"),
+        () => Some("its line ends changed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_part_of_a_line_is_said_by_its_name() {
+        let of = outside_lines;
+        assert_eq!(of("a\n", "a\n"), None);
+        assert_eq!(of("a\n", "\u{feff}a\n"), Some("its byte order mark changed"));
+        assert_eq!(of("a\r\nb", "a\nb"), Some("its line ends changed"));
+        assert_eq!(of("a\nb\n", "a\nb"), Some("the end of its last line changed"));
+    }
+}

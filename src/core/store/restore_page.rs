@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::core::changes::diff::{Hunk, counts};
 use crate::core::changes::hunk_page::{About, Page, plural, visible};
 use crate::core::changes::review_page::Hints;
+use crate::core::changes::unknown_change::outside_lines;
 use crate::core::store::checkpoint::{Fetched, Held, Kind, Mode};
 use crate::core::store::restore::Restore;
 use crate::core::terminal::bar::amount;
@@ -91,6 +92,9 @@ fn becomes(file: &Fetched, all: &[Fetched], root: &Path) -> Option<String> {
             Some(format!("{} becomes {}", or_text(now), or_text(then)))
         }
     });
+    if let (Held::Text(now, _), Held::Text(then, _), true) = (&file.disk, target, file.hunks.is_empty()) {
+        parts.extend(outside_lines(now, then).map(|what| what.replace("changed", "is put back")));
+    }
     if let (Some(now), Some(then)) = (file.disk.mode().0, target.mode().0)
         && now != then
     {

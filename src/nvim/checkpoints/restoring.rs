@@ -141,6 +141,18 @@ impl Checkpoints {
             }
         }
         clear_the_way(&mut attempt.ready);
+        for at in 0..attempt.ready.len() {
+            let (file, others) = (&attempt.ready[at], &attempt.ready);
+            let is_blocked =
+                others.iter().any(|other| other.path != file.path && other.path.starts_with(&file.path));
+            // A buffer could be saved only when the folder in its place is gone.
+            if let Some((buf, _)) =
+                file.buf.filter(|(buf, _)| is_blocked && !buffers::is_modified(&cx.editor, *buf))
+            {
+                attempt.ready[at].road = Road::Disk;
+                attempt.ready[at].buf = Some((buf, 0));
+            }
+        }
         if attempt.ready.is_empty() {
             let failed = attempt.failed;
             let text = match failed.is_empty() {

@@ -9,6 +9,7 @@ use mlua::Result;
 
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::file_review::FileReview;
+use crate::core::changes::hunk_page::plural;
 use crate::core::changes::review::Part;
 use crate::core::changes::review_page::{Listed, count_files, is_missing_meant};
 use crate::core::changes::scope::Scope;
@@ -263,8 +264,10 @@ impl Reviews {
         let Some(first) = without.first() else { return Ok(()) };
         let name = cx.short_name(None, first);
         let why = self.unknown.get(first).map(|change| change.why.clone()).unwrap_or_default();
-        let more =
-            if without.len() > 1 { format!(" and {} more files", without.len() - 1) } else { String::new() };
+        let more = match without.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more {}", plural(more, "file")),
+        };
         let text = format!("couldn't undo {name}{more}: {why}; :Acp checkpoints shows what was kept of it");
         cx.advise(text, Level::Warn);
         Ok(())

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -221,16 +221,42 @@ fn read(path: &Path, state: &FileState) -> Option<Content> {
     if state.size > LARGEST {
         return Some(Err(TOO_LARGE));
     }
-    let read = match state.kind {
-        FileKind::Link => fs::read_link(path).map(|target| files::bytes_of_path(&target).into_owned()),
-        FileKind::File => files::reading().open(path).and_then(|file| {
-            let mut content = Vec::new();
-            file.take(LARGEST + 1).read_to_end(&mut content)?;
-            Ok(content)
-        }),
+    let (read, now) = match state.kind {
+        FileKind::Link => {
+            let target = fs::read_link(path).map(|target| files::bytes_of_path(&target).into_owned());
+            (target, walk::look(path))
+        }
+        FileKind::File => match files::reading().open(path) {
+            // What is open is asked itself: to find it once more by its name would take as long as all the rest.
+            Ok(mut file) => {
+                let read = read_all(&mut file, state.size);
+                (read, file.metadata().ok().as_ref().and_then(walk::state_of))
+            }
+            Err(error) => (Err(error), walk::look(path)),
+        },
     };
-    let is_same = walk::look(path).is_some_and(|now| !now.differs(state));
+    let is_same = now.is_some_and(|now| !now.differs(state));
     is_same.then_some(read.map_err(|_| UNREADABLE))
+}
+
+/// What a file holds that should have so many bytes: most files are read by one call.
+fn read_all(file: &mut fs::File, size: u64) -> io::Result<Vec<u8>> {
+    // One more than there should be: what is not filled is the end.
+    let mut content = vec![0; usize::try_from(size.min(LARGEST)).unwrap_or_default() + 1];
+    let mut end = 0;
+    while end < content.len() {
+        match file.read(&mut content[end..]) {
+            Ok(0) => break,
+            Ok(count) => end += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        if end as u64 == size {
+            break;
+        }
+    }
+    content.truncate(end);
+    Ok(content)
 }
 
 fn changed(

@@ -91,6 +91,11 @@ pub fn look(path: &Path) -> Option<FileState> {
     state_of(&fs::symlink_metadata(path).ok()?)
 }
 
+/// Whether a file goes by further names (hard links).
+pub fn has_other_names(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| files::links(&metadata) > 1)
+}
+
 fn builder(root: &Path) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
     // .github and the like are files of the project; without git, .gitignore means the same.
@@ -103,7 +108,7 @@ fn is_wanted(entry: &DirEntry) -> bool {
     name != ".git" && name != ".jj" && name != ".hg" && name != ".svn"
 }
 
-fn state_of(metadata: &Metadata) -> Option<FileState> {
+pub fn state_of(metadata: &Metadata) -> Option<FileState> {
     let kind = match metadata.file_type() {
         kind if kind.is_file() => FileKind::File,
         kind if kind.is_symlink() => FileKind::Link,

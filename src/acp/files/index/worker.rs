@@ -23,7 +23,7 @@ use super::written::Written;
 use crate::acp::mutex::lock;
 use crate::core::changes::attribution::Judgement;
 use crate::core::changes::attribution::verdicts::{Verdict, Verdicts};
-use crate::core::changes::folder_index::{Difference, FileState, FolderIndex};
+use crate::core::changes::folder_index::{Difference, FileKind, FileState, FolderIndex};
 use crate::core::changes::half_written::Millis;
 use crate::core::message::{Cause, ChangedFile, Event};
 
@@ -499,11 +499,42 @@ impl Worker {
         for (file, how) in below {
             judged.entry(file).or_insert(how);
         }
+        self.add_other_names(&mut files, &mut judged);
         let states: HashMap<PathBuf, FileState> =
             files.iter().filter_map(|(path, state)| Some((path.clone(), (*state)?))).collect();
         let differences = self.index.update(files);
         if !differences.is_empty() {
             self.report(differences, &states, &judged);
+        }
+    }
+
+    /// Who writes a file by one of its names writes it by all, and the system tells only of the one.
+    fn add_other_names(
+        &self,
+        files: &mut BTreeMap<PathBuf, Option<FileState>>,
+        judged: &mut HashMap<PathBuf, (Touched, Cause)>,
+    ) {
+        let mut shared: HashMap<u64, PathBuf> = HashMap::new();
+        for (path, state) in files.iter() {
+            let Some(state) = state.filter(|state| state.kind == FileKind::File) else { continue };
+            let is_changed = self.index.get(path).is_some_and(|known| known.differs(&state));
+            if is_changed && walk::has_other_names(path) {
+                shared.insert(state.inode, path.clone());
+            }
+        }
+        if shared.is_empty() {
+            return;
+        }
+        for (other, known) in self.index.files() {
+            let Some(path) = shared.get(&known.inode).filter(|_| !files.contains_key(&other)) else {
+                continue;
+            };
+            // Its inode may be another file's on another disk, or by now.
+            let state = walk::look(&other).filter(|state| state.inode == known.inode);
+            if let Some((state, how)) = state.zip(judged.get(path).cloned()) {
+                judged.insert(other.clone(), how);
+                files.insert(other, Some(state));
+            }
         }
     }
 

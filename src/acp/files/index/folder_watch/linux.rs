@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::SystemTime;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
@@ -49,6 +50,8 @@ struct Inner {
     pending: Pending,
     /// When files were touched last, as far as that was not long ago.
     last: HashMap<PathBuf, Millis>,
+    /// When folders came that had been elsewhere before.
+    moved: HashMap<PathBuf, SystemTime>,
 }
 
 /// What the system has said of a folder whose number is not known yet.
@@ -144,6 +147,11 @@ impl FolderWatch {
     pub fn last(&self, path: &Path) -> Option<Millis> {
         self.drain();
         lock(&self.inner).last.get(path).copied()
+    }
+
+    /// When a folder got its name, if it had been elsewhere before.
+    pub fn moved(&self, folder: &Path) -> Option<SystemTime> {
+        lock(&self.inner).moved.get(folder).copied()
     }
 
     fn listen(&self, holder: &Asks) {
@@ -290,6 +298,12 @@ impl Inner {
             self.pending.touch(path.clone(), now, None);
             self.pending.gone.insert(path);
         } else if event.intersects(ReadFlags::MOVED_TO | ReadFlags::CREATE) {
+            if event.contains(ReadFlags::MOVED_TO) {
+                if self.moved.len() >= LAST {
+                    self.moved.clear();
+                }
+                self.moved.insert(path.clone(), SystemTime::now());
+            }
             self.pending.folders.insert(path, now);
         }
     }

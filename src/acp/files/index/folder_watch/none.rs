@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use crate::acp::files::index::pending::{Holder, Pending};
 use crate::core::changes::half_written::Millis;
@@ -44,6 +45,10 @@ impl FolderWatch {
     }
 
     pub fn drain(&self) {}
+
+    pub fn moved(&self, _folder: &Path) -> Option<SystemTime> {
+        None
+    }
 
     pub fn last(&self, _path: &Path) -> Option<Millis> {
         None

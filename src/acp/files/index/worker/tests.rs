@@ -250,6 +250,17 @@ fn what_this_client_could_not_write_is_told_as_ever() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn who_writes_a_file_by_one_of_its_names_writes_it_by_all() {
+    let mut test = Test::new(FILES);
+    test.turn();
+    fs::hard_link(test.folder.join("a.txt"), test.folder.join("b/other")).expect("another name");
+    assert_eq!(test.told(), ["agent b/other - a"]);
+    test.write("b/other", "A, longer");
+    assert_eq!(test.told(), ["agent a.txt a A, longer", "agent b/other a A, longer"]);
+}
+
+#[test]
 fn of_folders_in_each_other_the_inner_ones_worker_tells() {
     let mut test = Test::new(FILES);
     lock(&test.common.roots).insert(1, vec![test.folder.clone()]);
