@@ -81,8 +81,14 @@ const LONGEST_PLACE: usize = 48;
 /// A place that is cut to fewer characters says nothing.
 const SHORTEST_PLACE: usize = 16;
 
+/// In less room than this, what the agent does with it goes first.
+const ROOM_FOR_BOTH: usize = 24;
+
 /// What the agent does and where, or just where, as there is room.
 fn fitting_place(place: &str, room: usize) -> Option<String> {
+    if room >= ROOM_FOR_BOTH {
+        return Some(cut_middle(place, room));
+    }
     let bare = place.split_once(' ').map_or(place, |(_, bare)| bare);
     match [place, bare].into_iter().find(|text| cells(text) <= room) {
         Some(text) => Some(text.to_owned()),
