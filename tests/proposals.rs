@@ -8,7 +8,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::Nvim;
-use support::script::{Scripted, answered, ends, permission, prompt, says, steps};
+use support::script::{Scripted, answered, ends, permission, prompt, says, steps, writes};
 
 /// An 80x24 screen and a larger one.
 const SIZES: [(u16, u16); 2] = [(80, 24), (140, 40)];
@@ -575,6 +575,32 @@ fn a_question_about_more_than_the_screen_is_answered_by_a_digit_on_its_call() {
     assert_eq!(chat.answer("p0")["result"]["outcome"]["optionId"], "r");
     chat.wait_for("Answered.");
     assert!(!chat.transcript().contains("Read it, scroll if"));
+}
+
+#[test]
+fn a_file_with_changes_to_decide_about_shows_what_is_proposed_alone_until_it_is_answered() {
+    let made = "first\n\nsecond\nthird\n";
+    let change = json!([diff("new.txt", Some("second\n"), "SECOND\n")]);
+    let mut all = vec![prompt()];
+    all.extend(writes("new.txt", made));
+    all.extend([permission("p0", edit("c", "Edit new.txt", change)), answered("p0")]);
+    all.extend([says("Answered."), ends("end_turn")]);
+    let mut chat = started(&[], all, (80, 24), "");
+    capture(&mut chat.nvim);
+    chat.send("go");
+    chat.nvim.wait_for_screen("-   3 second");
+    chat.nvim.wait_for_screen("+     SECOND");
+    let screen = chat.nvim.screen();
+    assert!(screen.contains("    1 first") && screen.contains("    4 third"), "{screen}");
+    assert!(!screen.contains("+   1 first") && !screen.contains("+   4 third"), "{screen}");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.choose ~= nil", []) == true.into(), "the question");
+    chat.nvim.exec_lua("_G.choose('Reject', 3)", []);
+    chat.wait_for("Answered.");
+    chat.nvim.stop_insert();
+    chat.nvim.command("edit new.txt");
+    for line in ["+   1 first", "+   2", "+   3 second", "+   4 third"] {
+        chat.nvim.wait_for_screen(line);
+    }
 }
 
 #[test]

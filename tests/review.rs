@@ -143,6 +143,19 @@ fn what_the_user_types_is_no_hunk_and_survives_the_undoing() {
 }
 
 #[test]
+fn who_closes_the_review_is_where_they_came_from() {
+    let mut chat = written();
+    chat.nvim.exec_lua("vim.cmd.wincmd('b')", []);
+    let window = "return vim.fn.win_getid()";
+    let before = chat.nvim.exec_lua(window, []);
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("Review: 1 file \u{b7} 2 hunks");
+    assert_ne!(chat.nvim.exec_lua(window, []), before);
+    chat.nvim.input("q");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(window, []) == before, "the window from before");
+}
+
+#[test]
 fn all_changes_are_reviewed_in_one_buffer_and_comments_go_to_the_agent() {
     let mut chat = written();
     chat.nvim.command("Acp review");

@@ -204,6 +204,7 @@ fn a_command_is_ended_and_put_away_by_hand() {
     let lines: Vec<&str> = seen.lines().collect();
     assert!(lines[0].starts_with("running ") && lines[0].contains("echo slow"), "{seen}");
     assert!(lines[1].starts_with("exit 0 \u{b7} ") && lines[1].contains("echo quick"), "{seen}");
+    assert!(!seen.contains("sh -c"), "{seen}");
 
     chat.nvim.listen();
     chat.nvim.command("Acp terminal kill");

@@ -518,10 +518,14 @@ impl Editor {
 
     // The rest.
 
-    /// Closes the window of a page; where it is the last one, the page goes and a file takes its place.
+    /// Closes the window of a page; where it is the last one, the page goes and a file takes its place. The user is
+    /// where they came from then; Neovim would choose a window beside the page's.
     pub fn close_page(&self) -> Result<()> {
+        let before: i64 = self.func("winnr", "#")?;
+        let before = Win(self.func("win_getid", before)?);
         match self.command("close") {
             Err(error) if error.to_string().contains("E444:") => self.command("bdelete"),
+            Ok(()) if before.0 != 0 && self.win_is_valid(before) => self.set_current_win(before),
             closed => closed,
         }
     }

@@ -539,8 +539,12 @@ struct Window {
     current: Range<usize>,
 }
 
-/// The runs of lines in which parts of two texts differ.
+/// The runs of lines in which parts of two texts differ. A text without a line is kept as an empty one; it is none of
+/// the empty lines of the other text.
 fn compared(old: &[String], base: Range<usize>, new: &[String], current: Range<usize>) -> Vec<Span> {
+    if matches!(old, [line] if line.is_empty()) && base == (0..1) && current.len() > 1 {
+        return vec![Span { base, current, mixed: false }];
+    }
     let ops = capture_diff_slices(Algorithm::Myers, &old[base.clone()], &new[current.clone()]);
     let mut spans: Vec<Span> = Vec::new();
     for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
@@ -577,6 +581,17 @@ mod tests {
         let show =
             |hunk: &Hunk| format!("{}{}{}", hunk.row, part('-', &hunk.removed), part('+', &hunk.added));
         review.hunks().iter().map(show).collect()
+    }
+
+    #[test]
+    fn a_text_without_lines_is_no_empty_line_of_the_new_one() {
+        let mut review = Review::new("", "a\n\nb");
+        assert_eq!(show(&review), ["0 - +a||b"]);
+        review.agent_wrote("a\n\nc\n\nd");
+        assert_eq!(show(&review), ["0 - +a||c||d"]);
+        assert_eq!(review.hunks()[0].removed, [""]);
+        undo(&mut review, 0);
+        assert_eq!((review.current().as_str(), review.is_settled()), ("", true));
     }
 
     fn undo(review: &mut Review, hunk: usize) {

@@ -49,9 +49,7 @@ pub fn transcript(
     // What is always there: a blank at both ends, the name, two blanks, the state.
     let fixed = 4 + cells(&name) + cells(&state);
     let room = width.saturating_sub(fixed + 3);
-    if let Some(place) = place.filter(|_| room >= SHORTEST_TITLE) {
-        facts.insert(0, cut_middle(&visible_line(place), room.min(LONGEST_PLACE)));
-    }
+    facts.splice(0..0, place.and_then(|place| fitting_place(&visible_line(place), room.min(LONGEST_PLACE))));
     let of_facts = |facts: &[String]| facts.iter().map(|fact| cells(fact) + 3).sum::<usize>();
     while !facts.is_empty() && fixed + of_facts(&facts) > width {
         facts.pop();
@@ -79,6 +77,24 @@ fn spinner(now: Moment) -> char {
 
 /// Where the agent is needs no more to be found.
 const LONGEST_PLACE: usize = 48;
+
+/// A place that is cut to fewer characters says nothing.
+const SHORTEST_PLACE: usize = 16;
+
+/// In less room than this, what the agent does with it goes first.
+const ROOM_FOR_BOTH: usize = 24;
+
+/// What the agent does and where, or just where, as there is room.
+fn fitting_place(place: &str, room: usize) -> Option<String> {
+    if room >= ROOM_FOR_BOTH {
+        return Some(cut_middle(place, room));
+    }
+    let bare = place.split_once(' ').map_or(place, |(_, bare)| bare);
+    match [place, bare].into_iter().find(|text| cells(text) <= room) {
+        Some(text) => Some(text.to_owned()),
+        None => (room >= SHORTEST_PLACE).then(|| cut_middle(bare, room)),
+    }
+}
 
 /// A title of fewer characters says nothing.
 const SHORTEST_TITLE: usize = 8;
@@ -239,6 +255,19 @@ mod tests {
         assert_eq!(plain(&session, 0, 32), " demo  %=ctx 50%% · $1.00 · ready ");
         assert_eq!(plain(&session, 0, 24), " demo  %=ctx 50%% · ready ");
         assert_eq!(plain(&session, 0, 10), " demo  %=ready ");
+    }
+
+    #[test]
+    fn a_narrow_bar_names_the_place_alone_and_cuts_it_to_nothing_that_is_no_name() {
+        let session = idle();
+        let bar = |width| {
+            let bar = transcript(&session, Moment(0), width, (Some("editing acp-tour.lua"), false));
+            let plain = bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text));
+            plain.collect::<String>()
+        };
+        assert_eq!(bar(60), " demo  %=editing acp-tour.lua · ready ");
+        assert_eq!(bar(30), " demo  %=acp-tour.lua · ready ");
+        assert_eq!(bar(27), " demo  %=ready ");
     }
 
     #[test]

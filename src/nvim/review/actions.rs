@@ -85,7 +85,7 @@ impl Reviews {
             };
             return match entry.filter(is_call) {
                 Some(entry) => Ok(Scope::Call(key, entry)),
-                None => fail("the cursor is not on a tool call; say which: file, turn, session or all"),
+                None => fail("no call at the cursor; say turn, session or all"),
             };
         }
         match (args.first(), here) {

@@ -21,6 +21,8 @@ pub struct Stage {
     pub page: Option<ShownPage>,
     /// All that is proposed as lines.
     pub preview: Rc<Vec<String>>,
+    /// Files that show what is proposed alone: what was left to decide in them looks the same.
+    pub alone_in: Vec<Buf>,
 }
 
 /// A window that shows something else for a while, and what it had.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use mlua::{Result, Table};
 
 use crate::config::{DiffStyle, Pane};
-use crate::core::changes::diff::{Hunk, PlacedState};
+use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::changes::proposal::{ProposalPage, ProposedFile, fits_into_file, page, proposal_bar};
 use crate::core::locations::Look;
 use crate::core::message::{FileDiff, Outcome, Work};
@@ -72,6 +72,7 @@ impl Reviews {
             lent: None,
             page: None,
             preview: Rc::default(),
+            alone_in: Vec::new(),
         });
         stage.covered = covered;
         if is_new || stage.shape == Shape::Blocked {
@@ -208,6 +209,7 @@ impl Reviews {
         if found.iter().any(|found| found.buf.as_ref().is_some_and(has_moved)) {
             return self.set_up_stage(cx);
         }
+        self.hide_reviews(cx, &found)?;
         for Found { file, buf } in &found {
             if let Some(at) = buf.filter(|(buf, _)| cx.editor.buf_is_loaded(*buf)) {
                 let made_shown = self.path_of(at.0).is_some();
@@ -226,6 +228,32 @@ impl Reviews {
         self.draw_proposals(cx)?;
         cx.raise(EditorEvent::DiffsPlaced);
         Ok(())
+    }
+
+    /// Files show what is proposed, and not what was left to decide in them before. A part of the call that is made
+    /// shows among the latter.
+    fn hide_reviews(&mut self, cx: &Context, found: &[Found]) -> Result<()> {
+        let is_made = |placed: &Placed| placed.state == PlacedState::Applied;
+        let alone = found.iter().filter(|found| !found.file.placed.iter().any(is_made));
+        let alone: Vec<Buf> = alone.filter_map(|found| Some(found.buf?.0)).collect();
+        let Some(stage) = &mut self.stage else { return Ok(()) };
+        let before = std::mem::replace(&mut stage.alone_in, alone.clone());
+        self.show_reviews(cx, before.into_iter().filter(|buf| !alone.contains(buf)));
+        for buf in alone {
+            if let Some(reviewed) = self.of_buf(buf) {
+                reviewed.drawn.clear(&cx.editor, buf)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn show_reviews(&mut self, cx: &Context, bufs: impl Iterator<Item = Buf>) {
+        for buf in bufs {
+            if let Some(reviewed) = self.of_buf(buf) {
+                reviewed.touched = true;
+                self.draw_reviews_soon(cx, Duration::ZERO);
+            }
+        }
     }
 
     fn show_stage(
@@ -415,6 +443,7 @@ impl Reviews {
     /// The question is over, or another one is before it.
     pub fn leave_stage(&mut self, cx: &mut Context) -> Result<()> {
         let Some(stage) = self.stage.take() else { return Ok(()) };
+        self.show_reviews(cx, stage.alone_in.iter().copied());
         // Also where the call goes on to wait, and another one has its turn.
         if self.split.as_ref().is_some_and(|split| split.content == SplitContent::Proposed(stage.call)) {
             self.close_split(cx)?;

@@ -793,6 +793,7 @@ impl Reviews {
         let off = cx.config.diff.style == DiffStyle::Off;
         // Lines that are no text would have the two windows of a diff stand askew.
         let beside = self.split.as_ref().map(|split| split.buf);
+        let alone = self.stage.as_ref().map(|stage| stage.alone_in.clone()).unwrap_or_default();
         self.update_split(cx)?;
         let mut left = false;
         for reviewed in self.files.values_mut() {
@@ -802,7 +803,7 @@ impl Reviews {
             if !editor.buf_is_loaded(buf) {
                 continue;
             }
-            if off || beside == Some(buf) {
+            if off || beside == Some(buf) || alone.contains(&buf) {
                 reviewed.drawn.clear(&editor, buf)?;
                 reviewed.touched = false;
                 continue;

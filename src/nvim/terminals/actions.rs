@@ -7,6 +7,7 @@ use crate::core::changes::stepping::neighbour;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Command, Outcome, Work};
 use crate::core::session::Session;
+use crate::core::terminal::bar::name_of;
 use crate::core::terminal::error_locations::{self, Kind, Place as Location};
 use crate::core::text::one_line;
 use crate::core::text::visible::visible_line;
@@ -76,7 +77,7 @@ impl Terminals {
         let now = cx.now();
         let label = |key: &Key| {
             let shown = &self.get(key)?.shown;
-            let command = cut_middle(&one_line(&shown.program().command), 80);
+            let command = cut_middle(&one_line(&name_of(&shown.program().command)), 80);
             Some(format!("{:<15} {command}", shown.state().words(now)))
         };
         let items = all.iter().map(|key| label(key).unwrap_or_default()).collect();
