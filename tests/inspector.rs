@@ -339,6 +339,14 @@ fn a_recording_is_played_into_a_chat_and_touches_nothing() {
 }
 
 #[test]
+fn a_recording_of_the_second_version_is_played_into_a_chat() {
+    let mut chat = scripted((100, 30), 0);
+    chat.nvim.command(&format!("Acp replay {RECORDING}claude-agent-acp101-v2.jsonl max"));
+    let text = wait_for_transcript(&mut chat.nvim, "The recording is over");
+    assert!(text.contains("The recorded answer: ") && text.contains("The turn ended: cancelled"), "{text}");
+}
+
+#[test]
 fn a_replay_can_be_played_message_by_message() {
     let mut chat = scripted((100, 30), 0);
     chat.nvim.command(&format!("Acp replay {RECORDING}sdk-example-stream.jsonl step"));

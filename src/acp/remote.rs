@@ -24,7 +24,6 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use self::trouble::Trouble;
 use crate::acp::mutex::lock;
-use crate::acp::processes::escaped::Origin;
 use crate::acp::processes::guard::Guard;
 use crate::acp::wire::dialect::Converter;
 use crate::acp::wire::fast_path::FastPath;
@@ -172,14 +171,6 @@ impl Transport for RemoteAgent {
 
     fn trouble(&self) -> Option<String> {
         lock(&self.trouble).clone()
-    }
-
-    async fn last_words(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        None
     }
 
     /// What was sent before is still written, and the other side told, if that takes no longer than a moment.

@@ -2,6 +2,8 @@
 //! recorded time or when the user asks for the next message. What the client says is answered by the recording, or not
 //! at all.
 
+mod converted;
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::mpsc::{self as blocking, RecvTimeoutError};
@@ -13,12 +15,12 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use self::converted::converted;
 use super::mutex::lock;
-use super::processes::escaped::Origin;
 use super::wire::transport::{Batch, LineSender, MessageSink, Transport};
 use crate::core::ids::AgentId;
 use crate::core::message::Exit;
-use crate::core::replay::{Pace, Player, Replay};
+use crate::core::replay::{Pace, Player, Replay, lines};
 
 /// A recording of more bytes is not read.
 const LARGEST: u64 = 256 << 20;
@@ -62,7 +64,7 @@ pub fn read(path: &Path) -> Result<Player, String> {
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         format!("line {line}: it is no text in UTF-8")
     })?;
-    Player::read(&text)
+    Player::of(converted(lines::parse(&text)?))
 }
 
 impl ReplayTransport {
@@ -99,14 +101,6 @@ impl Transport for ReplayTransport {
 
     fn ended(&self) -> watch::Receiver<Option<Exit>> {
         self.ended.clone()
-    }
-
-    async fn last_words(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        None
     }
 
     async fn close(&mut self, _leaving: &mut watch::Receiver<Option<Instant>>) {

@@ -3,7 +3,7 @@
 
 mod converted;
 pub(crate) mod dialect;
-mod draft;
+pub(super) mod draft;
 pub(crate) mod fast_path;
 pub(crate) mod framing;
 pub mod from_acp;
@@ -18,4 +18,4 @@ pub(crate) mod ring;
 pub(crate) mod rpc;
 pub(crate) mod to_acp;
 pub(crate) mod transport;
-mod v2;
+pub(super) mod v2;

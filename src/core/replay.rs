@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use self::lines::{Line, Said, parse};
+use self::lines::{Line, Said};
 
 /// What the sessions of recordings are called instead of an agent's name; no agent can be.
 pub const NAME: &str = "(replay)";
@@ -70,9 +70,8 @@ pub struct Player {
 }
 
 impl Player {
-    /// Reads a recording, or says what is wrong with it.
-    pub fn read(text: &str) -> Result<Self, String> {
-        let mut lines = parse(text)?;
+    /// Takes the lines of a recording in the first version of the protocol, or says what is wrong with it.
+    pub fn of(mut lines: Vec<Line>) -> Result<Self, String> {
         // What a second process said again is the same once more.
         let end = lines.iter().position(|line| line.said == Said::Note(NEXT_PROCESS.into()));
         lines.truncate(end.unwrap_or(lines.len()));
@@ -93,9 +92,7 @@ impl Player {
         let initialized = request("initialize").and_then(|message| answer(&message["id"]));
         let initialized = initialized.unwrap_or_else(|| json!({ "protocolVersion": 1 }));
         if initialized["protocolVersion"] != 1 || initialized.get("capabilities").is_some() {
-            return Err(
-                "its agent speaks another version or dialect of the protocol, which can't be played".into()
-            );
+            return Err("its agent speaks a version of the protocol that can't be played".into());
         }
         let new = request("session/new");
         let opened = new.and_then(|message| answer(&message["id"])).unwrap_or_else(|| json!({}));
@@ -319,6 +316,11 @@ fn others(lines: &[Line], session: &str) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::replay::lines::parse;
+
+    fn read(text: &str) -> Result<Player, String> {
+        Player::of(parse(text)?)
+    }
 
     fn line(at: f64, dir: &str, msg: &Value) -> String {
         json!({ "t": at, "dir": dir, "msg": msg }).to_string()
@@ -385,7 +387,7 @@ mod tests {
 
     #[test]
     fn what_was_said_is_played_and_nothing_is_asked_of_this_machine() {
-        let mut player = Player::read(&recording()).expect("a recording");
+        let mut player = read(&recording()).expect("a recording");
         assert_eq!(player.cwd(), Some("/project"));
         assert_eq!(
             played(&mut player),
@@ -402,7 +404,7 @@ mod tests {
 
     #[test]
     fn the_client_gets_the_recorded_answers_to_what_opens_the_session_and_no_others() {
-        let player = Player::read(&recording()).expect("a recording");
+        let player = read(&recording()).expect("a recording");
         let answer = |method: &str| player.answer(&json!({ "id": 9, "method": method }));
         let initialized = answer("initialize");
         assert_eq!(
@@ -416,7 +418,7 @@ mod tests {
 
     #[test]
     fn pauses_are_those_of_the_recording_but_for_those_of_its_user() {
-        let mut player = Player::read(&recording()).expect("a recording");
+        let mut player = read(&recording()).expect("a recording");
         let mut waits = Vec::new();
         while let Some(wait) = player.wait() {
             waits.push((wait * 10.0).round() / 10.0);
@@ -427,16 +429,16 @@ mod tests {
 
     #[test]
     fn what_can_t_be_played_says_why() {
-        assert_eq!(Player::read("{}").err(), Some("line 1: missing field `t` at line 1 column 2".into()));
-        assert_eq!(Player::read("").err(), Some("there is no session in it".into()));
+        assert_eq!(read("{}").err(), Some("line 1: missing field `t` at line 1 column 2".into()));
+        assert_eq!(read("").err(), Some("there is no session in it".into()));
         let other = recording().replace("\"protocolVersion\":1", "\"protocolVersion\":2");
-        assert!(Player::read(&other).is_err_and(|why| why.contains("another version")));
+        assert!(read(&other).is_err_and(|why| why.contains("a version of the protocol")));
     }
 
     #[test]
     fn a_recording_whose_beginning_is_gone_is_played_from_where_it_begins() {
         let text: Vec<String> = recording().lines().skip(5).map(str::to_owned).collect();
-        let mut player = Player::read(&text.join("\n")).expect("a recording");
+        let mut player = read(&text.join("\n")).expect("a recording");
         assert_eq!(player.cwd(), None);
         assert_eq!(played(&mut player)[0], "session/update Hi");
     }

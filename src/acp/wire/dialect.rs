@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::converted::Converted;
 use super::draft::Draft;
+use super::from_acp::Chunk;
 use super::paths::Paths;
 use super::rpc::{Message, RequestId, RpcError};
 use super::v2::V2;
@@ -63,6 +64,15 @@ impl Converter {
 }
 
 impl Translation {
+    /// How a message is read that is only a piece of text, and needs no conversion.
+    pub fn quick(&self) -> fn(&str) -> Option<Chunk> {
+        match self {
+            Self::Draft(_) => Chunk::read_draft,
+            // Each piece counts for what is told of the whole message later.
+            Self::V2(_) => |_| None,
+        }
+    }
+
     /// Whether the agent expects the output of its commands to be sent as it comes.
     pub fn pushes_output(&self) -> bool {
         matches!(self, Self::Draft(_))
@@ -102,6 +112,14 @@ impl Translation {
         match self {
             Self::Draft(draft) => draft.error(id, error),
             Self::V2(_) => error,
+        }
+    }
+
+    /// What this client would have said in the first version of the official protocol where it said this.
+    pub fn recorded(&self, message: Value) -> Value {
+        match self {
+            Self::Draft(_) => Draft::recorded(message),
+            Self::V2(_) => V2::recorded(message),
         }
     }
 

@@ -15,7 +15,7 @@ mod updates;
 
 use serde_json::{Value, json};
 
-use self::fields::with;
+use self::fields::{rename, take, with};
 pub use self::state::Draft;
 use super::converted::Converted;
 use super::rpc::{Message, RequestId, RpcError};
@@ -26,6 +26,21 @@ impl Draft {
         let (params, request) = self.ours(method, params);
         self.ours.insert(id, request);
         params
+    }
+
+    /// What this client would have said in the official protocol where it said this.
+    pub fn recorded(mut message: Value) -> Value {
+        let params = &mut message["params"];
+        rename(params, "workingDirectory", "cwd");
+        if let Some(Value::Array(blocks)) = take(params, "content") {
+            params["prompt"] = blocks.into_iter().map(content::from_agent).collect();
+        }
+        let result = &message["result"];
+        if let Some(granted) = result["granted"].as_bool() {
+            let scope = if granted { result["scope"].as_str().unwrap_or("once") } else { theirs::REJECT };
+            message["result"] = json!({ "outcome": { "outcome": "selected", "optionId": scope } });
+        }
+        message
     }
 
     /// Converts a notification of ours; nothing where the dialect has none like it.

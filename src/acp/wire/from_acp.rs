@@ -458,6 +458,47 @@ mod tests {
     }
 
     #[test]
+    fn each_stop_reason_is_read_as_itself() {
+        for (word, reason) in [
+            ("end_turn", StopReason::EndTurn),
+            ("max_tokens", StopReason::MaxTokens),
+            ("max_turn_requests", StopReason::MaxTurnRequests),
+            ("refusal", StopReason::Refusal),
+            ("cancelled", StopReason::Cancelled),
+        ] {
+            let TurnEnd::Stopped { reason: read, .. } = turn_end(&json!({"stopReason": word})) else {
+                panic!("{word} failed")
+            };
+            assert_eq!(read, reason, "{word}");
+        }
+    }
+
+    #[test]
+    fn what_opens_and_lists_sessions_is_read_field_by_field() {
+        let opened = created(&json!({
+            "sessionId": "s",
+            "modes": {"currentModeId": "b", "availableModes": [{"id": "a"}, {"id": "b"}]},
+            "models": {"currentModelId": "y", "availableModels": [{"modelId": "x"}, {"modelId": "y"}]},
+            "configOptions": [{"id": "o", "type": "boolean", "currentValue": false, "category": "mode"}],
+        }))
+        .unwrap();
+        assert_eq!(opened.modes.map(|modes| modes.current).as_deref(), Some("b"));
+        assert_eq!(opened.models.map(|models| models.current).as_deref(), Some("y"));
+        assert_eq!(opened.options[0].category.as_deref(), Some("mode"));
+        let (sessions, next) = listed(&json!({
+            "sessions": [{"sessionId": "s", "cwd": "/p", "title": "T", "updatedAt": "2026-01-01T00:00:00Z"}],
+            "nextCursor": "more",
+        }));
+        assert_eq!(next.as_deref(), Some("more"));
+        assert_eq!(sessions[0].updated_at.as_deref(), Some("2026-01-01T00:00:00Z"));
+        assert_eq!((sessions[0].acp_id.as_str(), sessions[0].title.as_deref()), ("s", Some("T")));
+        let outcome = |word: &str| steered(&json!({ "outcome": word }));
+        assert_eq!(outcome("injected"), Steering::Injected);
+        assert_eq!(outcome("startedNewTurn"), Steering::StartedNewTurn);
+        assert_eq!(outcome("promptRequired"), Steering::NotTaken(None));
+    }
+
+    #[test]
     fn an_unknown_or_missing_stop_reason_still_ends_the_turn() {
         let reason = |result: &Value| match turn_end(result) {
             TurnEnd::Stopped { reason, .. } => reason,

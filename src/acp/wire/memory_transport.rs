@@ -11,7 +11,6 @@ use super::dialect::Converter;
 use super::fast_path::FastPath;
 use super::log::AgentLog;
 use super::transport::{Batch, LineSender, MessageSink, Transport};
-use crate::acp::processes::escaped::Origin;
 use crate::core::message::Exit;
 
 /// The most bytes of a message.
@@ -50,14 +49,6 @@ impl Transport for MemoryTransport {
 
     fn ended(&self) -> watch::Receiver<Option<Exit>> {
         self.ended.clone()
-    }
-
-    async fn last_words(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn origin(&self) -> Option<Origin> {
-        None
     }
 
     async fn close(&mut self, _leaving: &mut watch::Receiver<Option<Instant>>) {

@@ -56,11 +56,12 @@ impl MessageReader {
         let paths = self.converter.paths();
         let pushed = match self.converter.translation() {
             None => self.framer.push(bytes, |line| {
-                let incoming = read_line(line, had_message, (log, &mut taking));
+                let incoming = read_line(line, Chunk::read, had_message, (log, &mut taking));
                 batch.extend(incoming.map(|incoming| translated(paths, incoming)));
             }),
             Some(mut translation) => self.framer.push(bytes, |line| {
-                if let Some(incoming) = read_message(line, had_message, (log, &mut taking)) {
+                let quick = translation.quick();
+                if let Some(incoming) = read_line(line, quick, had_message, (log, &mut taking)) {
                     convert(&mut translation, paths, incoming, &mut batch);
                 }
             }),
@@ -80,11 +81,13 @@ impl MessageReader {
         let paths = self.converter.paths();
         match self.converter.translation() {
             None => {
-                let incoming = read_line(&line, &mut self.had_message, (&self.log, &mut taking));
+                let incoming = read_line(&line, Chunk::read, &mut self.had_message, (&self.log, &mut taking));
                 batch.extend(incoming.map(|incoming| translated(paths, incoming)));
             }
             Some(mut translation) => {
-                if let Some(incoming) = read_message(&line, &mut self.had_message, (&self.log, &mut taking)) {
+                let quick = translation.quick();
+                let incoming = read_line(&line, quick, &mut self.had_message, (&self.log, &mut taking));
+                if let Some(incoming) = incoming {
                     convert(&mut translation, paths, incoming, &mut batch);
                 }
             }
@@ -112,13 +115,15 @@ fn translated(paths: &Paths, incoming: Incoming) -> Incoming {
     }
 }
 
+/// `quick` reads what comes by the thousand.
 fn read_line(
     line: &[u8],
+    quick: fn(&str) -> Option<Chunk>,
     had_message: &mut bool,
     (log, taking): (&AgentLog, &mut Taking<'_>),
 ) -> Option<Incoming> {
     if let Ok(text) = str::from_utf8(trim(line))
-        && let Some(chunk) = Chunk::read(text)
+        && let Some(chunk) = quick(text)
     {
         *had_message = true;
         log.message(Direction::FromAgent, trim(line));

@@ -74,11 +74,8 @@ impl SharedRing {
         self.0.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 
-    fn push_all<'a>(&self, lines: impl Iterator<Item = Line<'a>>) {
-        {
-            let mut ring = lock(&self.0.ring);
-            lines.for_each(|line| ring.push(&line));
-        }
+    fn push(&self, push: impl FnOnce(&mut Ring)) {
+        push(&mut lock(&self.0.ring));
         if self.0.waiting.load(Ordering::Acquire) > 0 {
             self.0.came.notify_waiters();
         }
@@ -98,7 +95,7 @@ impl AgentRing {
     fn push_with(&self, way: Way, text: &[u8], envelope: &[u8]) {
         if let Some(ring) = &self.ring {
             let line = Line { at: now(), agent: self.agent, way, text, envelope };
-            ring.push_all(std::iter::once(line));
+            ring.push(|ring| ring.push(&line));
         }
     }
 
@@ -148,10 +145,9 @@ impl Taking<'_> {
         if self.found.is_empty() {
             return;
         }
-        let (at, agent, bytes) = (now(), self.agent.agent, self.bytes);
-        ring.push_all(self.found.drain(..).map(|(start, end)| {
-            let text = &bytes[start as usize..end as usize];
-            Line { at, agent, way: Way::FromAgent, text, envelope: &[] }
-        }));
+        let line =
+            Line { at: now(), agent: self.agent.agent, way: Way::FromAgent, text: self.bytes, envelope: &[] };
+        ring.push(|ring| ring.push_block(&line, self.found));
+        self.found.clear();
     }
 }

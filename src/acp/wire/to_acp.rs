@@ -342,3 +342,112 @@ fn link(uri: String, mime: Option<String>) -> v1::ContentBlock {
     let name = uri.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
     v1::ContentBlock::ResourceLink(v1::ResourceLink::new(name, uri).mime_type(mime))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::message::SystemPrompt;
+
+    fn json(value: impl Serialize) -> Value {
+        serde_json::to_value(value).expect("JSON")
+    }
+
+    #[test]
+    fn each_ability_of_this_client_is_switched_by_itself() {
+        let said = |can_read: bool, can_write: bool, can_run: bool, without: Without| {
+            let settings = Settings { can_read, can_write, can_run, ..Settings::default() };
+            let can = json(initialize(&settings, without))["clientCapabilities"].clone();
+            [&can["fs"]["readTextFile"], &can["fs"]["writeTextFile"], &can["terminal"]]
+                .map(|can| *can == true)
+        };
+        let with_all = Without::default();
+        for can in [[true, false, false], [false, true, false], [false, false, true], [true; 3]] {
+            assert_eq!(said(can[0], can[1], can[2], with_all), can);
+        }
+        assert_eq!(said(true, true, true, Without { files: true, ..with_all }), [false, false, true]);
+        assert_eq!(said(true, true, true, Without { terminals: true, ..with_all }), [true, true, false]);
+    }
+
+    #[test]
+    fn what_is_declined_is_what_is_not_said() {
+        let (files, terminals) =
+            (Without { files: true, terminals: false }, Without { files: false, terminals: true });
+        for method in ["fs/read_text_file", "fs/write_text_file"] {
+            assert_eq!((files.declines(method), terminals.declines(method)), (true, false));
+        }
+        for method in ["terminal/create", "terminal/kill"] {
+            assert_eq!((files.declines(method), terminals.declines(method)), (false, true));
+        }
+        assert!(!files.declines("session/request_permission"));
+    }
+
+    #[test]
+    fn a_session_is_opened_in_its_folder_with_the_others_each_once_where_they_are_taken() {
+        let place = Place {
+            cwd: "/p".into(),
+            additional: ["/a", "/p", "/a", "b", "/b"].map(PathBuf::from).to_vec(),
+            ..Place::default()
+        };
+        let takes = Capabilities { additional_directories: true, ..Capabilities::default() };
+        let asked = [
+            (json(new_session(&place, takes)), json(new_session(&place, Capabilities::default()))),
+            (
+                json(load_session("s", &place, takes)),
+                json(load_session("s", &place, Capabilities::default())),
+            ),
+            (
+                json(resume_session("s", &place, takes)),
+                json(resume_session("s", &place, Capabilities::default())),
+            ),
+            (
+                json(fork_session("s", &place, takes)),
+                json(fork_session("s", &place, Capabilities::default())),
+            ),
+        ];
+        for (with, without) in asked {
+            assert_eq!((&with["cwd"], &without["cwd"]), (&json!("/p"), &json!("/p")));
+            assert_eq!(with["additionalDirectories"], json!(["/a", "/b"]));
+            assert!(without["additionalDirectories"].as_array().is_none_or(Vec::is_empty), "{without}");
+        }
+    }
+
+    #[test]
+    fn a_system_prompt_replaces_only_where_that_is_offered() {
+        let mode = |replaces: bool, system_prompt: bool, system_prompt_override: bool| {
+            let prompt = SystemPrompt { text: "Be brief.".into(), replaces, ..SystemPrompt::default() };
+            let place = Place { cwd: "/p".into(), system_prompt: Some(prompt), ..Place::default() };
+            let can = Capabilities { system_prompt, system_prompt_override, ..Capabilities::default() };
+            json(new_session(&place, can))["systemPrompt"]["mode"].as_str().map(str::to_owned)
+        };
+        assert_eq!(mode(true, true, true).as_deref(), Some("override"));
+        assert_eq!(mode(true, true, false).as_deref(), Some("append"));
+        assert_eq!(mode(false, true, true).as_deref(), Some("append"));
+        assert_eq!(mode(true, false, true), None);
+    }
+
+    #[test]
+    fn servers_are_sent_by_the_way_in_which_they_are_reached() {
+        let http = McpServer::Http { name: "h".into(), url: "https://h".into(), headers: Vec::new() };
+        let sse = McpServer::Sse { name: "s".into(), url: "https://s".into(), headers: Vec::new() };
+        let taken = |mcp_http, mcp_sse| {
+            let can = Capabilities { mcp_http, mcp_sse, ..Capabilities::default() };
+            [takes(can, &http), takes(can, &sse)]
+        };
+        assert_eq!(taken(true, false), [true, false]);
+        assert_eq!(taken(false, true), [false, true]);
+    }
+
+    #[test]
+    fn values_and_answers_are_written_as_they_are() {
+        assert_eq!(json(set_option("s", "o", &OptionValue::Toggle(true)))["value"], true);
+        assert_eq!(json(set_option("s", "o", &OptionValue::Toggle(false)))["value"], false);
+        assert_eq!(json(declined())["action"], "decline");
+        assert_eq!(json(elicitation_cancelled())["action"], "cancel");
+        let exit = |code, signal: Option<&str>| Exit { code, signal: signal.map(str::to_owned) };
+        assert_eq!(json(terminal_exited(exit(Some(3), None)))["exitCode"], 3);
+        assert_eq!(json(terminal_exited(exit(None, Some("SIGTERM"))))["signal"], "SIGTERM");
+        for truncated in [true, false] {
+            assert_eq!(json(terminal_output("a".into(), truncated, None))["truncated"], truncated);
+        }
+    }
+}

@@ -2,6 +2,7 @@
 //! conversation knows nothing else of the agent's side. An agent's process with its pipes is one transport
 //! (`processes::agent_process`); tests have one without a process.
 
+use std::future::ready;
 use std::ops::ControlFlow;
 use std::sync::mpsc as blocking;
 use std::sync::{Arc, Mutex};
@@ -38,10 +39,14 @@ pub trait Transport: Send {
     }
 
     /// The last of what the agent said beside its messages.
-    fn last_words(&self) -> impl Future<Output = Vec<String>> + Send;
+    fn last_words(&self) -> impl Future<Output = Vec<String>> + Send {
+        ready(Vec::new())
+    }
 
     /// By what all that the agent starts on this machine can be found.
-    fn origin(&self) -> Option<Origin>;
+    fn origin(&self) -> Option<Origin> {
+        None
+    }
 
     /// Ends the agent and all it started. `leaving` says until when that may take, since Neovim is leaving.
     fn close(&mut self, leaving: &mut watch::Receiver<Option<Instant>>) -> impl Future<Output = ()> + Send;

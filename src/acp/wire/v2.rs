@@ -39,6 +39,14 @@ impl V2 {
         (method, params)
     }
 
+    /// What this client would have said in the first version where it said this.
+    pub fn recorded(mut message: Value) -> Value {
+        if message["method"] == "session/resume" && !message["params"]["replayFrom"].is_null() {
+            message["method"] = "session/load".into();
+        }
+        message
+    }
+
     /// Converts what the agent has sent.
     pub fn incoming(&mut self, message: Message) -> Converted {
         if self.version == Version::First {

@@ -78,6 +78,7 @@ impl Default for Ring {
 }
 
 /// A line to be kept.
+#[derive(Clone, Copy)]
 pub struct Line<'a> {
     pub at: u64,
     pub agent: u32,
@@ -118,6 +119,38 @@ impl Ring {
             way: line.way,
         });
         self.next += 1;
+    }
+
+    /// Puts in what was read at once: `found` says where its lines begin and end, in order. To copy all of it costs less than
+    /// to copy line by line.
+    pub fn push_block(&mut self, line: &Line<'_>, found: &[(u32, u32)]) {
+        let (Some((begin, _)), Some((_, end))) = (found.first(), found.last()) else { return };
+        let longest = LONGEST.min(self.room.saturating_sub(size_of::<Record>()));
+        let wanted = (end - begin) as usize + found.len() * size_of::<Record>();
+        let fits = found.iter().all(|(start, end)| (end - start) as usize <= longest);
+        if !fits || wanted > self.room {
+            for (start, end) in found {
+                self.push(&Line { text: &line.text[*start as usize..*end as usize], ..*line });
+            }
+            return;
+        }
+        let (next, room) = (self.next, self.room);
+        if self.segments.back().is_none_or(|last| last.held() + wanted > room) {
+            self.begin_segment(next);
+        }
+        let Some(last) = self.segments.back_mut() else { return };
+        let moved = |at: u32| at - begin + last.bytes.len() as u32;
+        last.records.extend(found.iter().map(|(start, end)| Record {
+            at: line.at,
+            size: u64::from(end - start),
+            start: moved(*start),
+            middle: moved(*end),
+            end: moved(*end),
+            agent: line.agent,
+            way: line.way,
+        }));
+        last.bytes.extend_from_slice(&line.text[*begin as usize..*end as usize]);
+        self.next += found.len() as u64;
     }
 
     fn begin_segment(&mut self, first: u64) {
@@ -209,6 +242,34 @@ mod tests {
         ring.push(&Line { envelope: &huge, ..line(0, &huge) });
         assert_eq!(ring.get(1).expect("kept").envelope, b"");
         assert!(ring.held() < BOUND);
+    }
+
+    #[test]
+    fn what_was_read_at_once_is_kept_as_line_by_line() {
+        let bytes = b"{}\n\n{\"a\":1}\r\n noise\n".repeat(50);
+        let mut found = Vec::new();
+        let mut start = 0;
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let text = part.trim_ascii();
+            if !text.is_empty() {
+                found.push((start, start + text.len() as u32));
+            }
+            start += part.len() as u32;
+        }
+        for bound in [BOUND, 40_000, 2_000] {
+            let (mut at_once, mut one_by_one) = (Ring::new(bound), Ring::new(bound));
+            for _ in 0..40 {
+                at_once.push_block(&line(7, &bytes), &found);
+                for (start, end) in &found {
+                    one_by_one.push(&line(7, &bytes[*start as usize..*end as usize]));
+                }
+                assert!(at_once.held() <= bound);
+            }
+            assert_eq!(at_once.numbers().end, one_by_one.numbers().end);
+            let from = at_once.numbers().start.max(one_by_one.numbers().start);
+            assert!(at_once.since(from).eq(one_by_one.since(from)), "{bound}");
+            assert!(at_once.since(from).count() > 0);
+        }
     }
 
     proptest! {

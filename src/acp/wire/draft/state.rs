@@ -99,6 +99,11 @@ impl Theirs {
 }
 
 impl Draft {
+    /// For messages of another time: this machine's files are none of theirs.
+    pub fn replayed() -> Self {
+        Self { exists: |_| false, ..Self::new(1) }
+    }
+
     pub fn new(most_commands: usize) -> Self {
         Self {
             most_commands,

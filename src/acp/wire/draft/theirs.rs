@@ -20,7 +20,7 @@ const SCOPES: [(&str, &str, &str); 4] = [
     ("workspace", "allow_always", "Always allow in this workspace"),
     ("always", "allow_always", "Always allow"),
 ];
-const REJECT: &str = "reject";
+pub(super) const REJECT: &str = "reject";
 
 /// What a wait for a command says that is over before the command is.
 const NO_CODE: i64 = -1;

@@ -53,6 +53,29 @@ struct Text<'a> {
     text: String,
 }
 
+#[derive(Deserialize)]
+struct DraftLine<'a> {
+    #[serde(default)]
+    id: Absent,
+    method: &'a str,
+    #[serde(borrow)]
+    params: DraftParams<'a>,
+}
+
+#[derive(Deserialize)]
+struct DraftParams<'a> {
+    #[serde(rename = "sessionId")]
+    session: String,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    data: DraftSaid,
+}
+
+#[derive(Deserialize)]
+struct DraftSaid {
+    content: String,
+}
+
 /// A key that must not stand there, whatever its value is.
 #[derive(Default)]
 struct Absent(bool);
@@ -80,6 +103,21 @@ impl Chunk {
         let Said { kind, message, content: Text { kind: "text", text } } = params.update else { return None };
         let role = role(kind)?;
         Some(Self { session: params.session, role, message, text })
+    }
+
+    /// The same in the draft dialect, where a piece of text is a text.
+    pub fn read_draft(line: &str) -> Option<Self> {
+        if !line.contains("_chunk\"") {
+            return None;
+        }
+        let DraftLine { id: Absent(false), method: "session/update", params } =
+            serde_json::from_str(line).ok()?
+        else {
+            return None;
+        };
+        // Its word for a thought is another one; one of the official protocol's goes the other way.
+        let role = role(params.kind).filter(|_| params.kind != "agent_thought_chunk")?;
+        Some(Self { session: params.session, role, message: None, text: params.data.content })
     }
 
     pub fn update(self) -> Update {
@@ -183,6 +221,46 @@ mod tests {
             let odd = plain.replacen(from, to, 1);
             assert_ne!(odd, plain);
             assert_eq!(Chunk::read(&odd), None, "{odd}");
+        }
+    }
+
+    /// What the conversion of all messages says about a line in the draft dialect.
+    fn converted(line: &str) -> Vec<(String, Vec<Fact>)> {
+        let mut draft = crate::acp::wire::draft::Draft::new(1);
+        let converted = draft.incoming(rpc::read(line).expect("a message"));
+        let fact = |message| match message {
+            Message::Notification { params, .. } => (session_of(&params).unwrap(), update(&params["update"])),
+            other => panic!("{other:?}"),
+        };
+        converted.messages.into_iter().map(fact).collect()
+    }
+
+    #[test]
+    fn a_chunk_in_the_draft_dialect_is_read_as_all_its_messages_are() {
+        let line = |kind: &str, data: Value| {
+            let params = json!({ "sessionId": "s", "type": kind, "data": data });
+            json!({ "jsonrpc": "2.0", "method": "session/update", "params": params }).to_string()
+        };
+        for kind in ["user_message_chunk", "agent_message_chunk", "thought_message_chunk"] {
+            for data in [
+                json!({ "content": "a\n\"", "index": 3, "final": true }),
+                json!({ "content": "", "visible": false }),
+            ] {
+                let line = line(kind, data);
+                let chunk = Chunk::read_draft(&line).expect("a chunk");
+                let quick = (chunk.session.clone(), vec![Fact::Update(chunk.update())]);
+                assert_eq!(vec![quick], converted(&line), "{line}");
+            }
+        }
+        let block = json!({ "type": "text", "text": "a" });
+        for other in [
+            line("agent_message_chunk", json!({ "content": block })),
+            line("agent_message_chunk", json!({ "content": ["a"] })),
+            line("agent_thought_chunk", json!({ "content": "a" })),
+            line("tool_call", json!({ "id": "agent_message_chunk\"", "tool": "t" })),
+            self::line(&chunk("a")),
+        ] {
+            assert_eq!(Chunk::read_draft(&other), None, "{other}");
         }
     }
 

@@ -146,6 +146,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_seen_and_heard_keeps_its_type_and_where_it_comes_from() {
+        let image = json!({"type": "image", "data": "AAAA", "mimeType": "image/png", "uri": "file:///a.png"});
+        assert_eq!(
+            block(&image),
+            Content::Image {
+                data: "AAAA".into(),
+                mime: "image/png".into(),
+                uri: Some("file:///a.png".into())
+            }
+        );
+        let audio = json!({"type": "audio", "data": "BBBB", "mimeType": "audio/wav"});
+        assert_eq!(block(&audio), Content::Audio { data: "BBBB".into(), mime: "audio/wav".into() });
+    }
+
+    #[test]
     fn an_embedded_resource_is_text_or_blob() {
         let of = |resource: Value| block(&json!({"type": "resource", "resource": resource}));
         assert_eq!(

@@ -448,6 +448,49 @@ mod tests {
     }
 
     #[test]
+    fn each_kind_of_option_is_read_as_itself() {
+        let read = |kind: &str| {
+            let params = json!({"sessionId": "s", "toolCall": {"toolCallId": "c"},
+                "options": [{"optionId": "x", "name": "X", "kind": kind}]});
+            match request("session/request_permission", &params) {
+                Ok(AgentRequest::Permission { options, .. }) => options[0].kind.clone(),
+                other => panic!("no question: {other:?}"),
+            }
+        };
+        assert_eq!(read("allow_once"), PermissionKind::AllowOnce);
+        assert_eq!(read("allow_always"), PermissionKind::AllowAlways);
+        assert_eq!(read("reject_once"), PermissionKind::RejectOnce);
+        assert_eq!(read("reject_always"), PermissionKind::RejectAlways);
+    }
+
+    #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
+    fn each_field_of_a_request_arrives_as_itself() {
+        let read = json!({"sessionId": "s", "path": "/a", "line": 3, "limit": 7});
+        let expected =
+            AgentRequest::Read { session: "s".into(), path: "/a".into(), line: Some(3), limit: Some(7) };
+        assert_eq!(request("fs/read_text_file", &read), Ok(expected));
+        let create = json!({"sessionId": "s", "command": "ls", "args": ["-l"], "cwd": "/w", "outputByteLimit": 9,
+            "env": [{"name": "A", "value": "1"}], "_meta": {TIMEOUT: 50}});
+        let expected = AgentRequest::TerminalCreate {
+            session: "s".into(),
+            command: "ls".into(),
+            args: vec!["-l".into()],
+            env: vec![("A".into(), "1".into())],
+            cwd: Some("/w".into()),
+            output_limit: Some(9),
+            timeout: Some(Duration::from_millis(50)),
+        };
+        assert_eq!(request("terminal/create", &create), Ok(expected));
+        for forced in [true, false] {
+            let kill = json!({"sessionId": "s", "terminalId": "t", "_meta": {FORCE: forced}});
+            let (session, terminal) = ("s".into(), TerminalId("t".into()));
+            let expected = AgentRequest::TerminalKill { session, terminal, force: forced };
+            assert_eq!(request("terminal/kill", &kill), Ok(expected));
+        }
+    }
+
+    #[test]
     fn an_elicitation_belongs_to_a_session_or_a_request() {
         let scope = |key: &str, value: Value| {
             let params = json!({"mode": "form", "message": "m", "requestedSchema": {}, key: value});

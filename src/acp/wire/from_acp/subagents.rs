@@ -265,6 +265,17 @@ mod tests {
     }
 
     #[test]
+    fn a_message_between_sessions_keeps_who_sent_it_and_to_whom() {
+        let update = json!({"messageId": "m", "senderSessionId": "p", "recipientSessionId": "k",
+            "recipientMessageId": "n", "content": [{"type": "text", "text": "a"}]});
+        let Some(Update::SessionMessage(message)) = told("session_message", &update) else {
+            panic!("no message")
+        };
+        assert_eq!((message.sender.as_deref(), message.recipient.as_deref()), (Some("p"), Some("k")));
+        assert_eq!((message.counterpart.as_deref(), message.is_piece), (Some("n"), false));
+    }
+
+    #[test]
     fn relative_folders_are_no_roots() {
         let told = json!({"cwd": "src", "additionalDirectories": ["/a", "b", 3]});
         let additional = Some(Some(if cfg!(windows) { Vec::new() } else { vec![PathBuf::from("/a")] }));

@@ -469,6 +469,63 @@ mod tests {
     }
 
     #[test]
+    fn each_word_of_a_call_is_read_as_itself() {
+        for (word, kind) in [
+            ("read", ToolKind::Read),
+            ("edit", ToolKind::Edit),
+            ("delete", ToolKind::Delete),
+            ("move", ToolKind::Move),
+            ("search", ToolKind::Search),
+            ("execute", ToolKind::Execute),
+            ("think", ToolKind::Think),
+            ("fetch", ToolKind::Fetch),
+            ("switch_mode", ToolKind::SwitchMode),
+            ("other", ToolKind::Other),
+        ] {
+            assert_eq!(call(json!({"kind": word})).kind, Some(kind), "{word}");
+        }
+        for (word, status) in [
+            ("pending", WireStatus::Pending),
+            ("in_progress", WireStatus::InProgress),
+            ("completed", WireStatus::Completed),
+            ("failed", WireStatus::Failed),
+        ] {
+            assert_eq!(call(json!({"status": word})).status, Some(status), "{word}");
+        }
+        let named = call(json!({"title": "Edit a", "name": "Edit"}));
+        assert_eq!((named.title.as_deref(), named.name.as_deref()), (Some("Edit a"), Some("Edit")));
+    }
+
+    #[test]
+    fn each_word_of_a_plan_and_of_a_notice_is_read_as_itself() {
+        let priorities = [("high", Priority::High), ("medium", Priority::Medium), ("low", Priority::Low)];
+        let statuses = [
+            ("pending", PlanStatus::Pending),
+            ("in_progress", PlanStatus::InProgress),
+            ("completed", PlanStatus::Completed),
+        ];
+        for (priority, expected_priority) in priorities {
+            for (status, expected_status) in statuses {
+                let entry = json!({"content": "a", "priority": priority, "status": status});
+                let Update::Plan(items) = only(json!({"sessionUpdate": "plan", "entries": [entry]})) else {
+                    panic!("no plan")
+                };
+                assert_eq!((items[0].priority, items[0].status), (expected_priority, expected_status));
+            }
+        }
+        for (word, expected) in
+            [("info", Severity::Info), ("warning", Severity::Warning), ("error", Severity::Error)]
+        {
+            let notice =
+                json!({"sessionUpdate": "notice", "severity": word, "title": "T", "description": "D"});
+            assert_eq!(
+                only(notice),
+                Update::Notice { severity: expected, title: "T".into(), description: Some("D".into()) }
+            );
+        }
+    }
+
+    #[test]
     fn a_field_that_is_null_or_absent_is_not_given() {
         let empty = ToolCallPatch::new("c");
         assert_eq!(call(json!({})), empty);

@@ -210,6 +210,7 @@ fn each_request_of_ours_is_one_of_the_second_version() {
     }
     let (method, params) = sent("session/set_mode", json!({ "sessionId": "s", "modeId": "plan" }));
     assert_eq!(method, "session/set_config_option");
+    assert_eq!((&params["configId"], &params["value"]), (&json!("mode"), &json!("plan")));
     is_exactly::<v2::SetSessionConfigOptionRequest>(&params);
     let text = json!([{ "type": "text", "text": "hello" }]);
     let (_, params) = sent("session/prompt", json!({ "sessionId": "s", "prompt": text }));
