@@ -11,6 +11,7 @@ use super::pending_questions::{EndReason, EndsWith};
 use super::state::{Connection, State};
 use super::subagents::Actor;
 use super::updates::call_news;
+use crate::acp::audit::Entry;
 use crate::acp::files::queue::EditorRequest;
 use crate::acp::files::request::{BufferRequest, FileRequest, FileWork, SharedReply};
 use crate::acp::quirks::{self, Quirk};
@@ -20,9 +21,10 @@ use crate::acp::wire::from_acp::{self, AgentRequest, Scope};
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, Message, NOT_FOUND, RequestId, RpcError};
 use crate::acp::wire::to_acp;
+use crate::core::audit::What;
 use crate::core::changes::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId};
-use crate::core::message::{Event, PermissionOption, Question, Severity, ToolCallPatch};
+use crate::core::message::{Access, Event, PermissionOption, Question, Severity, ToolCallPatch};
 use crate::core::policy::{Action, Decision, Reason, Verdict};
 
 impl Connection {
@@ -123,6 +125,7 @@ impl Connection {
                 let cwd = cwd.unwrap_or_else(|| place.cwd.clone());
                 let spec = TerminalSpec { command, args, env, cwd, output_limit, timeout };
                 let in_turn = actor.subagent().is_none();
+                let reply = reply.recorded(self.record_command(session, What::Command, &spec));
                 let pending = PendingCommand { session, in_turn, reply, spec };
                 self.deferred.add_command(&self.shared.disks, pending);
             }
@@ -178,6 +181,7 @@ impl Connection {
         if let Some(id) = actor.subagent() {
             call.id = call.id.within(id);
         }
+        let mut reply = self.record_permission(session, &place, &call, &options, reply);
         let turn = self.sessions.get(session).and_then(|known| known.turn.as_ref());
         // A turn that is cancelled ends those subagents that it waits for, and they take their questions back.
         let is_cancelled = actor.subagent().is_none() && turn.is_some_and(|turn| turn.cancelled);
@@ -190,7 +194,9 @@ impl Connection {
         self.shared.folder_indexes.asked(session, &call.id, news, self.arrived);
         self.tell(actor, started);
         let action = Action::Permission { has_options: !options.is_empty(), is_cancelled };
-        let (Decision { verdict, reason }, _) = self.shared.policy.decide(session, &action);
+        let (decision, _) = self.shared.policy.decide(session, &action);
+        let Decision { verdict, reason } = decision;
+        reply.note(|line| line.decided(decision));
         if reason == Reason::NothingToChoose {
             let what = call.title.as_deref().unwrap_or("something");
             let text = format!("{} asks for permission ({what}) but gives no answer to choose", self.name);
@@ -230,6 +236,9 @@ impl Connection {
     fn file(&mut self, actor: &Actor, work: FileWork, reply: Reply) {
         let Some(place) = self.place_of(actor) else { return };
         let session = actor.session;
+        let what = if work.access() == Access::Read { What::Read } else { What::Write };
+        let entry = self.record(session, what, |line| line.add_path(&place.cwd.join(work.path())));
+        let reply = reply.recorded(entry);
         let request = FileRequest { session, place, reply: SharedReply::new(reply), work };
         self.file_queue.serve(request);
     }
@@ -259,19 +268,22 @@ impl Connection {
 
     /// Starts a command, whose folder's disk answers.
     pub(super) fn start_command(&mut self, starting: PendingCommand) {
-        let PendingCommand { session, in_turn, reply, spec } = starting;
+        let PendingCommand { session, in_turn, mut reply, spec } = starting;
         if self.sessions.get_mut(session).is_none() {
             return;
         }
         let action = Action::Command { command: &spec.command, folder: &spec.cwd };
         // Nobody can be asked about a command yet.
-        if self.shared.policy.decide(session, &action).0.verdict != Verdict::Allow {
+        let (decision, _) = self.shared.policy.decide(session, &action);
+        reply.note(|line| line.decided(decision));
+        if decision.verdict != Verdict::Allow {
             return reply.fail(&RpcError::new(INTERNAL_ERROR, "couldn't run the command: it isn't allowed"));
         }
         let began = self.shared.folder_indexes.now();
+        let ended = self.record_command(session, What::Exit, &spec);
         match self.shared.terminals.create(session, spec) {
             Ok(terminal) => {
-                self.command_began(session, &terminal, began);
+                self.command_began(session, &terminal, began, ended);
                 if self.outbox.pushes_output()
                     && let Ok(output) = self.shared.terminals.follow(session, &terminal)
                 {
@@ -289,19 +301,23 @@ impl Connection {
                     self.end_terminals_soon(session, vec![terminal]);
                 }
             }
-            Err(error) => reply.fail(&not_run(&error)),
+            Err(error) => {
+                ended.into_iter().for_each(Entry::forget);
+                reply.fail(&not_run(&error));
+            }
         }
     }
 
     /// What a command changes is its call's.
-    fn command_began(&self, session: SessionKey, terminal: &TerminalId, began: Millis) {
+    fn command_began(&self, session: SessionKey, terminal: &TerminalId, began: Millis, ended: Option<Entry>) {
         let process = self.shared.terminals.process(session, terminal);
         self.shared.folder_indexes.command_began(session, terminal, process, began);
         // One that is gone already has changed what it has.
         let Ok(end) = self.shared.terminals.wait(session, terminal) else { return };
         let (shared, terminal) = (self.shared.clone(), terminal.clone());
         tokio::spawn(async move {
-            end.await;
+            let exit = end.await;
+            ended.into_iter().for_each(|ended| ended.exited(&exit));
             shared.folder_indexes.command_ended(session, &terminal);
         });
     }

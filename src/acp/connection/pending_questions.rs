@@ -7,6 +7,7 @@ use crate::acp::files::queue::PendingAccess;
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::{INTERNAL_ERROR, REQUEST_CANCELLED, RequestId, RpcError};
 use crate::acp::wire::to_acp;
+use crate::core::audit::Line;
 use crate::core::ids::{AgentId, AskId, SessionKey, SubagentId, ToolCallId};
 use crate::core::message::{Answer, PermissionKind, Question};
 use crate::core::store::allowlist::Choice;
@@ -195,14 +196,22 @@ impl EndReason<'_> {
 
 impl PendingQuestion {
     fn answer(self, answer: Answer) -> Result<(), String> {
-        let reply = self.reply;
+        let mut reply = self.reply;
+        if let (QuestionKind::Permission(_, offered), Answer::Selected(option)) = (&self.kind, &answer)
+            && let Some((_, kind)) = offered.iter().find(|(id, _)| id == option)
+        {
+            reply.note(|line| line.answered(kind.word(), !kind.rejects()));
+        }
         match (self.kind, answer) {
             (QuestionKind::Permission(_, offered), Answer::Selected(option))
                 if offered.iter().any(|(id, _)| *id == option) =>
             {
                 reply.ok(to_acp::selected(&option));
             }
-            (QuestionKind::Permission(..), Answer::Cancelled) => reply.ok(to_acp::permission_cancelled()),
+            (QuestionKind::Permission(..), Answer::Cancelled) => {
+                reply.note(Line::dropped);
+                reply.ok(to_acp::permission_cancelled());
+            }
             (QuestionKind::Outside(held), Answer::Selected(choice)) => match Choice::of_id(&choice) {
                 Some(choice) => held.decide(reply, choice),
                 None => return Err(misfit(reply, &format!("the editor's answer doesn't fit: {choice:?}"))),
@@ -234,7 +243,8 @@ impl PendingQuestion {
         Ok(())
     }
 
-    fn cancel(self) {
+    fn cancel(mut self) {
+        self.reply.note(Line::dropped);
         match self.kind {
             QuestionKind::Permission(..) => self.reply.ok(to_acp::permission_cancelled()),
             QuestionKind::Form | QuestionKind::Url { .. } => self.reply.ok(to_acp::elicitation_cancelled()),

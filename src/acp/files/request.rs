@@ -15,6 +15,7 @@ use crate::acp::shared::Shared;
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, RequestId, RpcError};
 use crate::acp::wire::to_acp;
+use crate::core::audit::Line;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Access, Event, Place, Question};
 
@@ -46,6 +47,13 @@ impl SharedReply {
 
     pub fn is_wanted(&self) -> bool {
         lock(&self.0).is_some()
+    }
+
+    /// Adds to what is recorded of it.
+    pub fn note(&self, change: impl FnOnce(&mut Line)) {
+        if let Some(reply) = &mut *lock(&self.0) {
+            reply.note(change);
+        }
     }
 
     pub fn is(&self, id: &RequestId) -> bool {

@@ -107,6 +107,7 @@ impl App {
             }
             Event::Recalled { job, kept } => self.sessions.recalled(&mut self.cx, job, kept)?,
             Event::ChoicesRead { job, choices } => self.sessions.choices_read(&mut self.cx, job, choices)?,
+            Event::AuditRead { job, reply } => self.audit.was_read(&mut self.cx, job, reply)?,
             Event::UsageRead { job, reply } => self.usage.was_read(&mut self.cx, job, reply)?,
             Event::Inspected(reply) => self.inspector.inspected(&mut self.cx, *reply)?,
             Event::Checkpointed { job, reply } => self.checkpointed(job, reply)?,
