@@ -2,6 +2,7 @@
 //! it is over. Requests are made in `outgoing_requests`, their answers taken in `responses`, and the agent's
 //! served in `incoming_requests`. What messages look like is for `wire::from_acp` and `wire::to_acp`.
 
+mod commands;
 mod deadlines;
 mod deferred_replies;
 mod incoming_requests;
@@ -29,7 +30,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use self::deadlines::Deadlines;
-use self::deferred_replies::DeferredReplies;
+use self::deferred_replies::{DeferredReplies, Next as NextCommand};
 use self::open_requests::OutgoingRequest;
 use self::pending_questions::{EndReason, PendingQuestions};
 use self::pushed_output::PushedOutput;
@@ -282,8 +283,12 @@ impl Connection {
                     continue;
                 }
                 over = self.deferred.next() => {
-                    if let Some(starting) = self.deferred.answer(over) {
-                        self.start_command(starting);
+                    match self.deferred.answer(over) {
+                        Some(NextCommand::Judge(pending, judged)) => self.command_judged(pending, judged),
+                        Some(NextCommand::Decided(pending, choice, trouble)) => {
+                            self.command_decided(*pending, choice, trouble);
+                        }
+                        None => {}
                     }
                     continue;
                 }

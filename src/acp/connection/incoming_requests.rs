@@ -11,7 +11,6 @@ use super::pending_questions::{EndReason, EndsWith};
 use super::state::{Connection, State};
 use super::subagents::Actor;
 use super::updates::call_news;
-use crate::acp::audit::Entry;
 use crate::acp::files::queue::EditorRequest;
 use crate::acp::files::request::{BufferRequest, FileRequest, FileWork, SharedReply};
 use crate::acp::quirks::{self, Quirk};
@@ -19,10 +18,9 @@ use crate::acp::terminals::spec::GRACE;
 use crate::acp::terminals::{TerminalError, TerminalSpec};
 use crate::acp::wire::from_acp::{self, AgentRequest, Scope};
 use crate::acp::wire::reply::Reply;
-use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, Message, NOT_FOUND, RequestId, RpcError};
+use crate::acp::wire::rpc::{Message, NOT_FOUND, RequestId, RpcError};
 use crate::acp::wire::to_acp;
 use crate::core::audit::What;
-use crate::core::changes::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Access, Event, PermissionOption, Question, Severity, ToolCallPatch};
 use crate::core::policy::{Action, Decision, Reason, Verdict};
@@ -127,7 +125,7 @@ impl Connection {
                 let in_turn = actor.subagent().is_none();
                 let reply = reply.recorded(self.record_command(session, What::Command, &spec));
                 let pending = PendingCommand { session, in_turn, reply, spec };
-                self.deferred.add_command(&self.shared.disks, pending);
+                self.deferred.add_command(&self.shared, place, pending);
             }
             AgentRequest::TerminalOutput { terminal, .. } => {
                 match self.shared.terminals.output(session, &terminal) {
@@ -266,62 +264,6 @@ impl Connection {
         }
     }
 
-    /// Starts a command, whose folder's disk answers.
-    pub(super) fn start_command(&mut self, starting: PendingCommand) {
-        let PendingCommand { session, in_turn, mut reply, spec } = starting;
-        if self.sessions.get_mut(session).is_none() {
-            return;
-        }
-        let action = Action::Command { command: &spec.command, folder: &spec.cwd };
-        // Nobody can be asked about a command yet.
-        let (decision, _) = self.shared.policy.decide(session, &action);
-        reply.note(|line| line.decided(decision));
-        if decision.verdict != Verdict::Allow {
-            return reply.fail(&RpcError::new(INTERNAL_ERROR, "couldn't run the command: it isn't allowed"));
-        }
-        let began = self.shared.folder_indexes.now();
-        let ended = self.record_command(session, What::Exit, &spec);
-        match self.shared.terminals.create(session, spec) {
-            Ok(terminal) => {
-                self.command_began(session, &terminal, began, ended);
-                if self.outbox.pushes_output()
-                    && let Ok(output) = self.shared.terminals.follow(session, &terminal)
-                {
-                    self.pushed.begin(&terminal, output, self.outbox.clone());
-                }
-                reply.ok(to_acp::terminal_created(&terminal.0));
-                let turn = self.sessions.get_mut(session).and_then(|known| known.turn.as_mut());
-                // A subagent's may go on when the turn is over.
-                let turn = turn.filter(|_| in_turn);
-                let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
-                if let Some(turn) = turn {
-                    turn.terminals.push(terminal.clone());
-                }
-                if is_cancelled {
-                    self.end_terminals_soon(session, vec![terminal]);
-                }
-            }
-            Err(error) => {
-                ended.into_iter().for_each(Entry::forget);
-                reply.fail(&not_run(&error));
-            }
-        }
-    }
-
-    /// What a command changes is its call's.
-    fn command_began(&self, session: SessionKey, terminal: &TerminalId, began: Millis, ended: Option<Entry>) {
-        let process = self.shared.terminals.process(session, terminal);
-        self.shared.folder_indexes.command_began(session, terminal, process, began);
-        // One that is gone already has changed what it has.
-        let Ok(end) = self.shared.terminals.wait(session, terminal) else { return };
-        let (shared, terminal) = (self.shared.clone(), terminal.clone());
-        tokio::spawn(async move {
-            let exit = end.await;
-            ended.into_iter().for_each(|ended| ended.exited(&exit));
-            shared.folder_indexes.command_ended(session, &terminal);
-        });
-    }
-
     fn wait(&mut self, session: SessionKey, terminal: &TerminalId, patience: Option<Duration>, reply: Reply) {
         match self.shared.terminals.wait(session, terminal) {
             Ok(end) => {
@@ -355,17 +297,6 @@ impl Connection {
     pub(super) fn needs(&self, special: Quirk) -> bool {
         matches!(&self.state, State::Ready(info) if quirks::has(info.name.as_deref(), special))
     }
-}
-
-fn not_run(error: &TerminalError) -> RpcError {
-    let code = match error {
-        TerminalError::Start { .. }
-        | TerminalError::System(_)
-        | TerminalError::TooMany(_)
-        | TerminalError::Leaving => INTERNAL_ERROR,
-        _ => INVALID_PARAMS,
-    };
-    RpcError::new(code, format!("couldn't run the command: {error}"))
 }
 
 fn no_terminal(terminal: &TerminalId, error: &TerminalError) -> RpcError {

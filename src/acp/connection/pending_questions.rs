@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::deferred_replies::HeldCommand;
 use crate::acp::files::queue::PendingAccess;
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::{INTERNAL_ERROR, REQUEST_CANCELLED, RequestId, RpcError};
@@ -51,6 +52,8 @@ enum QuestionKind {
     Call,
     /// A read or write outside of the session's folders.
     Outside(PendingAccess),
+    /// A command there.
+    Command(Box<HeldCommand>),
 }
 
 /// What ends questions without the user.
@@ -113,6 +116,18 @@ impl PendingQuestions {
             kind: QuestionKind::Outside(held),
             reply,
         })
+    }
+
+    /// Whether an agent may run a command there.
+    pub fn open_command(
+        &mut self,
+        session: SessionKey,
+        ends_with: EndsWith,
+        held: HeldCommand,
+        reply: Reply,
+    ) -> AskId {
+        let kind = QuestionKind::Command(Box::new(held));
+        self.add(PendingQuestion { session: Some(session), ends_with, kind, reply })
     }
 
     fn add(&mut self, ask: PendingQuestion) -> AskId {
@@ -216,7 +231,13 @@ impl PendingQuestion {
                 Some(choice) => held.decide(reply, choice),
                 None => return Err(misfit(reply, &format!("the editor's answer doesn't fit: {choice:?}"))),
             },
-            (QuestionKind::Outside(_), Answer::Cancelled) => reply.fail(&cancelled()),
+            (QuestionKind::Command(held), Answer::Selected(choice)) => match Choice::of_id(&choice) {
+                Some(choice) => held.decide(reply, choice),
+                None => return Err(misfit(reply, &format!("the editor's answer doesn't fit: {choice:?}"))),
+            },
+            (QuestionKind::Outside(_) | QuestionKind::Command(_), Answer::Cancelled) => {
+                reply.fail(&cancelled())
+            }
             (QuestionKind::Read, Answer::Text(text)) => reply.ok(to_acp::read(text.to_string())),
             (QuestionKind::Write, Answer::Done) => reply.ok(to_acp::written()),
             (QuestionKind::Call, Answer::Returned(result)) => reply.ok(result),
@@ -248,9 +269,11 @@ impl PendingQuestion {
         match self.kind {
             QuestionKind::Permission(..) => self.reply.ok(to_acp::permission_cancelled()),
             QuestionKind::Form | QuestionKind::Url { .. } => self.reply.ok(to_acp::elicitation_cancelled()),
-            QuestionKind::Read | QuestionKind::Write | QuestionKind::Call | QuestionKind::Outside(_) => {
-                self.reply.fail(&cancelled())
-            }
+            QuestionKind::Read
+            | QuestionKind::Write
+            | QuestionKind::Call
+            | QuestionKind::Outside(_)
+            | QuestionKind::Command(_) => self.reply.fail(&cancelled()),
         }
     }
 }

@@ -390,7 +390,7 @@ impl FileWorker {
         self.asking.insert(session, file.resolved.clone());
         let OutsideFile { resolved: path, scope: target, location } = file.clone();
         let linked = location == FileLocation::LinkedOutside;
-        let question = Question::Outside { path, target, access: work.access(), linked };
+        let question = Question::Outside { path, target, access: work.access(), linked, command: None };
         let held = PendingAccess { session, inside: Some((place, work, file)), commands };
         // The same; then what is held says that it is over.
         let _ = self.editor.send(EditorRequest::Outside { reply, question, held });
