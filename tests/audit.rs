@@ -45,8 +45,8 @@ fn chat(size: (u16, u16)) -> Scripted {
 
 /// Plays the turn; the question is rejected.
 fn ask(chat: &mut Scripted) {
-    chat.nvim.exec_lua("require('acp').send('go')", []);
     chat.nvim.stop_insert();
+    chat.nvim.exec_lua("require('acp').send('go')", []);
     chat.nvim.wait_for_screen("Allow this command?");
     chat.nvim.wait_for_screen("Type number");
     chat.nvim.input("3<CR>");

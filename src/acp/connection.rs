@@ -30,7 +30,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use self::deadlines::Deadlines;
-use self::deferred_replies::{DeferredReplies, Next as NextCommand};
+use self::deferred_replies::DeferredReplies;
 use self::open_requests::OutgoingRequest;
 use self::pending_questions::{EndReason, PendingQuestions};
 use self::pushed_output::PushedOutput;
@@ -283,12 +283,8 @@ impl Connection {
                     continue;
                 }
                 over = self.deferred.next() => {
-                    match self.deferred.answer(over) {
-                        Some(NextCommand::Judge(pending, judged)) => self.command_judged(pending, judged),
-                        Some(NextCommand::Decided(pending, choice, trouble)) => {
-                            self.command_decided(*pending, choice, trouble);
-                        }
-                        None => {}
+                    if let Some(next) = self.deferred.answer(over) {
+                        self.command_next(next);
                     }
                     continue;
                 }

@@ -26,7 +26,7 @@ const SYNTAX: &[&str] = &[
     r"syntax match AcpError /^!/",
     r"syntax match AcpError /  \zs\%(rejected\|failed\|exit [1-9]\|not decided\)[^ ].*$\|  \zs\%(rejected\|failed\|exit [1-9]\d*\)\%( by.*\|, .*\)\?$/",
     r"syntax match AcpToolDone /  \zs\%(allowed\|done\|exit 0\)\%( by.*\| before\)\?$/",
-    r"syntax match AcpNotice /  \zswithout asking.*$/",
+    r"syntax match AcpToolWaiting /  \zswithout asking.*$/",
 ];
 
 pub struct Audit {

@@ -1,7 +1,7 @@
 //! Commands that agents run in terminals of this client: whether they may, which is asked where their folder is none of
 //! the session's, and their start. What is known of them later is asked in `incoming_requests`.
 
-use super::deferred_replies::{Judged, PendingCommand};
+use super::deferred_replies::{Judged, Next, PendingCommand};
 use super::pending_questions::EndsWith;
 use super::state::Connection;
 use crate::acp::audit::Entry;
@@ -16,8 +16,15 @@ use crate::core::policy::Verdict;
 use crate::core::store::allowlist::Choice;
 
 impl Connection {
+    pub(super) fn command_next(&mut self, next: Next) {
+        match next {
+            Next::Judge(pending, judged) => self.command_judged(*pending, judged),
+            Next::Decided(pending, choice, trouble) => self.command_decided(*pending, choice, trouble),
+        }
+    }
+
     /// Runs a command whose folder's disk answers, or asks the user first.
-    pub(super) fn command_judged(&mut self, mut pending: PendingCommand, judged: Judged) {
+    fn command_judged(&mut self, mut pending: PendingCommand, judged: Judged) {
         let Judged { folder, decision, trouble } = judged;
         if let Some(trouble) = trouble {
             self.note(Some(pending.session), Severity::Warning, trouble);
@@ -49,12 +56,7 @@ impl Connection {
     }
 
     /// The user has answered.
-    pub(super) fn command_decided(
-        &mut self,
-        pending: PendingCommand,
-        choice: Choice,
-        trouble: Option<String>,
-    ) {
+    fn command_decided(&mut self, pending: PendingCommand, choice: Choice, trouble: Option<String>) {
         if let Some(trouble) = trouble {
             self.note(Some(pending.session), Severity::Warning, trouble);
         }

@@ -58,7 +58,7 @@ pub struct PendingCommand {
 
 /// What is to be done about a command.
 pub enum Next {
-    Judge(PendingCommand, Judged),
+    Judge(Box<PendingCommand>, Judged),
     Decided(Box<PendingCommand>, Choice, Option<String>),
 }
 
@@ -161,7 +161,7 @@ impl DeferredReplies {
                 reply.ok(to_acp::terminal_exited(exit));
                 None
             }
-            Done::FolderAnswers(judged) => Some(Next::Judge(self.starting.remove(&wait)?, judged)),
+            Done::FolderAnswers(judged) => Some(Next::Judge(Box::new(self.starting.remove(&wait)?), judged)),
             Done::Chosen(pending, choice, trouble) => Some(Next::Decided(pending, choice, trouble)),
         }
     }

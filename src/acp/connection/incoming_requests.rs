@@ -179,7 +179,7 @@ impl Connection {
         if let Some(id) = actor.subagent() {
             call.id = call.id.within(id);
         }
-        let mut reply = self.record_permission(session, &place, &call, &options, reply);
+        let mut reply = self.record_permission(session, &place, (&call, &options), reply);
         let turn = self.sessions.get(session).and_then(|known| known.turn.as_ref());
         // A turn that is cancelled ends those subagents that it waits for, and they take their questions back.
         let is_cancelled = actor.subagent().is_none() && turn.is_some_and(|turn| turn.cancelled);

@@ -30,8 +30,7 @@ impl Connection {
         &mut self,
         session: SessionKey,
         place: &Arc<Place>,
-        call: &ToolCallPatch,
-        options: &[PermissionOption],
+        (call, options): (&ToolCallPatch, &[PermissionOption]),
         reply: Reply,
     ) -> Reply {
         let of_call = self.calls.take(session, call, &place.cwd).clone();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{By, Decision, Line};
+use super::line::{By, Decision, Line};
 use crate::core::inspector::scrub::{Origin, Scrubber};
 use crate::core::message::call::{ToolCallPatch, ToolContent, ToolKind};
 use crate::core::message::question::PermissionOption;
@@ -125,7 +125,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::core::audit::What;
+    use crate::core::audit::line::What;
     use crate::core::message::question::PermissionKind;
 
     #[test]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{By, Decision, Line, Outcome, What};
+use super::line::{By, Decision, Line, Outcome, What};
 
 /// What the window says of it.
 pub const HELP: &str = "word, -word, !, is:write, by:person, agent:x, rule:x";

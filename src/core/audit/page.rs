@@ -1,7 +1,7 @@
 //! The record as lines that one reads: when, who, what, what was decided by whom, and what came of it. Plain data in,
 //! texts out.
 
-use super::{By, Decision, Line, Outcome, What};
+use super::line::{By, Decision, Line, Outcome, What};
 use crate::core::inspector::line::clock;
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::{cut_end, cut_middle};
