@@ -39,6 +39,7 @@ fn start(
     mailbox: Arc<Mailbox>,
     config: &Config,
     log: Option<PathBuf>,
+    audit: Option<PathBuf>,
     bundled: Option<PathBuf>,
 ) -> Box<dyn nvim::Background> {
     let settings = acp::Settings {
@@ -46,6 +47,7 @@ fn start(
         initialize_timeout: config.timeouts.initialize,
         request_timeout: config.timeouts.request,
         log,
+        audit,
         can_read: config.files.reads,
         can_write: config.files.writes,
         can_run: config.terminal.enabled,

@@ -293,6 +293,13 @@ return {
     asked = "agents",
   },
   {
+    name = "audit",
+    group = "Plugin",
+    about = "Look at the record of what agents asked for and did; with ! save it in a file",
+    files = true,
+    bang = true,
+  },
+  {
     name = "record",
     group = "Plugin",
     about = "Save the last messages for a bug report, without names and secrets; with ! over a file",

@@ -18,6 +18,7 @@
 ---@field notify? boolean
 ---@field bell? boolean
 ---@field record? boolean
+---@field audit? boolean
 ---@field registry? acp.RegistryOptions
 ---@field window? acp.WindowOptions
 ---@field prompt? acp.PromptOptions
@@ -187,6 +188,14 @@
 ---@field inspect_previous_problem? acp.Key
 ---@field inspect_close? acp.Key
 ---@field inspect_help? acp.Key
+---@field audit_open? acp.Key
+---@field audit_details? acp.Key
+---@field audit_filter? acp.Key
+---@field audit_all? acp.Key
+---@field audit_problems? acp.Key
+---@field audit_refresh? acp.Key
+---@field audit_close? acp.Key
+---@field audit_help? acp.Key
 ---@field next_hunk? acp.Key
 ---@field previous_hunk? acp.Key
 ---@field review_keep? acp.Key

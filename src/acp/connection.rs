@@ -2,6 +2,7 @@
 //! it is over. Requests are made in `outgoing_requests`, their answers taken in `responses`, and the agent's
 //! served in `incoming_requests`. What messages look like is for `wire::from_acp` and `wire::to_acp`.
 
+mod commands;
 mod deadlines;
 mod deferred_replies;
 mod incoming_requests;
@@ -11,6 +12,7 @@ mod outgoing_requests;
 mod patience;
 pub(crate) mod pending_questions;
 mod pushed_output;
+mod recorded;
 mod responses;
 pub(crate) mod sessions;
 mod state;
@@ -35,6 +37,7 @@ use self::pushed_output::PushedOutput;
 use self::sessions::Sessions;
 use self::state::{Connection, State};
 use self::subagents::Subagents;
+use super::audit::{Calls, Recorder};
 use super::files::queue::{EditorRequest, FileQueue};
 use super::processes::agent_process::{Context, Process, SpawnError};
 use super::refusals::{failed_to_start, refuse};
@@ -85,6 +88,7 @@ pub struct Link {
     /// What the user is told that it is called.
     pub name: String,
     pub log: AgentLog,
+    pub recorder: Recorder,
     pub names: SessionNames,
     pub fast_path: Arc<FastPath>,
     pub converter: Converter,
@@ -102,10 +106,15 @@ impl Link {
             time: Box::new(move || time.time()),
             heard: Box::new(move |session| heard.heard(session, heard.time())),
         };
+        let log = shared.log.agent(&launch.name, &launch.env);
+        // What a recording does was done, and recorded, before.
+        let folder = shared.settings.audit.clone().filter(|_| launch.replay.is_none());
+        let to = folder.map(|folder| (shared.audit.clone(), folder));
         Self {
             agent,
             name: launch.shown_name(),
-            log: shared.log.agent(&launch.name, &launch.env),
+            recorder: Recorder::new(to, &launch.name, log.clone()),
+            log,
             fast_path: Arc::new(FastPath::new(shared.mailbox.clone(), names.clone(), listener)),
             names,
             converter: Converter::to(launch, shared.settings.terminals.at_once),
@@ -151,7 +160,7 @@ pub async fn converse(
     mut commands: mpsc::UnboundedReceiver<Command>,
     mut leaving: watch::Receiver<Option<Instant>>,
 ) {
-    let Link { agent, name, log, names, fast_path, converter, dialect, without } = link;
+    let Link { agent, name, log, recorder, names, fast_path, converter, dialect, without } = link;
     let (editor, for_editor) = mpsc::unbounded_channel();
     let file_queue = FileQueue::start(shared.clone(), agent, editor);
     let mut connection = Connection {
@@ -160,6 +169,8 @@ pub async fn converse(
         agent,
         name,
         log,
+        recorder,
+        calls: Calls::default(),
         open_requests: OpenRequests::default(),
         sessions: Sessions::new(names),
         subagents: Subagents::default(),
@@ -272,8 +283,8 @@ impl Connection {
                     continue;
                 }
                 over = self.deferred.next() => {
-                    if let Some(starting) = self.deferred.answer(over) {
-                        self.start_command(starting);
+                    if let Some(next) = self.deferred.answer(over) {
+                        self.command_next(next);
                     }
                     continue;
                 }

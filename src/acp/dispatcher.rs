@@ -17,6 +17,7 @@ use super::processes::escaped;
 use super::refusals::{failed_to_start, refuse, session_of};
 use super::settings::Settings;
 use super::shared::Shared;
+use super::store::audit_log::Wish;
 use super::store::checkpoints::Checkpoints;
 use super::store::choices::Choices;
 use super::store::drafts::DraftStore;
@@ -131,6 +132,9 @@ impl Dispatcher {
             // The same.
             let _ = store.await;
         }
+        // What agents left open when they ended is recorded, too.
+        let shared = self.shared.clone();
+        let _ = spawn_blocking(move || shared.audit.finish()).await;
     }
 
     /// Has all that was sent to the stores written, each by itself: one disk may be slower than another.
@@ -204,6 +208,7 @@ impl Dispatcher {
             Command::Choices { file, request } => self.choices.request(file, request),
             Command::PlayNext { agent } => self.shared.replays.next(agent),
             Command::Inspect(request) => inspector::serve(&self.shared, request),
+            Command::Audit { folder, request } => self.shared.audit.request(folder, Wish::Asked(request)),
             Command::Usage { folder, request } => self.usage.request(folder, request),
             Command::Checkpoint { folder, limits, wish } => {
                 self.checkpoints.request(folder, limits, *wish);

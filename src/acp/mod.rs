@@ -1,6 +1,7 @@
 //! The background: agents, processes, terminals and the disk, spoken to in ACP. It runs on a thread
 //! of its own; commands go in, events come out through the mailbox, and nothing here knows Neovim.
 
+mod audit;
 mod background;
 mod compute;
 mod connection;

@@ -20,6 +20,8 @@ pub struct Settings {
     pub message_limit: usize,
     /// Where to keep a log of all messages.
     pub log: Option<PathBuf>,
+    /// The folder of the record of what agents ask for and do, if it is kept.
+    pub audit: Option<PathBuf>,
     /// Whether agents may write files through the client.
     pub can_write: bool,
     /// Whether agents may read files through the client.
@@ -45,6 +47,7 @@ impl Default for Settings {
             folder_patience: Duration::from_secs(1),
             message_limit: 32 << 20,
             log: None,
+            audit: None,
             can_write: true,
             can_read: true,
             can_run: true,

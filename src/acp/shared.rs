@@ -13,6 +13,7 @@ use super::policy::Policy;
 use super::processes::guard::Guard;
 use super::replay::Replays;
 use super::settings::Settings;
+use super::store::audit_log::AuditLog;
 use super::store::images::Images;
 use super::terminals::Terminals;
 use super::wire::log::WireLog;
@@ -29,6 +30,7 @@ pub struct Shared {
     pub folder_indexes: FolderIndexes,
     pub watch: Watch,
     pub policy: Policy,
+    pub audit: AuditLog,
     pub images: Images,
     pub disks: Disks,
     pub resolved_names: ResolvedNames,
@@ -50,6 +52,7 @@ impl Shared {
         let watch = Watch::new(mailbox.clone(), log.clone(), disks.clone(), folder_indexes.clone());
         let resolved_names = ResolvedNames::new(mailbox.clone(), disks.clone());
         let policy = Policy::new(&settings);
+        let audit = AuditLog::new(mailbox.clone());
         Self {
             mailbox,
             settings,
@@ -60,6 +63,7 @@ impl Shared {
             folder_indexes,
             watch,
             policy,
+            audit,
             images: Images::default(),
             disks,
             resolved_names,

@@ -1,6 +1,7 @@
-//! What is kept on the disk below Neovim's state folder: the index of sessions, what they used up, prompts and drafts,
+//! What is kept on the disk below Neovim's state folder: the index of sessions, what they used up, the record of what agents did, prompts and drafts,
 //! checkpoints, what is left to decide, the agents' registry, and images. What the files say is `core::store`'s part.
 
+pub(crate) mod audit_log;
 pub(crate) mod checkpoints;
 pub(crate) mod choices;
 pub(crate) mod drafts;

@@ -74,7 +74,7 @@ pub const COMMAND_GROUPS: &[(&str, &[&str])] = &[
     ("Follow", &["follow", "locations", "plan", "terminals", "terminal"]),
     ("Settings", &["mode", "model", "config", "remembered"]),
     ("Agent", &["login", "logout", "restart", "stop"]),
-    ("Plugin", &["keys", "log", "inspect", "record", "replay", "build"]),
+    ("Plugin", &["keys", "log", "inspect", "audit", "record", "replay", "build"]),
 ];
 
 /// The group of a subcommand.
@@ -684,6 +684,20 @@ pub const COMMANDS: &[CommandSpec] = &[
         without_library: false,
         help: "Look at the last messages that went to agents and came from them, live; see |acp-inspect|. With \
                [agent], at those of one.",
+    },
+    CommandSpec {
+        name: "audit",
+        about: "Look at the record of what agents asked for and did; with ! save it in a file",
+        takes: "[words]",
+        completion: Completion::File,
+        range: false,
+        bang: Bang::Apart(
+            "Save the lines of the record, or those that pass the filter of the page, in a new file named by [words], \
+             as they are: one JSON object a line.",
+        ),
+        without_library: false,
+        help: "Look at the record: a line for each permission, file, command and tool call of agents, with who decided \
+               it; see |acp-audit|. With [words], at the lines that they are in; see |acp-audit-filter|.",
     },
     CommandSpec {
         name: "record",

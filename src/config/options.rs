@@ -154,6 +154,9 @@ options! {
         record: bool = true, BOOLEAN,
             "Whether the plugin remembers your sessions, so that |:Acp-sessions| finds them later; see \
              |acp-record|.";
+        audit: bool = true, BOOLEAN,
+            "Whether it is recorded what agents ask for and do, and who decided it, so that |:Acp-audit| can show it; \
+             see |acp-audit|.";
         => registry: RegistryOptions;
         => window: WindowOptions;
         => prompt: PromptOptions;

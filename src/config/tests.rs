@@ -128,6 +128,7 @@ mod reading {
             "notify": false,
             "bell": true,
             "record": false,
+            "audit": false,
             "checkpoints": { "enabled": false, "days": 2, "size": 3 },
             "timeouts": { "initialize": 1.5, "request": 2 },
             "recovery": { "again": false, "reconnect": false, "longest": 30 },

@@ -31,6 +31,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::core::audit;
 use crate::core::ids::{AgentId, AskId, JobId, SessionKey, SubagentId, TerminalId};
 use crate::core::inspector;
 use crate::core::store::allowlist::{Allowed, Rules};
@@ -151,6 +152,8 @@ pub enum Command {
     Choices { file: PathBuf, request: remembered::Request },
     /// Keep or add up what sessions have used up, in this folder.
     Usage { folder: PathBuf, request: usage::Request },
+    /// Read the record of what agents asked for and did, in this folder.
+    Audit { folder: PathBuf, request: audit::Request },
     /// A replay that waits for that plays its next message.
     PlayNext { agent: AgentId },
     /// Look at what goes over the wire.
@@ -366,6 +369,11 @@ pub enum Event {
         job: JobId,
         reply: Result<usage::Reply, String>,
     },
+    /// What is in the record of what agents did, or why it cannot be had.
+    AuditRead {
+        job: JobId,
+        reply: Result<audit::Reply, String>,
+    },
     /// What was asked of the messages that went over the wire.
     Inspected(Box<inspector::Reply>),
     /// What is on the disk about agents, and why the change couldn't be made (`failure` is fit for
@@ -461,6 +469,7 @@ impl Command {
             | Self::Record { .. }
             | Self::Choices { .. }
             | Self::Usage { .. }
+            | Self::Audit { .. }
             | Self::Inspect(_)
             | Self::PlayNext { .. }
             | Self::Checkpoint { .. }
@@ -512,6 +521,7 @@ impl Event {
             | Self::Recalled { .. }
             | Self::ChoicesRead { .. }
             | Self::UsageRead { .. }
+            | Self::AuditRead { .. }
             | Self::Inspected(_)
             | Self::AgentsRead { .. }
             | Self::Checkpointed { .. }

@@ -1,6 +1,7 @@
 //! The conversation as data: what happened, what is open, what may be done, and what it looks like as
 //! lines. Nothing in here knows Neovim, tokio, a clock or the disk.
 
+pub mod audit;
 pub mod changes;
 pub mod contrast;
 pub mod ids;

@@ -19,8 +19,8 @@ pub enum Action<'a> {
     },
     /// It reads or writes a file through this client. The path is without links.
     File { access: Access, path: &'a Path, location: FileLocation },
-    /// It runs a command in a terminal of this client, in this folder.
-    Command { command: &'a str, folder: &'a Path },
+    /// It runs a command in a terminal of this client, in this folder, whose path is without links.
+    Command { command: &'a str, folder: &'a Path, location: FileLocation },
 }
 
 /// Where a file is, as the session sees it.
@@ -70,7 +70,11 @@ impl Action<'_> {
             Self::Permission { is_cancelled: true, .. } => (Verdict::Deny, Reason::TurnCancelled),
             Self::Permission { has_options: false, .. } => (Verdict::Deny, Reason::NothingToChoose),
             Self::Permission { .. } => (Verdict::Ask, Reason::AgentAsks),
-            Self::Command { .. } => (Verdict::Allow, Reason::Default),
+            Self::Command { location: FileLocation::InFolders, .. } => (Verdict::Allow, Reason::Default),
+            // What runs in a folder can write there.
+            Self::Command { folder, location, .. } => {
+                return Self::File { access: Access::Wrote, path: folder, location }.decide(rule);
+            }
             Self::File { location: FileLocation::InFolders, .. } => (Verdict::Allow, Reason::InFolders),
             Self::File { access, path, location } => {
                 let outside = match location {
@@ -135,8 +139,16 @@ mod tests {
     }
 
     #[test]
-    fn a_command_runs_without_a_question() {
-        let action = Action::Command { command: "make", folder: Path::new("/p") };
-        assert_eq!(decided(action, None), (Verdict::Allow, Reason::Default));
+    fn a_command_runs_without_a_question_in_the_sessions_folders_and_elsewhere_as_writing_is_decided() {
+        let action = |location| Action::Command { command: "make", folder: Path::new("/p"), location };
+        assert_eq!(decided(action(FileLocation::InFolders), None), (Verdict::Allow, Reason::Default));
+        for rule in [allowlist::Decision::Allowed, allowlist::Decision::Ask, allowlist::Decision::Refused] {
+            let file = Action::File {
+                access: Access::Wrote,
+                path: Path::new("/p"),
+                location: FileLocation::Outside,
+            };
+            assert_eq!(decided(action(FileLocation::Outside), Some(rule)), decided(file, Some(rule)));
+        }
     }
 }

@@ -171,6 +171,7 @@ impl App {
             "replay" => self.replay(&args),
             "record" => self.record_wire(&args),
             "inspect" => self.open_inspector(&args),
+            "audit" => self.audit_command(&args),
             "usage" => self.show_usage(),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
@@ -198,6 +199,9 @@ impl App {
             return done;
         }
         if let Some(done) = self.inspector_key(name) {
+            return done;
+        }
+        if let Some(done) = self.audit_key(name) {
             return done;
         }
         if let Some(done) = self.panel_key(name) {

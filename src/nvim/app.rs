@@ -3,6 +3,7 @@
 //! call back into here (autocommands, pickers, users' handlers) waits as an effect until this is free.
 
 pub mod agents;
+pub mod audit;
 pub mod begin;
 pub mod calls;
 pub mod changes;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::nvim::agents::Agents;
+use crate::nvim::audit::Audit;
 use crate::nvim::context::Context;
 use crate::nvim::events::{EditorEvent, SendMode};
 use crate::nvim::guard::Effect;
@@ -71,6 +73,7 @@ pub struct App {
     pub reviews: Reviews,
     pub checkpoints: Checkpoints,
     pub usage: Usage,
+    pub audit: Audit,
     pub inspector: Inspector,
 }
 
@@ -105,6 +108,7 @@ impl App {
             checkpoints: Checkpoints::new(Path::new(&records).join("acp/checkpoints")),
             reviews: Reviews::new(Path::new(&records).join("acp/reviews")),
             usage: Usage::new(Path::new(&records).join("acp/usage")),
+            audit: Audit::new(Path::new(&records).join("acp/audit")),
             inspector: Inspector::default(),
         })
     }
@@ -293,7 +297,8 @@ impl App {
 
     fn start_background(&mut self) -> Result<()> {
         let bundled = self.agents.bundled().map(Path::to_owned);
-        let background = (self.start)(self.mailbox.clone(), &self.cx.config, self.cx.log(), bundled);
+        let audit = self.cx.config.audit.then(|| self.audit.folder().to_owned());
+        let background = (self.start)(self.mailbox.clone(), &self.cx.config, self.cx.log(), audit, bundled);
         self.background = Some(background);
         self.cx.has_background = true;
         self.extensions.tell(&mut self.cx);
@@ -323,7 +328,7 @@ impl App {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 13] = [
+        let features: [&mut dyn Any; 14] = [
             &mut self.chats,
             &mut self.prompts,
             &mut self.checkpoints,
@@ -337,6 +342,7 @@ impl Features for App {
             &mut self.sessions,
             &mut self.usage,
             &mut self.inspector,
+            &mut self.audit,
         ];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))

@@ -18,6 +18,7 @@ pub trait Background {
     fn leave(&self, limit: Duration);
 }
 
-/// Starts the background; the last two arguments are where to write the messages down, and the program
-/// that comes with the library.
-pub type Start = fn(Arc<Mailbox>, &Config, Option<PathBuf>, Option<PathBuf>) -> Box<dyn Background>;
+/// Starts the background; the last arguments are where to write the messages down, where to record what
+/// agents do, and the program that comes with the library.
+pub type Start =
+    fn(Arc<Mailbox>, &Config, Option<PathBuf>, Option<PathBuf>, Option<PathBuf>) -> Box<dyn Background>;

@@ -6,6 +6,7 @@ pub mod actions;
 pub mod agents;
 pub mod app;
 pub mod arguments;
+pub mod audit;
 pub mod autocommands;
 pub mod background;
 pub mod buffers;

@@ -330,3 +330,78 @@ fn a_broken_file_of_what_is_allowed_allows_nothing_and_is_told_of_once() {
     let aside = kept.with_file_name("acp-allowed.json.broken-1");
     assert_eq!(fs::read_to_string(aside).unwrap(), "{ \"version\": 1, ");
 }
+
+/// The agent asks for a command in this folder.
+fn run(id: i64, folder: &Path) -> Value {
+    let params = json!({ "sessionId": "s1", "command": "touch", "args": ["ran"], "cwd": folder });
+    request(id, "terminal/create", &params)
+}
+
+#[test]
+fn a_command_in_a_folder_outside_is_asked_about_by_its_real_path_and_only_there() {
+    let mut test = Test::new();
+    let other = outside(&mut test, "other/a.txt").parent().unwrap().to_owned();
+    let link = test.path("link");
+    std::os::unix::fs::symlink(&other, &link).unwrap();
+    let inside = test.path("sub");
+    fs::create_dir_all(&inside).unwrap();
+    let requests = [run(5, &inside), run(6, &link), run(7, &inside.join("../../other"))];
+    let steps: Vec<Value> = (5..).zip(requests).flat_map(|(id, request)| [request, answered(id)]).collect();
+    begin(&mut test, &steps);
+    let (ask, question) = test.question();
+    let Question::Outside { path, access, command, .. } = question else { panic!("{question:?}") };
+    assert_eq!((path, access, command.as_deref()), (other.clone(), Access::Wrote, Some("touch ran")));
+    assert!(!other.join("ran").exists());
+    test.answer(ask, Answer::Selected("no".into()));
+    // What is refused once is asked again.
+    assert_eq!(say(&mut test, "once").0, other);
+    test.stop_reason();
+    let received = test.finish();
+    assert!(received.result(5)["terminalId"].is_string());
+    let (code, message) = received.error(6);
+    assert_eq!(code, -32602);
+    assert!(message.contains("did not allow it in") && message.contains("link"), "{message}");
+    assert!(received.result(7)["terminalId"].is_string());
+}
+
+#[test]
+fn what_counts_for_writing_in_a_folder_counts_for_running_there_and_the_other_way_round() {
+    let mut test = Test::new();
+    let path = outside(&mut test, "other/a.txt");
+    let folder = path.parent().unwrap().to_owned();
+    begin(
+        &mut test,
+        &[run(5, &folder), answered(5), write(6, &path, "new"), answered(6), run(7, &folder), answered(7)],
+    );
+    say(&mut test, "session");
+    test.stop_reason();
+    assert_eq!(questions(&mut test), 1);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    assert!(test.finish().result(7)["terminalId"].is_string());
+}
+
+#[test]
+fn a_command_outside_that_waits_for_the_user_ends_with_its_turn_and_runs_nothing() {
+    let mut test = Test::new();
+    let path = outside(&mut test, "other/a.txt");
+    let folder = path.parent().unwrap().to_owned();
+    begin(&mut test, &[run(5, &folder), expect("session/cancel"), answered(5)]);
+    test.question();
+    test.send(Command::Cancel { session: SESSION });
+    test.stop_reason();
+    assert!(!folder.join("ran").exists());
+    assert_eq!(test.finish().error(5).0, -32800);
+}
+
+#[test]
+fn no_command_runs_outside_where_all_of_that_is_refused() {
+    let mut test = Test::new();
+    let path = outside(&mut test, "other/a.txt");
+    test.send(Command::Outside { rules: Rules { ask: false, ..rules(&test) } });
+    let folder = path.parent().unwrap().to_owned();
+    begin(&mut test, &[run(5, &folder), answered(5)]);
+    test.stop_reason();
+    assert_eq!(questions(&mut test), 0);
+    assert!(!folder.join("ran").exists());
+    assert_eq!(test.finish().error(5).0, -32602);
+}

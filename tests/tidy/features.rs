@@ -5,6 +5,7 @@ use super::{module_of, paths, read, resolve, rust_files};
 
 const FEATURES: &[&str] = &[
     "agents",
+    "audit",
     "chat",
     "checkpoints",
     "extensions",

@@ -1,17 +1,24 @@
 //! Requests of the agent that are answered later: when a command has ended, or when the disk that one is
-//! to run on answers.
+//! to run on answers, and the user where that is no folder of the session's.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
 
-use crate::acp::files::disks::Disks;
+use crate::acp::files::disk;
+use crate::acp::files::request::place;
+use crate::acp::shared::Shared;
 use crate::acp::terminals::TerminalSpec;
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::RequestId;
 use crate::acp::wire::to_acp;
 use crate::core::ids::SessionKey;
-use crate::core::message::Exit;
+use crate::core::message::{Access, Exit, Place};
+use crate::core::policy::{Action, Decision, FileLocation};
+use crate::core::store::allowlist::Choice;
 
 /// Requests that wait for a command's end, or for the disk that one is to run on.
 pub struct DeferredReplies {
@@ -26,16 +33,60 @@ pub struct DeferredReplies {
 pub enum Done {
     Exited(Exit),
     /// The disk of the folder answers.
-    FolderAnswers,
+    FolderAnswers(Judged),
+    /// The user has answered, and what they should know of that.
+    Chosen(Box<PendingCommand>, Choice, Option<String>),
+}
+
+/// What the policy says of a command.
+pub struct Judged {
+    /// Its folder, without links.
+    pub folder: PathBuf,
+    pub decision: Decision,
+    /// What the user should know of how that was found out.
+    pub trouble: Option<String>,
 }
 
 /// A command that is to be started.
 pub struct PendingCommand {
-    pub session: SessionKey,
     /// It is to end when the turn of its session is cancelled.
     pub in_turn: bool,
+    pub session: SessionKey,
     pub reply: Reply,
     pub spec: TerminalSpec,
+}
+
+/// What is to be done about a command.
+pub enum Next {
+    Judge(Box<PendingCommand>, Judged),
+    Decided(Box<PendingCommand>, Choice, Option<String>),
+}
+
+/// A command that the user is asked about, apart from its reply, which waits with the question.
+pub struct HeldCommand {
+    in_turn: bool,
+    session: SessionKey,
+    spec: TerminalSpec,
+    /// Where it is to run, without links.
+    folder: PathBuf,
+    shared: Arc<Shared>,
+    tell: mpsc::UnboundedSender<(u64, Done)>,
+}
+
+impl HeldCommand {
+    pub fn decide(self, mut reply: Reply, choice: Choice) {
+        reply.note(|line| line.chosen(choice));
+        let Self { in_turn, session, spec, folder, shared, tell } = self;
+        let pending = Box::new(PendingCommand { in_turn, session, reply, spec });
+        tokio::spawn(async move {
+            let access = Access::Wrote;
+            let said = spawn_blocking(move || shared.policy.file_access.say(session, access, folder, choice));
+            // After a panic it counts this once.
+            let trouble = said.await.unwrap_or_default();
+            // A connection that is gone drops the request, which answers it.
+            let _ = tell.send((0, Done::Chosen(pending, choice, trouble)));
+        });
+    }
 }
 
 impl Default for DeferredReplies {
@@ -46,20 +97,34 @@ impl Default for DeferredReplies {
 }
 
 impl DeferredReplies {
-    /// Has a command started once the disk of its folder answers.
-    pub fn add_command(&mut self, disks: &Disks, starting: PendingCommand) {
+    /// Has a command started once the disk of its folder answers, if that may be.
+    pub fn add_command(&mut self, shared: &Arc<Shared>, place: Arc<Place>, starting: PendingCommand) {
         self.count += 1;
-        let (wait, tell, disks) = (self.count, self.tell.clone(), disks.clone());
-        let folder = starting.spec.cwd.clone();
+        let (wait, tell, shared) = (self.count, self.tell.clone(), shared.clone());
+        let (folder, command) = (starting.spec.cwd.clone(), starting.spec.command.clone());
+        let session = starting.session;
         self.starting.insert(wait, starting);
         tokio::spawn(async move {
-            // What is wrong with the folder is told when the command is started.
-            let looked = disks.run(&folder.join("any"), move || drop(folder.metadata())).await;
-            if looked.is_some() {
+            let disks = shared.disks.clone();
+            let at = folder.join("any");
+            let judge = move || judge(&shared, session, &place, (&command, folder));
+            if let Some(judged) = disks.run(&at, judge).await {
                 // Nobody listens any more when the agent is gone.
-                let _ = tell.send((wait, Done::FolderAnswers));
+                let _ = tell.send((wait, Done::FolderAnswers(judged)));
             }
         });
+    }
+
+    /// What goes on with a command when the user has answered; its reply waits with the question.
+    pub fn hold(
+        &self,
+        shared: &Arc<Shared>,
+        folder: PathBuf,
+        pending: PendingCommand,
+    ) -> (HeldCommand, Reply) {
+        let PendingCommand { in_turn, session, reply, spec } = pending;
+        let (shared, tell) = (shared.clone(), self.tell.clone());
+        (HeldCommand { in_turn, session, spec, folder, shared, tell }, reply)
     }
 
     /// The turn is cancelled or over.
@@ -88,15 +153,16 @@ impl DeferredReplies {
         }
     }
 
-    /// Answers the request, or gives the command that can be started now.
-    pub fn answer(&mut self, (wait, done): (u64, Done)) -> Option<PendingCommand> {
+    /// Answers the request, or gives the command that comes next.
+    pub fn answer(&mut self, (wait, done): (u64, Done)) -> Option<Next> {
         match done {
             Done::Exited(exit) => {
                 let reply = self.open.remove(&wait)?;
                 reply.ok(to_acp::terminal_exited(exit));
                 None
             }
-            Done::FolderAnswers => self.starting.remove(&wait),
+            Done::FolderAnswers(judged) => Some(Next::Judge(Box::new(self.starting.remove(&wait)?), judged)),
+            Done::Chosen(pending, choice, trouble) => Some(Next::Decided(pending, choice, trouble)),
         }
     }
 
@@ -110,4 +176,27 @@ impl DeferredReplies {
         self.open.clear();
         self.starting.clear();
     }
+}
+
+/// Where a command is to run, with links resolved, and whether it may. What is wrong with the folder is told when the
+/// command is started.
+fn judge(
+    shared: &Shared,
+    session: SessionKey,
+    place_of_session: &Place,
+    (command, folder): (&str, PathBuf),
+) -> Judged {
+    let is_there = folder.is_absolute() && folder.is_dir();
+    let resolved = disk::resolve(&folder).ok();
+    let folders = [&place_of_session.cwd].into_iter().chain(&place_of_session.additional);
+    let is_inside = match &resolved {
+        Some(resolved) => place(resolved, folders, &shared.disks).0,
+        None => false,
+    };
+    let folder = resolved.unwrap_or(folder);
+    // One that can't be used is refused for that, without a question.
+    let location = if is_inside || !is_there { FileLocation::InFolders } else { FileLocation::Outside };
+    let action = Action::Command { command, folder: &folder, location };
+    let (decision, trouble) = shared.policy.decide(session, &action);
+    Judged { folder, decision, trouble }
 }

@@ -18,11 +18,11 @@ use crate::acp::terminals::spec::GRACE;
 use crate::acp::terminals::{TerminalError, TerminalSpec};
 use crate::acp::wire::from_acp::{self, AgentRequest, Scope};
 use crate::acp::wire::reply::Reply;
-use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, Message, NOT_FOUND, RequestId, RpcError};
+use crate::acp::wire::rpc::{Message, NOT_FOUND, RequestId, RpcError};
 use crate::acp::wire::to_acp;
-use crate::core::changes::half_written::Millis;
+use crate::core::audit::What;
 use crate::core::ids::{SessionKey, TerminalId};
-use crate::core::message::{Event, PermissionOption, Question, Severity, ToolCallPatch};
+use crate::core::message::{Access, Event, PermissionOption, Question, Severity, ToolCallPatch};
 use crate::core::policy::{Action, Decision, Reason, Verdict};
 
 impl Connection {
@@ -123,8 +123,9 @@ impl Connection {
                 let cwd = cwd.unwrap_or_else(|| place.cwd.clone());
                 let spec = TerminalSpec { command, args, env, cwd, output_limit, timeout };
                 let in_turn = actor.subagent().is_none();
+                let reply = reply.recorded(self.record_command(session, What::Command, &spec));
                 let pending = PendingCommand { session, in_turn, reply, spec };
-                self.deferred.add_command(&self.shared.disks, pending);
+                self.deferred.add_command(&self.shared, place, pending);
             }
             AgentRequest::TerminalOutput { terminal, .. } => {
                 match self.shared.terminals.output(session, &terminal) {
@@ -178,6 +179,7 @@ impl Connection {
         if let Some(id) = actor.subagent() {
             call.id = call.id.within(id);
         }
+        let mut reply = self.record_permission(session, &place, (&call, &options), reply);
         let turn = self.sessions.get(session).and_then(|known| known.turn.as_ref());
         // A turn that is cancelled ends those subagents that it waits for, and they take their questions back.
         let is_cancelled = actor.subagent().is_none() && turn.is_some_and(|turn| turn.cancelled);
@@ -190,7 +192,9 @@ impl Connection {
         self.shared.folder_indexes.asked(session, &call.id, news, self.arrived);
         self.tell(actor, started);
         let action = Action::Permission { has_options: !options.is_empty(), is_cancelled };
-        let (Decision { verdict, reason }, _) = self.shared.policy.decide(session, &action);
+        let (decision, _) = self.shared.policy.decide(session, &action);
+        let Decision { verdict, reason } = decision;
+        reply.note(|line| line.decided(decision));
         if reason == Reason::NothingToChoose {
             let what = call.title.as_deref().unwrap_or("something");
             let text = format!("{} asks for permission ({what}) but gives no answer to choose", self.name);
@@ -230,6 +234,9 @@ impl Connection {
     fn file(&mut self, actor: &Actor, work: FileWork, reply: Reply) {
         let Some(place) = self.place_of(actor) else { return };
         let session = actor.session;
+        let what = if work.access() == Access::Read { What::Read } else { What::Write };
+        let entry = self.record(session, what, |line| line.add_path(&place.cwd.join(work.path())));
+        let reply = reply.recorded(entry);
         let request = FileRequest { session, place, reply: SharedReply::new(reply), work };
         self.file_queue.serve(request);
     }
@@ -255,55 +262,6 @@ impl Connection {
                 self.post(Event::Asked { session, branch: None, ask, question });
             }
         }
-    }
-
-    /// Starts a command, whose folder's disk answers.
-    pub(super) fn start_command(&mut self, starting: PendingCommand) {
-        let PendingCommand { session, in_turn, reply, spec } = starting;
-        if self.sessions.get_mut(session).is_none() {
-            return;
-        }
-        let action = Action::Command { command: &spec.command, folder: &spec.cwd };
-        // Nobody can be asked about a command yet.
-        if self.shared.policy.decide(session, &action).0.verdict != Verdict::Allow {
-            return reply.fail(&RpcError::new(INTERNAL_ERROR, "couldn't run the command: it isn't allowed"));
-        }
-        let began = self.shared.folder_indexes.now();
-        match self.shared.terminals.create(session, spec) {
-            Ok(terminal) => {
-                self.command_began(session, &terminal, began);
-                if self.outbox.pushes_output()
-                    && let Ok(output) = self.shared.terminals.follow(session, &terminal)
-                {
-                    self.pushed.begin(&terminal, output, self.outbox.clone());
-                }
-                reply.ok(to_acp::terminal_created(&terminal.0));
-                let turn = self.sessions.get_mut(session).and_then(|known| known.turn.as_mut());
-                // A subagent's may go on when the turn is over.
-                let turn = turn.filter(|_| in_turn);
-                let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
-                if let Some(turn) = turn {
-                    turn.terminals.push(terminal.clone());
-                }
-                if is_cancelled {
-                    self.end_terminals_soon(session, vec![terminal]);
-                }
-            }
-            Err(error) => reply.fail(&not_run(&error)),
-        }
-    }
-
-    /// What a command changes is its call's.
-    fn command_began(&self, session: SessionKey, terminal: &TerminalId, began: Millis) {
-        let process = self.shared.terminals.process(session, terminal);
-        self.shared.folder_indexes.command_began(session, terminal, process, began);
-        // One that is gone already has changed what it has.
-        let Ok(end) = self.shared.terminals.wait(session, terminal) else { return };
-        let (shared, terminal) = (self.shared.clone(), terminal.clone());
-        tokio::spawn(async move {
-            end.await;
-            shared.folder_indexes.command_ended(session, &terminal);
-        });
     }
 
     fn wait(&mut self, session: SessionKey, terminal: &TerminalId, patience: Option<Duration>, reply: Reply) {
@@ -339,17 +297,6 @@ impl Connection {
     pub(super) fn needs(&self, special: Quirk) -> bool {
         matches!(&self.state, State::Ready(info) if quirks::has(info.name.as_deref(), special))
     }
-}
-
-fn not_run(error: &TerminalError) -> RpcError {
-    let code = match error {
-        TerminalError::Start { .. }
-        | TerminalError::System(_)
-        | TerminalError::TooMany(_)
-        | TerminalError::Leaving => INTERNAL_ERROR,
-        _ => INVALID_PARAMS,
-    };
-    RpcError::new(code, format!("couldn't run the command: {error}"))
 }
 
 fn no_terminal(terminal: &TerminalId, error: &TerminalError) -> RpcError {

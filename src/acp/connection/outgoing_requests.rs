@@ -156,6 +156,7 @@ impl Connection {
             | Command::Undecided { .. }
             | Command::Record { .. }
             | Command::Usage { .. }
+            | Command::Audit { .. }
             | Command::Inspect(_)
             | Command::PlayNext { .. }
             | Command::Choices { .. }
@@ -218,6 +219,7 @@ impl Connection {
         }
         known.turn = Some(Turn { began: escaped::now(), ..Turn::default() });
         known.detached = false;
+        self.calls.forget(session);
         self.shared.folder_indexes.turn_began(session);
         known.agent_terminals.begin_turn();
         let params = to_acp::prompt(&known.acp_id, content, can);

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use super::deferred_replies::HeldCommand;
 use crate::acp::files::queue::PendingAccess;
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::{INTERNAL_ERROR, REQUEST_CANCELLED, RequestId, RpcError};
 use crate::acp::wire::to_acp;
+use crate::core::audit::Line;
 use crate::core::ids::{AgentId, AskId, SessionKey, SubagentId, ToolCallId};
 use crate::core::message::{Answer, PermissionKind, Question};
 use crate::core::store::allowlist::Choice;
@@ -50,6 +52,8 @@ enum QuestionKind {
     Call,
     /// A read or write outside of the session's folders.
     Outside(PendingAccess),
+    /// A command there.
+    Command(Box<HeldCommand>),
 }
 
 /// What ends questions without the user.
@@ -112,6 +116,18 @@ impl PendingQuestions {
             kind: QuestionKind::Outside(held),
             reply,
         })
+    }
+
+    /// Whether an agent may run a command there.
+    pub fn open_command(
+        &mut self,
+        session: SessionKey,
+        ends_with: EndsWith,
+        held: HeldCommand,
+        reply: Reply,
+    ) -> AskId {
+        let kind = QuestionKind::Command(Box::new(held));
+        self.add(PendingQuestion { session: Some(session), ends_with, kind, reply })
     }
 
     fn add(&mut self, ask: PendingQuestion) -> AskId {
@@ -195,19 +211,33 @@ impl EndReason<'_> {
 
 impl PendingQuestion {
     fn answer(self, answer: Answer) -> Result<(), String> {
-        let reply = self.reply;
+        let mut reply = self.reply;
+        if let (QuestionKind::Permission(_, offered), Answer::Selected(option)) = (&self.kind, &answer)
+            && let Some((_, kind)) = offered.iter().find(|(id, _)| id == option)
+        {
+            reply.note(|line| line.answered(kind.word(), !kind.rejects()));
+        }
         match (self.kind, answer) {
             (QuestionKind::Permission(_, offered), Answer::Selected(option))
                 if offered.iter().any(|(id, _)| *id == option) =>
             {
                 reply.ok(to_acp::selected(&option));
             }
-            (QuestionKind::Permission(..), Answer::Cancelled) => reply.ok(to_acp::permission_cancelled()),
+            (QuestionKind::Permission(..), Answer::Cancelled) => {
+                reply.note(Line::dropped);
+                reply.ok(to_acp::permission_cancelled());
+            }
             (QuestionKind::Outside(held), Answer::Selected(choice)) => match Choice::of_id(&choice) {
                 Some(choice) => held.decide(reply, choice),
                 None => return Err(misfit(reply, &format!("the editor's answer doesn't fit: {choice:?}"))),
             },
-            (QuestionKind::Outside(_), Answer::Cancelled) => reply.fail(&cancelled()),
+            (QuestionKind::Command(held), Answer::Selected(choice)) => match Choice::of_id(&choice) {
+                Some(choice) => held.decide(reply, choice),
+                None => return Err(misfit(reply, &format!("the editor's answer doesn't fit: {choice:?}"))),
+            },
+            (QuestionKind::Outside(_) | QuestionKind::Command(_), Answer::Cancelled) => {
+                reply.fail(&cancelled())
+            }
             (QuestionKind::Read, Answer::Text(text)) => reply.ok(to_acp::read(text.to_string())),
             (QuestionKind::Write, Answer::Done) => reply.ok(to_acp::written()),
             (QuestionKind::Call, Answer::Returned(result)) => reply.ok(result),
@@ -234,13 +264,16 @@ impl PendingQuestion {
         Ok(())
     }
 
-    fn cancel(self) {
+    fn cancel(mut self) {
+        self.reply.note(Line::dropped);
         match self.kind {
             QuestionKind::Permission(..) => self.reply.ok(to_acp::permission_cancelled()),
             QuestionKind::Form | QuestionKind::Url { .. } => self.reply.ok(to_acp::elicitation_cancelled()),
-            QuestionKind::Read | QuestionKind::Write | QuestionKind::Call | QuestionKind::Outside(_) => {
-                self.reply.fail(&cancelled())
-            }
+            QuestionKind::Read
+            | QuestionKind::Write
+            | QuestionKind::Call
+            | QuestionKind::Outside(_)
+            | QuestionKind::Command(_) => self.reply.fail(&cancelled()),
         }
     }
 }

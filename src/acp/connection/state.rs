@@ -12,6 +12,7 @@ use super::pending_questions::{EndReason, PendingQuestions};
 use super::pushed_output::PushedOutput;
 use super::sessions::Sessions;
 use super::subagents::Subagents;
+use crate::acp::audit::{Calls, Recorder};
 use crate::acp::files::queue::FileQueue;
 use crate::acp::processes::escaped::Origin;
 use crate::acp::shared::Shared;
@@ -29,6 +30,8 @@ pub(super) struct Connection {
     pub(super) agent: AgentId,
     pub(super) name: String,
     pub(super) log: AgentLog,
+    pub(super) recorder: Recorder,
+    pub(super) calls: Calls,
     pub(super) outbox: Outbox,
     pub(super) open_requests: OpenRequests<OutgoingRequest>,
     pub(super) sessions: Sessions,

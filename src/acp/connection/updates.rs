@@ -95,6 +95,10 @@ impl Connection {
         }
         let Some(known) = self.sessions.get_mut(session) else { return };
         let is_loading = known.loading;
+        if let (Fact::Update(Update::ToolCall(call)), false) = (&fact, is_loading) {
+            self.record_call(session, call, &place);
+        }
+        let Some(known) = self.sessions.get_mut(session) else { return };
         if let Fact::Update(Update::Options(options)) = &fact
             && actor.branch.is_none()
         {

@@ -71,7 +71,8 @@ pub struct PendingAccess {
 }
 
 impl PendingAccess {
-    pub fn decide(mut self, reply: Reply, choice: Choice) {
+    pub fn decide(mut self, mut reply: Reply, choice: Choice) {
+        reply.note(|line| line.chosen(choice));
         if let Some((place, work, file)) = self.inside.take() {
             let request = FileRequest { session: self.session, place, reply: SharedReply::new(reply), work };
             // A queue that is gone drops the request, which answers it.
@@ -267,7 +268,9 @@ impl FileWorker {
             Ok(Target::Inside(resolved)) => {
                 let (access, location) = (request.work.access(), FileLocation::InFolders);
                 let action = Action::File { access, path: &resolved, location };
-                match shared.policy.decide(request.session, &action).0.verdict {
+                let (decision, _) = shared.policy.decide(request.session, &action);
+                request.reply.note(|line| line.decided(decision));
+                match decision.verdict {
                     Verdict::Allow => request.serve(&shared, resolved, |request| pass_on(&editor, request)),
                     Verdict::Ask | Verdict::Deny => {
                         let error = request.not_allowed();
@@ -370,6 +373,7 @@ impl FileWorker {
                 continue;
             }
             let Some(WaitingRequest { request, file }) = self.waiting.remove(at) else { return };
+            request.reply.note(|line| line.decided(decision));
             match decision.verdict {
                 Verdict::Allow => self.serve(request, file.resolved).await,
                 Verdict::Ask => self.ask(request, file),
@@ -386,7 +390,7 @@ impl FileWorker {
         self.asking.insert(session, file.resolved.clone());
         let OutsideFile { resolved: path, scope: target, location } = file.clone();
         let linked = location == FileLocation::LinkedOutside;
-        let question = Question::Outside { path, target, access: work.access(), linked };
+        let question = Question::Outside { path, target, access: work.access(), linked, command: None };
         let held = PendingAccess { session, inside: Some((place, work, file)), commands };
         // The same; then what is held says that it is over.
         let _ = self.editor.send(EditorRequest::Outside { reply, question, held });

@@ -15,6 +15,7 @@ use crate::acp::shared::Shared;
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, RequestId, RpcError};
 use crate::acp::wire::to_acp;
+use crate::core::audit::Line;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Access, Event, Place, Question};
 
@@ -46,6 +47,13 @@ impl SharedReply {
 
     pub fn is_wanted(&self) -> bool {
         lock(&self.0).is_some()
+    }
+
+    /// Adds to what is recorded of it.
+    pub fn note(&self, change: impl FnOnce(&mut Line)) {
+        if let Some(reply) = &mut *lock(&self.0) {
+            reply.note(change);
+        }
     }
 
     pub fn is(&self, id: &RequestId) -> bool {
@@ -122,14 +130,7 @@ impl FileRequest {
     /// Where the path leads to. A folder of the session's whose disk does not answer allows nothing.
     pub fn locate(&self, disks: &Disks) -> Result<Target, DiskError> {
         let path = disk::resolve(self.work.path())?;
-        let mut roots = Vec::new();
-        let is_inside = self.folders().any(|root| {
-            let folder = root.clone();
-            let root = disks.soon(root, ROOT_WAIT, move || disk::resolve(&folder).ok()).flatten();
-            let is_inside = root.as_ref().is_some_and(|root| path.starts_with(root));
-            roots.extend(root);
-            is_inside
-        });
+        let (is_inside, roots) = place(&path, self.folders(), disks);
         if !is_inside {
             return Ok(Target::Outside(path));
         }
@@ -227,6 +228,25 @@ impl FileRequest {
             }
         }
     }
+}
+
+/// Whether a path without links is in one of these folders, and what these are without links, as far as that had to be
+/// found out. One whose disk does not answer holds nothing.
+pub fn place<'a>(
+    path: &Path,
+    folders: impl Iterator<Item = &'a PathBuf>,
+    disks: &Disks,
+) -> (bool, Vec<PathBuf>) {
+    let mut roots = Vec::new();
+    let mut folders = folders;
+    let is_inside = folders.any(|root| {
+        let folder = root.clone();
+        let root = disks.soon(root, ROOT_WAIT, move || disk::resolve(&folder).ok()).flatten();
+        let is_inside = root.as_ref().is_some_and(|root| path.starts_with(root));
+        roots.extend(root);
+        is_inside
+    });
+    (is_inside, roots)
 }
 
 fn refusal(access: Access, path: &Path, error: &DiskError) -> RpcError {

@@ -129,6 +129,14 @@ impl AgentLog {
         let _ = self.found.set(values);
     }
 
+    /// What must not be written down anywhere.
+    pub fn secrets(&self) -> Arc<[String]> {
+        match self.found.get() {
+            Some(found) => self.secrets.iter().chain(found).cloned().collect(),
+            None => self.secrets.clone(),
+        }
+    }
+
     /// A JSON-RPC message, as the bytes of its line.
     pub fn message(&self, direction: Direction, line: &[u8]) {
         self.log.write(Some(self), || {

@@ -127,6 +127,16 @@ pub fn clock(at: u64, offset: i64) -> String {
     text
 }
 
+/// How many minutes a clock is ahead: `+0130` is 90.
+pub fn clock_offset(zone: &str) -> i64 {
+    let (sign, digits) = match zone.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, zone.trim_start_matches('+')),
+    };
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<i64>().ok()).unwrap_or(0);
+    sign * (number(digits.get(..2)) * 60 + number(digits.get(2..4)))
+}
+
 /// `120 B`, `1.2 kB`, `20.0 MB`.
 pub fn bytes(size: u64) -> String {
     match size {
@@ -254,5 +264,10 @@ mod tests {
         assert_eq!(clock(0, 0), "00:00:00.000");
         assert_eq!(clock(1_700_000_000_123, 330), "03:43:20.123");
         assert_eq!(clock(1000, -60), "23:00:01.000");
+    }
+
+    #[test]
+    fn a_clock_is_ahead_or_behind() {
+        assert_eq!(["+0000", "+0130", "-0800", ""].map(clock_offset), [0, 90, -480, 0]);
     }
 }

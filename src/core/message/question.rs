@@ -38,6 +38,9 @@ pub enum Question {
         access: Access,
         /// It is in a folder of the session's, but has other names elsewhere.
         linked: bool,
+        /// It is a folder, in which the agent wants to run this.
+        #[serde(default)]
+        command: Option<String>,
     },
     /// `elicitation/create`.
     Form {

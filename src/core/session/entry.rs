@@ -197,6 +197,8 @@ pub enum Subject {
         folders: Vec<PathBuf>,
         /// It is in one of them, and has other names elsewhere.
         linked: bool,
+        /// It is a folder, in which the agent wants to run this.
+        command: Option<String>,
     },
 }
 

@@ -16,7 +16,7 @@ impl Session {
         ask: AskId,
         path: &Path,
         target: &Path,
-        (access, linked): (Access, bool),
+        (access, linked, command): (Access, bool, Option<String>),
         now: Moment,
     ) -> Vec<Command> {
         if matches!(self.phase, Phase::Cancelling { .. } | Phase::Ending { .. } | Phase::Gone) {
@@ -26,11 +26,13 @@ impl Session {
         let elicitation = Elicitation {
             asker: self.name(),
             message: path.display().to_string(),
-            subject: Subject::Outside { access, folders, linked },
+            subject: Subject::Outside { access, folders, linked, command: command.clone() },
             verdict: Verdict::Open,
             choices: Vec::new(),
         };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
+        // For a command, its folder is no file.
+        let path = if command.is_some() { Path::new("") } else { path };
         let wanted = Wanted::Permission(allowlist::options(path, target, access));
         self.asks.push(OpenAsk { ask, entry, wanted });
         self.show_choices(entry);
@@ -54,8 +56,13 @@ mod tests {
         session.connected(AgentInfo { title: Some("Demo".into()), ..AgentInfo::default() });
         session.opened(Opened::default(), Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
-        let asked =
-            session.asked_outside(ASK, Path::new("/x/a"), Path::new("/x"), (Access::Read, false), Moment(1));
+        let asked = session.asked_outside(
+            ASK,
+            Path::new("/x/a"),
+            Path::new("/x"),
+            (Access::Read, false, None),
+            Moment(1),
+        );
         assert_eq!(asked, []);
         session
     }
@@ -89,7 +96,7 @@ mod tests {
             AskId(8),
             Path::new("/y"),
             Path::new("/y"),
-            (Access::Read, false),
+            (Access::Read, false, None),
             Moment(3),
         );
         assert_eq!(late, [Command::Answer { ask: AskId(8), answer: Answer::Cancelled }]);

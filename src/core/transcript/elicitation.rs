@@ -11,6 +11,9 @@ use crate::core::session::form::{Control, Field};
 use crate::core::session::tool_call::Status;
 use crate::core::text::url_check::Address;
 
+/// Of a command, in cells: the folder is what is asked about.
+const MOST_COMMAND: usize = 40;
+
 pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Style) {
     let waits = asked.verdict == Verdict::Open;
     draw_head(drawing, asked, waits || open, style);
@@ -83,6 +86,9 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
     let what = match &asked.subject {
         Subject::Form(_) => verb.to_owned(),
         Subject::Page(_) => format!("{verb} you to open a page"),
+        Subject::Outside { command: Some(command), .. } => {
+            format!("{verb} to run {} in", cut_end(&one_line(command), MOST_COMMAND))
+        }
         Subject::Outside { access: Access::Read, .. } => format!("{verb} to read"),
         Subject::Outside { access: Access::Wrote, .. } => format!("{verb} to write"),
     };

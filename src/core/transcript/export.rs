@@ -128,6 +128,7 @@ fn write(out: &mut String, entry: &Entry, names: &[&str], tail: &dyn Fn(&Termina
             let what = match &asked.subject {
                 Subject::Form(_) => "asked",
                 Subject::Page(_) => "wanted a page opened",
+                Subject::Outside { command: Some(_), .. } => "asked to run a command in",
                 Subject::Outside { access: Access::Read, .. } => "asked to read",
                 Subject::Outside { access: Access::Wrote, .. } => "asked to write",
             };

@@ -72,6 +72,9 @@ impl App {
         if self.inspector.is_page(buf) {
             return Some(Pane::Inspector);
         }
+        if self.audit.is_page(buf) {
+            return Some(Pane::Audit);
+        }
         self.agents.is_page(buf).then_some(Pane::Agents)
     }
 
@@ -81,6 +84,7 @@ impl App {
             Some(Pane::Review) => Some("review_keep"),
             Some(Pane::Agents) => Some("agents_start"),
             Some(Pane::Inspector) => Some("inspect_open"),
+            Some(Pane::Audit) => Some("audit_open"),
             Some(Pane::Transcript) => Some("toggle"),
             _ => None,
         };

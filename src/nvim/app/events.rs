@@ -107,6 +107,7 @@ impl App {
             }
             Event::Recalled { job, kept } => self.sessions.recalled(&mut self.cx, job, kept)?,
             Event::ChoicesRead { job, choices } => self.sessions.choices_read(&mut self.cx, job, choices)?,
+            Event::AuditRead { job, reply } => self.audit.was_read(&mut self.cx, job, reply)?,
             Event::UsageRead { job, reply } => self.usage.was_read(&mut self.cx, job, reply)?,
             Event::Inspected(reply) => self.inspector.inspected(&mut self.cx, *reply)?,
             Event::Checkpointed { job, reply } => self.checkpointed(job, reply)?,
@@ -171,8 +172,8 @@ impl App {
             Question::Write { path, content } => {
                 self.file_task(path, Task::Write { session: key, ask, content, checked: false })?;
             }
-            Question::Outside { path, target, access, linked } => {
-                self.asked_outside(key, ask, (path, target), (access, linked), now)?;
+            Question::Outside { path, target, access, linked, command } => {
+                self.asked_outside(key, ask, (path, target), (access, linked, command), now)?;
             }
             Question::Form { .. } | Question::Url { .. } => {
                 self.elicited((key, branch), ask, question, now)?

@@ -158,7 +158,7 @@ impl App {
         key: SessionKey,
         ask: AskId,
         paths: (PathBuf, PathBuf),
-        access: (Access, bool),
+        access: (Access, bool, Option<String>),
         now: Moment,
     ) -> Result<()> {
         Questions::asked_outside(&mut self.cx, (key, ask), paths, access, now);

@@ -31,6 +31,7 @@ impl App {
         self.draw_agents()?;
         self.usage.draw_open(&self.cx)?;
         self.inspector.look_again(&mut self.cx)?;
+        self.audit.look_again(&self.cx)?;
         // The bars are made to fit.
         self.ticked()
     }

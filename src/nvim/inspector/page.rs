@@ -5,7 +5,7 @@ use mlua::Result;
 
 use crate::config::Pane;
 use crate::core::inspector::filter::{Filter, Found};
-use crate::core::inspector::line::{Look, empty, line, name_width};
+use crate::core::inspector::line::{Look, clock_offset, empty, line, name_width};
 use crate::core::inspector::table::{Row, Table};
 use crate::nvim::arguments::fail;
 use crate::nvim::context::Context;
@@ -66,7 +66,7 @@ impl Inspector {
         let look = Look {
             width,
             icons: cx.config.icons,
-            offset: minutes(&offset),
+            offset: clock_offset(&offset),
             name: name_width(&page.table.agents),
         };
         if look != page.look {
@@ -265,16 +265,6 @@ impl Page {
     }
 }
 
-/// `+0130` is 90.
-fn minutes(offset: &str) -> i64 {
-    let (sign, digits) = match offset.strip_prefix('-') {
-        Some(digits) => (-1, digits),
-        None => (1, offset.trim_start_matches('+')),
-    };
-    let number = |text: Option<&str>| text.and_then(|text| text.parse::<i64>().ok()).unwrap_or(0);
-    sign * (number(digits.get(..2)) * 60 + number(digits.get(2..4)))
-}
-
 fn make_buf(cx: &Context) -> Result<Buf> {
     let editor = &cx.editor;
     let buf = editor.create_page("acp://messages", "acp-messages")?;
@@ -303,14 +293,4 @@ pub(super) fn plain_window(editor: &Editor, win: Win) -> Result<()> {
     }
     editor.set_win_option(win, "signcolumn", "no")?;
     editor.set_win_option(win, "foldcolumn", "0")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_clock_is_ahead_or_behind() {
-        assert_eq!(["+0000", "+0130", "-0800", ""].map(minutes), [0, 90, -480, 0]);
-    }
 }

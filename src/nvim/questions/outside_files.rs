@@ -12,6 +12,7 @@ use crate::core::message::{Access, Command};
 use crate::core::session::Session;
 use crate::core::session::entry::{Body, Subject};
 use crate::core::store::allowlist::{Allowed, Rules, Until, doing};
+use crate::core::transcript::cut_end;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
 use crate::nvim::editor::picker::plain;
@@ -42,16 +43,17 @@ impl Questions {
         cx: &mut Context,
         (key, ask): (SessionKey, AskId),
         (path, target): (PathBuf, PathBuf),
-        (access, linked): (Access, bool),
+        (access, linked, command): (Access, bool, Option<String>),
         now: Moment,
     ) {
         let Some(session) = cx.sessions.get_mut(&key) else { return };
-        let commands = session.asked_outside(ask, &path, &target, (access, linked), now);
+        let doing = doing_what(access, command.as_deref());
+        let commands = session.asked_outside(ask, &path, &target, (access, linked, command), now);
         let waits = commands.is_empty();
         let name = session.name();
         cx.send_all(commands);
         if waits {
-            let title = format!("{} {}", verb(access), plain(&path.display().to_string()));
+            let title = format!("{doing} {}", plain(&path.display().to_string()));
             cx.announce(key, &format!("{name} asks to {title}"), Level::Warn);
             cx.emit("AcpPermissionAsked", key, json!({ "title": title, "path": path }));
         }
@@ -61,10 +63,10 @@ impl Questions {
     pub fn outside_prompt(session: &Session, ask: AskId) -> Option<String> {
         match &session.entry(session.open_ask(ask)?.entry)?.body {
             Body::Elicitation(asked) => match &asked.subject {
-                Subject::Outside { access, linked, .. } => Some(format!(
+                Subject::Outside { access, linked, command, .. } => Some(format!(
                     "{} asks to {} {}, {}outside of its folders",
                     asked.asker,
-                    verb(*access),
+                    doing_what(*access, command.as_deref()),
                     plain(&asked.message),
                     if *linked { "which has other names " } else { "" },
                 )),
@@ -119,9 +121,10 @@ fn describe(cx: &Context, allowed: &Allowed) -> String {
     format!("{} in {}  ({until})", doing(allowed.access), allowed.path.display())
 }
 
-fn verb(access: Access) -> &'static str {
-    match access {
-        Access::Read => "read",
-        Access::Wrote => "write",
+fn doing_what(access: Access, command: Option<&str>) -> String {
+    match (access, command) {
+        (_, Some(command)) => format!("run {} in", cut_end(&plain(command), 40)),
+        (Access::Read, None) => "read".to_owned(),
+        (Access::Wrote, None) => "write".to_owned(),
     }
 }

@@ -1,0 +1,201 @@
+//! Writes the record of what agents ask for and do. An entry goes along with the reply that the agent waits for, so that
+//! each request gets exactly one line, however it ends; a tool call gets its line when it is over. What a line says is
+//! `core::audit`'s part, where it is kept that of `store::audit_log`.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::store::audit_log::{AuditLog, Wish};
+use super::wire::log::AgentLog;
+use super::wire::rpc::REQUEST_CANCELLED;
+use crate::core::audit::{By, Decision, Line, Outcome, What};
+use crate::core::ids::{SessionKey, ToolCallId};
+use crate::core::message::{Exit, ToolCallPatch, WireStatus};
+
+/// Calls of which something is known and the end is not.
+const MOST_CALLS: usize = 1000;
+
+/// The record as one agent's lines go into it.
+#[derive(Clone)]
+pub struct Recorder {
+    /// Nothing is recorded without.
+    to: Option<(AuditLog, PathBuf)>,
+    agent: Arc<str>,
+    /// It knows what must not be written down.
+    log: AgentLog,
+}
+
+/// A line that is not finished. One that is dropped says that it was taken back.
+pub struct Entry {
+    recorder: Recorder,
+    pub line: Box<Line>,
+    is_over: bool,
+}
+
+impl Recorder {
+    pub fn new(to: Option<(AuditLog, PathBuf)>, agent: &str, log: AgentLog) -> Self {
+        Self { to, agent: agent.into(), log }
+    }
+
+    /// Begins a line about something in a session; nothing where nothing is recorded.
+    pub fn begin(&self, session: &str, project: &Path, what: What) -> Option<Entry> {
+        self.to.as_ref()?;
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let line = Line {
+            at: u64::try_from(now.as_millis()).unwrap_or_default(),
+            agent: self.agent.to_string(),
+            session: session.to_owned(),
+            project: project.to_string_lossy().into_owned(),
+            what,
+            ..Line::default()
+        };
+        Some(Entry { recorder: self.clone(), line: Box::new(line), is_over: false })
+    }
+}
+
+impl Entry {
+    pub fn done(self) {
+        self.end(Outcome::Done, None);
+    }
+
+    /// It was answered with an error.
+    pub fn refused(self, code: i64, why: &str) {
+        match code {
+            // Dropped, it says so itself.
+            REQUEST_CANCELLED => {}
+            _ => self.end(Outcome::Failed, Some(why.to_owned())),
+        }
+    }
+
+    /// The command has ended.
+    pub fn exited(mut self, exit: &Exit) {
+        self.line.exit = exit.code.map(i64::from);
+        self.line.error = exit.signal.as_ref().map(|signal| format!("ended by {signal}"));
+        self.line.outcome = Some(if exit.code == Some(0) { Outcome::Done } else { Outcome::Failed });
+        self.write();
+    }
+
+    /// There is nothing to say.
+    pub fn forget(mut self) {
+        self.is_over = true;
+    }
+
+    fn end(mut self, outcome: Outcome, error: Option<String>) {
+        self.line.outcome = Some(outcome);
+        self.line.error = error;
+        self.write();
+    }
+
+    fn write(&mut self) {
+        if let (Some((log, folder)), false) = (&self.recorder.to, std::mem::replace(&mut self.is_over, true))
+        {
+            let wish = Wish::Keep(std::mem::take(&mut self.line), self.recorder.log.secrets());
+            log.request(folder.clone(), wish);
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.line.outcome = Some(Outcome::Cancelled);
+            self.line.decision.get_or_insert(Decision::Undecided);
+            self.write();
+        }
+    }
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Entry").field("line", &self.line).finish_non_exhaustive()
+    }
+}
+
+/// What agents have said of their calls so far: later messages leave out what earlier ones said.
+#[derive(Default)]
+pub struct Calls {
+    known: BTreeMap<(SessionKey, ToolCallId), Call>,
+    /// In the order in which they came.
+    order: VecDeque<(SessionKey, ToolCallId)>,
+}
+
+#[derive(Default)]
+struct Call {
+    line: Line,
+    is_asked: bool,
+    is_over: bool,
+}
+
+impl Calls {
+    /// Takes in what a message says of a call, and gives what is known of it.
+    pub fn take(&mut self, session: SessionKey, call: &ToolCallPatch, cwd: &Path) -> &Line {
+        let known = self.get(session, &call.id);
+        known.line.take_call(call, cwd);
+        &known.line
+    }
+
+    /// The user, or a rule, was asked about it.
+    pub fn asked(&mut self, session: SessionKey, call: &ToolCallId) {
+        self.get(session, call).is_asked = true;
+    }
+
+    /// The line of a call that this message ends; once.
+    pub fn over(
+        &mut self,
+        session: SessionKey,
+        patch: &ToolCallPatch,
+        entry: impl FnOnce() -> Option<Entry>,
+    ) {
+        let failed = match &patch.status {
+            Some(WireStatus::Completed) => false,
+            Some(WireStatus::Failed) => true,
+            Some(WireStatus::Other(word)) if matches!(&word[..], "cancelled" | "canceled") => {
+                return drop(self.ended(session, &patch.id, entry));
+            }
+            Some(WireStatus::Other(word)) if matches!(&word[..], "denied" | "error" | "rejected") => true,
+            _ => return,
+        };
+        match self.ended(session, &patch.id, entry) {
+            Some(entry) if failed => entry.end(Outcome::Failed, None),
+            Some(entry) => entry.done(),
+            None => {}
+        }
+    }
+
+    fn ended(
+        &mut self,
+        session: SessionKey,
+        call: &ToolCallId,
+        entry: impl FnOnce() -> Option<Entry>,
+    ) -> Option<Entry> {
+        let known = self.get(session, call);
+        if std::mem::replace(&mut known.is_over, true) {
+            return None;
+        }
+        let (line, is_asked) = (known.line.clone(), known.is_asked);
+        let mut entry = entry()?;
+        entry.line.is_about(line);
+        entry.line.by = (!is_asked).then_some(By::Agent);
+        Some(entry)
+    }
+
+    fn get(&mut self, session: SessionKey, call: &ToolCallId) -> &mut Call {
+        let key = (session, call.clone());
+        if !self.known.contains_key(&key) {
+            if self.order.len() == MOST_CALLS
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.known.remove(&oldest);
+            }
+            self.order.push_back(key.clone());
+        }
+        self.known.entry(key).or_default()
+    }
+
+    pub fn forget(&mut self, session: SessionKey) {
+        self.known.retain(|(of, _), _| *of != session);
+        self.order.retain(|(of, _)| *of != session);
+    }
+}

@@ -1,0 +1,146 @@
+//! Commands that agents run in terminals of this client: whether they may, which is asked where their folder is none of
+//! the session's, and their start. What is known of them later is asked in `incoming_requests`.
+
+use super::deferred_replies::{Judged, Next, PendingCommand};
+use super::pending_questions::EndsWith;
+use super::state::Connection;
+use crate::acp::audit::Entry;
+use crate::acp::terminals::TerminalError;
+use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, RpcError};
+use crate::acp::wire::to_acp;
+use crate::core::audit::What;
+use crate::core::changes::half_written::Millis;
+use crate::core::ids::{SessionKey, TerminalId};
+use crate::core::message::{Access, Event, Question, Severity};
+use crate::core::policy::Verdict;
+use crate::core::store::allowlist::Choice;
+
+impl Connection {
+    pub(super) fn command_next(&mut self, next: Next) {
+        match next {
+            Next::Judge(pending, judged) => self.command_judged(*pending, judged),
+            Next::Decided(pending, choice, trouble) => self.command_decided(*pending, choice, trouble),
+        }
+    }
+
+    /// Runs a command whose folder's disk answers, or asks the user first.
+    fn command_judged(&mut self, mut pending: PendingCommand, judged: Judged) {
+        let Judged { folder, decision, trouble } = judged;
+        if let Some(trouble) = trouble {
+            self.note(Some(pending.session), Severity::Warning, trouble);
+        }
+        pending.reply.note(|line| line.decided(decision));
+        match decision.verdict {
+            Verdict::Allow => self.start_command(pending),
+            Verdict::Deny => self.refuse_command(pending),
+            Verdict::Ask => {
+                let session = pending.session;
+                let Some(known) = self.sessions.get_mut(session) else { return };
+                let ends_with = match &known.turn {
+                    Some(turn) if turn.cancelled && pending.in_turn => return,
+                    Some(_) if pending.in_turn => EndsWith::Turn,
+                    _ => EndsWith::Session,
+                };
+                let question = Question::Outside {
+                    path: folder.clone(),
+                    target: folder.clone(),
+                    access: Access::Wrote,
+                    linked: false,
+                    command: Some(pending.line()),
+                };
+                let (held, reply) = self.deferred.hold(&self.shared, folder, pending);
+                let ask = self.questions.open_command(session, ends_with, held, reply);
+                self.post(Event::Asked { session, branch: None, ask, question });
+            }
+        }
+    }
+
+    /// The user has answered.
+    fn command_decided(&mut self, pending: PendingCommand, choice: Choice, trouble: Option<String>) {
+        if let Some(trouble) = trouble {
+            self.note(Some(pending.session), Severity::Warning, trouble);
+        }
+        if choice.allows() { self.start_command(pending) } else { self.refuse_command(pending) }
+    }
+
+    fn refuse_command(&mut self, pending: PendingCommand) {
+        let PendingCommand { session, reply, spec, .. } = pending;
+        let folders = self.sessions.get(session).map(|known| known.place.clone());
+        let folders = folders.iter().flat_map(|place| [&place.cwd].into_iter().chain(&place.additional));
+        let folders: Vec<String> = folders.map(|folder| folder.display().to_string()).collect();
+        let text = format!(
+            "couldn't run the command: the user did not allow it in {}; run it in the session's folders ({})",
+            spec.cwd.display(),
+            folders.join(", ")
+        );
+        self.note(Some(session), Severity::Info, text.clone());
+        reply.fail(&RpcError::new(INVALID_PARAMS, text));
+    }
+
+    /// Starts a command that may run.
+    fn start_command(&mut self, starting: PendingCommand) {
+        let PendingCommand { session, in_turn, reply, spec } = starting;
+        if self.sessions.get_mut(session).is_none() {
+            return;
+        }
+        let began = self.shared.folder_indexes.now();
+        let ended = self.record_command(session, What::Exit, &spec);
+        match self.shared.terminals.create(session, spec) {
+            Ok(terminal) => {
+                self.command_began(session, &terminal, began, ended);
+                if self.outbox.pushes_output()
+                    && let Ok(output) = self.shared.terminals.follow(session, &terminal)
+                {
+                    self.pushed.begin(&terminal, output, self.outbox.clone());
+                }
+                reply.ok(to_acp::terminal_created(&terminal.0));
+                let turn = self.sessions.get_mut(session).and_then(|known| known.turn.as_mut());
+                // A subagent's may go on when the turn is over.
+                let turn = turn.filter(|_| in_turn);
+                let is_cancelled = turn.as_ref().is_some_and(|turn| turn.cancelled);
+                if let Some(turn) = turn {
+                    turn.terminals.push(terminal.clone());
+                }
+                if is_cancelled {
+                    self.end_terminals_soon(session, vec![terminal]);
+                }
+            }
+            Err(error) => {
+                ended.into_iter().for_each(Entry::forget);
+                reply.fail(&not_run(&error));
+            }
+        }
+    }
+
+    /// What a command changes is its call's.
+    fn command_began(&self, session: SessionKey, terminal: &TerminalId, began: Millis, ended: Option<Entry>) {
+        let process = self.shared.terminals.process(session, terminal);
+        self.shared.folder_indexes.command_began(session, terminal, process, began);
+        // One that is gone already has changed what it has.
+        let Ok(end) = self.shared.terminals.wait(session, terminal) else { return };
+        let (shared, terminal) = (self.shared.clone(), terminal.clone());
+        tokio::spawn(async move {
+            let exit = end.await;
+            ended.into_iter().for_each(|ended| ended.exited(&exit));
+            shared.folder_indexes.command_ended(session, &terminal);
+        });
+    }
+}
+
+impl PendingCommand {
+    /// As one would type it.
+    fn line(&self) -> String {
+        crate::acp::terminals::line(&self.spec)
+    }
+}
+
+fn not_run(error: &TerminalError) -> RpcError {
+    let code = match error {
+        TerminalError::Start { .. }
+        | TerminalError::System(_)
+        | TerminalError::TooMany(_)
+        | TerminalError::Leaving => INTERNAL_ERROR,
+        _ => INVALID_PARAMS,
+    };
+    RpcError::new(code, format!("couldn't run the command: {error}"))
+}

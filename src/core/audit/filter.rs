@@ -1,0 +1,146 @@
+//! Which lines of the record are looked at: words as one types them, each of which has to hold. Some words name a part
+//! of a line; any other is looked for in all that the line says.
+
+use serde::{Deserialize, Serialize};
+
+use super::line::{By, Decision, Line, Outcome, What};
+
+/// What the window says of it.
+pub const HELP: &str = "word, -word, !, is:write, by:person, agent:x, rule:x";
+
+/// The words as they were typed, in lower case.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filter {
+    typed: String,
+}
+
+impl Filter {
+    pub fn read(typed: &str) -> Self {
+        Self { typed: typed.trim().to_owned() }
+    }
+
+    pub fn typed(&self) -> &str {
+        &self.typed
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.typed.is_empty()
+    }
+
+    pub fn passes(&self, line: &Line) -> bool {
+        self.typed.to_lowercase().split_whitespace().all(|word| {
+            let (is_not, word) = match word.strip_prefix('-').filter(|word| !word.is_empty()) {
+                Some(word) => (true, word),
+                None => (false, word),
+            };
+            holds(word, line) != is_not
+        })
+    }
+}
+
+fn holds(word: &str, line: &Line) -> bool {
+    let starts = |text: &str, with: &str| text.to_lowercase().starts_with(with);
+    match word.split_once(':') {
+        Some(("is", what)) => {
+            starts(line.what.word(), what) || line.decision.is_some_and(|it| starts(it.word(), what))
+        }
+        Some(("by", who)) => line.by.is_some_and(|by| starts(by.word(), who)),
+        Some(("agent", name)) => starts(&line.agent, name),
+        Some(("rule", name)) => line.rule.as_deref().is_some_and(|rule| starts(rule, name)),
+        _ if word == "!" => line.is_trouble(),
+        _ => texts(line).any(|text| text.to_lowercase().contains(word)),
+    }
+}
+
+fn texts(line: &Line) -> impl Iterator<Item = &str> {
+    let some = [
+        &line.title,
+        &line.command,
+        &line.cwd,
+        &line.call,
+        &line.rule,
+        &line.reason,
+        &line.error,
+        &line.answer,
+    ];
+    let lists = line.paths.iter().chain(&line.args).map(String::as_str);
+    let all = [line.agent.as_str(), &line.session, &line.project, line.what.word()];
+    some.into_iter().flatten().map(String::as_str).chain(lists).chain(all)
+}
+
+impl Line {
+    /// It was rejected, or went wrong.
+    pub fn is_trouble(&self) -> bool {
+        self.decision == Some(Decision::Rejected)
+            || self.outcome == Some(Outcome::Failed)
+            || self.exit.is_some_and(|exit| exit != 0)
+    }
+}
+
+impl What {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Permission => "permission",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Command => "command",
+            Self::Exit => "exit",
+            Self::Call => "call",
+        }
+    }
+}
+
+impl Decision {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Rejected => "rejected",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+impl By {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Rule => "rule",
+            Self::Earlier => "earlier",
+            Self::Default => "default",
+            Self::Agent => "agent",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_must_all_hold_and_some_name_a_part_of_the_line() {
+        let line = Line {
+            agent: "claude".into(),
+            what: What::Write,
+            paths: vec!["/p/src/Main.rs".into()],
+            decision: Some(Decision::Rejected),
+            by: Some(By::Rule),
+            rule: Some("no sources".into()),
+            ..Line::default()
+        };
+        for (typed, passes) in [
+            ("", true),
+            ("main", true),
+            ("main -src", false),
+            ("is:write by:rule", true),
+            ("is:rejected", true),
+            ("is:read", false),
+            ("agent:cl rule:no", true),
+            ("agent:codex", false),
+            ("!", true),
+            ("-!", false),
+            ("a:b", false),
+        ] {
+            assert_eq!(Filter::read(typed).passes(&line), passes, "{typed:?}");
+        }
+    }
+}

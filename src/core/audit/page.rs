@@ -1,0 +1,204 @@
+//! The record as lines that one reads: when, who, what, what was decided by whom, and what came of it. Plain data in,
+//! texts out.
+
+use super::line::{By, Decision, Line, Outcome, What};
+use crate::core::inspector::line::clock;
+use crate::core::text::visible::visible_line;
+use crate::core::transcript::{cut_end, cut_middle};
+
+/// How lines are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// In cells.
+    pub width: usize,
+    /// How far the user's clock is ahead, in minutes.
+    pub offset: i64,
+}
+
+/// The columns before what it is about.
+const WHAT: usize = 10;
+const AGENT: usize = 10;
+
+/// One line of the page: a mark, day and time, agent, what was done, and the verdict at the right.
+pub fn line(line: &Line, look: Look) -> String {
+    let mark = if line.is_trouble() { '!' } else { ' ' };
+    let when = format!("{} {}", &day(line.at, look.offset)[5..], &clock(line.at, look.offset)[..8]);
+    let agent = cut_end(&visible_line(&line.agent), AGENT);
+    let verdict = verdict(line);
+    let head = format!("{mark} {when} {agent:<AGENT$} {:<WHAT$} ", line.what.word());
+    let room = look.width.saturating_sub(head.chars().count() + verdict.chars().count() + 2).max(8);
+    let subject = cut_middle(&visible_line(&subject(line)), room);
+    let gap = room.saturating_sub(subject.chars().count());
+    format!("{head}{subject}{}  {verdict}", " ".repeat(gap)).trim_end().to_owned()
+}
+
+/// What it is about: a command, a file, or the call's title.
+fn subject(line: &Line) -> String {
+    let file = |path: &String| match path.strip_prefix(&format!("{}/", line.project)) {
+        Some(rest) => rest.to_owned(),
+        None => path.clone(),
+    };
+    let paths = match line.paths.as_slice() {
+        [] => None,
+        [one] => Some(file(one)),
+        [first, rest @ ..] => Some(format!("{} and {} more", file(first), rest.len())),
+    };
+    match line.what {
+        What::Read | What::Write => paths.unwrap_or_default(),
+        What::Permission | What::Call | What::Command | What::Exit => line
+            .command_line()
+            .or_else(|| line.title.clone())
+            .or(paths)
+            .or_else(|| line.call.clone())
+            .unwrap_or_default(),
+    }
+}
+
+/// What was decided, by whom, and what came of it, in a few words.
+fn verdict(line: &Line) -> String {
+    let by = match (line.by, &line.rule) {
+        (Some(By::Rule), Some(rule)) => Some(format!("by rule {}", cut_end(&visible_line(rule), 20))),
+        (Some(By::Person), _) => Some("by you".to_owned()),
+        (Some(By::Earlier), _) => Some("before".to_owned()),
+        (Some(By::Rule), None) => Some("by a rule".to_owned()),
+        (Some(By::Agent), _) => Some("without asking".to_owned()),
+        (Some(By::Default), _) | (None, _) => None,
+    };
+    let decision = match line.decision {
+        Some(Decision::Undecided) => Some("not decided".to_owned()),
+        Some(decision) => Some(decision.word().to_owned()),
+        None => None,
+    };
+    let decided = [decision, by].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let outcome = match (line.exit, line.outcome) {
+        (Some(code), _) => Some(format!("exit {code}")),
+        (None, Some(Outcome::Failed)) => Some("failed".to_owned()),
+        (None, Some(Outcome::Cancelled)) => Some("cancelled".to_owned()),
+        // What was allowed and done says so by the first alone.
+        (None, Some(Outcome::Done)) if decided.is_empty() => Some("done".to_owned()),
+        (None, _) => None,
+    };
+    [Some(decided).filter(|it| !it.is_empty()), outcome].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// All that a line says, for the window that `<CR>` opens where there is no place to go to.
+pub fn details(line: &Line, look: Look) -> Vec<String> {
+    let text =
+        |name: &str, text: &str| (!text.is_empty()).then(|| format!("{name:<10}{}", visible_line(text)));
+    let mut all = vec![
+        text("when", &format!("{} {}", day(line.at, look.offset), clock(line.at, look.offset))),
+        text("agent", &line.agent),
+        text("session", &line.session),
+        text("project", &line.project),
+        text("what", line.what.word()),
+        text("call", line.call.as_deref().unwrap_or_default()),
+        text("title", line.title.as_deref().unwrap_or_default()),
+        text("command", &line.command_line().unwrap_or_default()),
+        text("folder", line.cwd.as_deref().unwrap_or_default()),
+    ];
+    all.extend(line.paths.iter().map(|path| text("file", path)));
+    all.extend([
+        text("offered", &line.options.join(", ")),
+        text("answer", line.answer.as_deref().unwrap_or_default()),
+        text("verdict", &verdict(line)),
+        text("rule", line.rule.as_deref().unwrap_or_default()),
+        text("reason", line.reason.as_deref().unwrap_or_default()),
+        text("error", line.error.as_deref().unwrap_or_default()),
+    ]);
+    all.into_iter().flatten().collect()
+}
+
+/// What the page says where it has no lines.
+pub fn empty(is_filtered: bool, is_on: bool, all_key: &str) -> Vec<String> {
+    let mut lines = match is_filtered {
+        true => vec!["Nothing in the record passes the filter.".to_owned()],
+        false => vec!["Nothing is recorded yet.".to_owned(), String::new()],
+    };
+    if is_filtered {
+        lines.extend((!all_key.is_empty()).then(|| all_key.to_owned()));
+    } else if is_on {
+        lines.push(
+            "A line comes here for each permission, file, command and tool call of an agent.".to_owned(),
+        );
+        lines.push("See :help acp-audit.".to_owned());
+    } else {
+        lines.push("`audit` is off in your setup (:help acp-config-audit).".to_owned());
+    }
+    lines
+}
+
+/// The day of a moment where the clock is ahead by so many minutes.
+fn day(at: u64, offset: i64) -> String {
+    let days = (i64::try_from(at).unwrap_or_default() + offset * 60_000).div_euclid(86_400_000);
+    // Howard Hinnant's civil_from_days, in years that begin in March.
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOK: Look = Look { width: 80, offset: 0 };
+
+    fn base(what: What) -> Line {
+        Line { at: 1_700_000_000_000, agent: "claude".into(), project: "/p".into(), what, ..Line::default() }
+    }
+
+    #[test]
+    fn a_line_says_what_it_was_and_who_decided() {
+        let mut write = base(What::Write);
+        write.paths = vec!["/p/src/a.rs".into()];
+        (write.decision, write.by, write.outcome) =
+            (Some(Decision::Allowed), Some(By::Default), Some(Outcome::Done));
+        let mut asked = base(What::Permission);
+        asked.command = Some("rm -rf build".into());
+        (asked.decision, asked.by, asked.rule) =
+            (Some(Decision::Rejected), Some(By::Rule), Some("no rm".into()));
+        let mut exit = base(What::Exit);
+        (exit.command, exit.args, exit.exit) = (Some("make".into()), vec!["all".into()], Some(2));
+        let mut call = base(What::Call);
+        (call.title, call.by, call.outcome) =
+            (Some("Edit \u{202e}x".into()), Some(By::Agent), Some(Outcome::Done));
+        let lines = [write, asked, exit, call].map(|it| line(&it, LOOK));
+        let shown = [
+            "  11-14 22:13:20 claude     write      src/a.rs                          allowed",
+            "! 11-14 22:13:20 claude     permission rm -rf build       rejected by rule no rm",
+            "! 11-14 22:13:20 claude     exit       make all                           exit 2",
+            "  11-14 22:13:20 claude     call       Edit <202e>x               without asking",
+        ];
+        assert_eq!(lines, shown);
+    }
+
+    #[test]
+    fn a_line_fits_its_window() {
+        let mut write = base(What::Write);
+        write.paths = vec![format!("/p/{}.rs", "long/".repeat(40))];
+        (write.decision, write.by) = (Some(Decision::Rejected), Some(By::Person));
+        for width in [70, 80, 140] {
+            assert!(line(&write, Look { width, offset: 0 }).chars().count() <= width, "{width}");
+        }
+    }
+
+    #[test]
+    fn days_are_those_of_the_users_clock() {
+        for (at, offset, shown) in [
+            (0, 0, "1970-01-01"),
+            (0, -60, "1969-12-31"),
+            (951_782_400_000, 0, "2000-02-29"),
+            (951_782_400_000, -1, "2000-02-28"),
+            (1_735_689_599_000, 0, "2024-12-31"),
+            (1_735_689_599_000, 60, "2025-01-01"),
+        ] {
+            assert_eq!(day(at, offset), shown);
+        }
+    }
+}
