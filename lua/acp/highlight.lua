@@ -78,6 +78,7 @@ local SEEN_AT_ONCE = 100
 ---@field wake fun() schedules a slice of work
 ---@field drawn table<integer, acp.highlight.Drawn> by window
 ---@field waiting boolean whether the next redraw is to wake us, whatever it shows
+---@field lines integer? the buffer's, when we were last woken or told of all that came since
 ---@field painted_rows integer
 ---@field room integer? the cells that tables were aligned for
 ---@field read {block: acp.highlight.Block, text: acp.highlight.Text}? the block that was read last
@@ -518,9 +519,19 @@ end)
 M.grew = for_chat(function(chat, id, end_row)
   local region = chat.regions[id]
   if region and not region.closed then
+    local before = region.rows
     set_end(chat, region, end_row)
     region.grown = true
-    if not region.look and may_begin(chat) then
+    if chat.lines then
+      local lines = chat.lines + region.rows - before
+      chat.lines = lines == api.nvim_buf_line_count(chat.buf) and lines or nil
+    end
+    local wait = region.next_look - now()
+    if region.look then
+      return
+    elseif wait > 0 then
+      arm(chat, wait)
+    elseif may_begin(chat) then
       fit_tables(chat)
       budget.begin_slice()
       look_if_due(chat, region, views_of(chat))
@@ -672,15 +683,17 @@ api.nvim_set_decoration_provider(anchors, {
       local count, width = api.nvim_buf_line_count(buf), api.nvim_win_get_width(win)
       local is_resized = drawn.width ~= nil and drawn.width ~= width
       drawn.width = width
+      -- Lines of a text that grows are nothing new: `grew` has told of them, and sees to them at its own pace.
       if
         is_resized
         or chat.waiting
-        or drawn.count ~= count
+        or drawn.count ~= count and chat.lines ~= count
         or math.abs(top - drawn.from) > (bot - top) / 2
       then
-        drawn.count, drawn.from, chat.waiting = count, top, false
+        drawn.from, chat.waiting, chat.lines = top, false, count
         arm(chat, PAUSE)
       end
+      drawn.count = count
     end
     return false
   end,
