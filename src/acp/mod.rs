@@ -19,6 +19,7 @@ mod settings;
 mod shared;
 mod store;
 pub mod terminals;
+mod tools;
 pub mod wire;
 mod worker;
 

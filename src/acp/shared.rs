@@ -15,6 +15,7 @@ use super::replay::Replays;
 use super::settings::Settings;
 use super::store::images::Images;
 use super::terminals::Terminals;
+use super::tools::Tools;
 use super::wire::log::WireLog;
 use crate::mailbox::Mailbox;
 
@@ -36,6 +37,7 @@ pub struct Shared {
     pub reached: Arc<Mutex<Vec<String>>>,
     pub log: WireLog,
     pub replays: Replays,
+    pub tools: Tools,
 }
 
 impl Shared {
@@ -50,6 +52,7 @@ impl Shared {
         let watch = Watch::new(mailbox.clone(), log.clone(), disks.clone(), folder_indexes.clone());
         let resolved_names = ResolvedNames::new(mailbox.clone(), disks.clone());
         let policy = Policy::new(&settings);
+        let tools = Tools::new(mailbox.clone());
         Self {
             mailbox,
             settings,
@@ -66,6 +69,7 @@ impl Shared {
             reached: Arc::default(),
             log,
             replays: Replays::default(),
+            tools,
         }
     }
 }

@@ -52,6 +52,7 @@ use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::terminals::Terminals;
+use crate::nvim::tools::Tools;
 use crate::nvim::usage::Usage;
 
 pub struct App {
@@ -72,6 +73,7 @@ pub struct App {
     pub checkpoints: Checkpoints,
     pub usage: Usage,
     pub inspector: Inspector,
+    pub tools: Tools,
 }
 
 impl App {
@@ -106,6 +108,7 @@ impl App {
             reviews: Reviews::new(Path::new(&records).join("acp/reviews")),
             usage: Usage::new(Path::new(&records).join("acp/usage")),
             inspector: Inspector::default(),
+            tools: Tools::default(),
         })
     }
 
@@ -271,8 +274,15 @@ impl App {
             Command::Prompt { session, content } => Some((*session, content.clone())),
             _ => None,
         };
+        let opened = match &command {
+            Command::Open { session, .. } | Command::Load { session, .. } => Some(*session),
+            _ => None,
+        };
         if let Some(background) = &self.background {
             background.send(self.sessions.outgoing(command));
+        }
+        if let Some(session) = opened {
+            self.cx.tell_offer(session);
         }
         match sent {
             Some((key, content)) => self.turn_started(key, &content),
@@ -297,6 +307,7 @@ impl App {
         self.background = Some(background);
         self.cx.has_background = true;
         self.extensions.tell(&mut self.cx);
+        self.tools.tell(&mut self.cx);
         self.tell_outside_rules()?;
         let cache: String = self.cx.editor.func("stdpath", "cache")?;
         self.send(Command::KeepImages { folder: Path::new(&cache).join("acp/images") })?;
@@ -323,7 +334,7 @@ impl App {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 13] = [
+        let features: [&mut dyn Any; 14] = [
             &mut self.chats,
             &mut self.prompts,
             &mut self.checkpoints,
@@ -337,6 +348,7 @@ impl Features for App {
             &mut self.sessions,
             &mut self.usage,
             &mut self.inspector,
+            &mut self.tools,
         ];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))

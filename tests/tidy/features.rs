@@ -16,6 +16,7 @@ const FEATURES: &[&str] = &[
     "review",
     "sessions",
     "terminals",
+    "tools",
     "usage",
 ];
 
