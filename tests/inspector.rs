@@ -321,7 +321,8 @@ fn a_recording_is_played_into_a_chat_and_touches_nothing() {
     // The recording edits a file of this folder, which a player that wrote would make.
     let place = TempProject::new(&[]);
     let folder = place.file("project");
-    let text = std::fs::read_to_string(format!("{RECORDING}claude-code-acp-edit.jsonl")).expect("the recording");
+    let text =
+        std::fs::read_to_string(format!("{RECORDING}claude-code-acp-edit.jsonl")).expect("the recording");
     assert!(text.contains("\"/project/notes.txt\""), "the recording names other files");
     place.write("recording.jsonl", &text.replace("/project", &folder.to_string_lossy()));
     chat.nvim.command(&format!("Acp replay {} max", place.file("recording.jsonl").display()));

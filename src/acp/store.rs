@@ -5,6 +5,7 @@ pub(crate) mod checkpoints;
 pub(crate) mod choices;
 pub(crate) mod drafts;
 pub(crate) mod images;
+pub(crate) mod list_file;
 mod owned;
 pub(crate) mod registry;
 pub(crate) mod session_index;

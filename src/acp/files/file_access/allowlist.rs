@@ -1,14 +1,11 @@
-//! The paths outside of their folders that all sessions may read or write, as they are kept on the
-//! disk: a small file that a person can read and mend. One that cannot be read allows nothing, and is
-//! moved aside rather than written over.
+//! The paths outside of their folders that all sessions may read or write, as they are kept on the disk: a list in a
+//! file of its own. One that cannot be read allows nothing.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::acp::files::disk;
+use crate::acp::store::list_file;
 use crate::core::message::Access;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,13 +21,8 @@ pub enum Word {
     Write,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Contents {
-    version: u32,
-    allowed: Vec<Kept>,
-}
-
-const VERSION: u32 = 1;
+/// What the list is called in the file.
+const NAME: &str = "allowed";
 
 impl From<Access> for Word {
     fn from(access: Access) -> Self {
@@ -52,45 +44,20 @@ impl From<Word> for Access {
 
 /// What is kept; the error says what is wrong with the file.
 pub fn load(file: &Path) -> Result<Vec<Kept>, String> {
-    let text = match fs::read_to_string(file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error.to_string()),
-    };
-    let contents: Contents = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    if contents.version != VERSION {
-        return Err(format!("it is of version {}, and this plugin knows {VERSION}", contents.version));
-    }
-    Ok(contents.allowed)
+    list_file::load(file, NAME)
 }
 
 /// Changes what is kept. Gives what the user should know about the file: where a broken one is now, or
 /// why nothing could be kept.
 pub fn change(file: &Path, change: impl FnOnce(&mut Vec<Kept>)) -> Option<String> {
-    let (mut allowed, told) = match load(file) {
-        Ok(allowed) => (allowed, None),
-        Err(why) => {
-            let aside = disk::aside(file);
-            if let Err(error) = fs::rename(file, &aside) {
-                return Some(format!("couldn't keep this: {} is broken ({why}): {error}", file.display()));
-            }
-            let told = format!("{} was broken ({why}); it is now {}", file.display(), aside.display());
-            (Vec::new(), Some(told))
-        }
-    };
-    change(&mut allowed);
-    let text = serde_json::to_string_pretty(&Contents { version: VERSION, allowed });
-    let written = text
-        .map_err(|error| error.to_string())
-        .and_then(|text| disk::write(file, &(text + "\n")).map_err(|error| error.to_string()));
-    match written {
-        Ok(_) => told,
-        Err(why) => Some(format!("couldn't keep this in {}: {why}", file.display())),
-    }
+    list_file::change(file, NAME, change)
+        .unwrap_or_else(|error| Some(format!("couldn't keep this in {}: {error}", file.display())))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn file(name: &str) -> PathBuf {
@@ -125,24 +92,6 @@ mod tests {
           ]
         }
         "#);
-    }
-
-    #[test]
-    fn a_broken_file_allows_nothing_and_is_not_lost() {
-        let file = file("broken");
-        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-        for (number, text) in ["{ \"allowed\": [", "{ \"version\": 2, \"allowed\": [] }"].iter().enumerate() {
-            fs::write(&file, text).expect("a file");
-            assert!(load(&file).is_err(), "{text}");
-            let told = change(&file, |all| all.push(kept("/x", Word::Read))).expect("a word about it");
-            assert!(
-                told.contains("was broken") && told.contains(&format!(".broken-{}", number + 1)),
-                "{told}"
-            );
-            assert_eq!(load(&file), Ok(vec![kept("/x", Word::Read)]));
-            let aside = file.with_file_name(format!("acp-allowed.json.broken-{}", number + 1));
-            assert_eq!(fs::read_to_string(aside).expect("the broken one"), *text);
-        }
     }
 
     #[test]
