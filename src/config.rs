@@ -134,6 +134,16 @@ impl Config {
         servers
     }
 
+    /// Whether a session with this agent in `cwd` is given the editor's tools: as the innermost project says, else the
+    /// agent's options, else those of all.
+    pub fn gives_tools(&self, agent: &str, cwd: &Path) -> bool {
+        let projects = self.projects.iter().filter(|(folder, _)| cwd.starts_with(folder));
+        let told = projects.filter_map(|(folder, options)| Some((folder, options.tools?)));
+        let innermost = told.max_by_key(|(folder, _)| folder.components().count());
+        let own = self.agents.get(agent).and_then(|options| options.tools);
+        innermost.map(|(_, tools)| tools).or(own).unwrap_or(self.tools)
+    }
+
     /// The further roots of a session that works in `cwd`.
     pub fn additional_directories(&self, cwd: &Path) -> Vec<PathBuf> {
         let of_projects = self.projects_of(cwd).flat_map(|project| &project.additional_directories);

@@ -246,6 +246,22 @@ local function check_processes()
   end
 end
 
+local function check_tools()
+  health.start("acp: tools for agents")
+  local calls = require("acp.tools").calls
+  local names = vim.tbl_keys(calls)
+  if #names == 0 then
+    return health.info("no agent has called one of Neovim's tools yet; `:help acp-tools`")
+  end
+  table.sort(names)
+  health.ok("agents have called: " .. table.concat(
+    vim.tbl_map(function(name)
+      return ("%s (%d)"):format(name, calls[name])
+    end, names),
+    ", "
+  ))
+end
+
 -- The completion plugin is asked in a buffer like a prompt: it decides by filetype.
 local function check_completion()
   health.start("acp: completion")
@@ -289,6 +305,7 @@ function M.check()
   system.plugin_manager()
   system.leftovers(require("acp.native").root())
   if usable then
+    check_tools()
     check_folders()
     check_processes()
   end

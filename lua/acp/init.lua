@@ -33,6 +33,9 @@ local configured = false
 -- The user's handlers of methods beyond the protocol.
 ---@type { request: table<string, acp.RequestHandler>, notification: table<string, acp.NotificationHandler> }
 local handlers = { request = {}, notification = {} }
+-- The user's tools for agents, by their names.
+---@type table<string, acp.Tool>
+local tools = {}
 -- The advice about the library that has been given already; once is enough.
 local advised
 
@@ -76,6 +79,20 @@ local function show(err)
   return text
 end
 
+--- Tells the library of a tool.
+---@param library acp.Native
+---@param tool acp.Tool
+local function tell(library, tool)
+  local facts = {
+    name = tool.name,
+    description = tool.description or "",
+    schema = tool.schema,
+    timeout = tool.timeout,
+    reads_only = tool.reads_only,
+  }
+  library.tool(vim.json.encode(facts), tool.run)
+end
+
 --- The library, started and configured.
 ---@return acp.Native
 local function ready()
@@ -92,6 +109,12 @@ local function ready()
     for kind, known in pairs(handlers) do
       for name, handler in pairs(known) do
         library.handle(kind, name, handler)
+      end
+    end
+    for _, tool in pairs(tools) do
+      local ok, err = pcall(tell, library, tool)
+      if not ok then
+        show(err)
       end
     end
   end
@@ -540,6 +563,28 @@ end
 ---@param fn? acp.NotificationHandler
 function M.on_notification(name, fn)
   handle("notification", name, fn)
+end
+
+--- Offers a tool to agents, in place of an earlier one of that name; without `run` it is taken away.
+---@param tool acp.Tool
+function M.tool(tool)
+  if
+    type(tool) ~= "table"
+    or type(tool.name) ~= "string"
+    or (tool.run and type(tool.description) ~= "string")
+  then
+    error("a tool should have a name and a description", 2)
+  end
+  if tool.run ~= nil and not vim.is_callable(tool.run) then
+    error(("tool %s: run should be a function, not a %s"):format(tool.name, type(tool.run)), 2)
+  end
+  if native then
+    local ok, err = pcall(tell, native, tool)
+    if not ok then
+      error(text_of(err), 2)
+    end
+  end
+  tools[tool.name] = tool.run and tool or nil
 end
 
 --- The words that may follow; nothing where the library cannot be had, as a completion must not fail.

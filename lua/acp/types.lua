@@ -12,6 +12,8 @@
 ---@field follow? boolean|acp.FollowOptions
 ---@field keys? acp.KeyOptions
 ---@field mcp_servers? acp.McpServer[]
+---@field tools? boolean
+---@field tools_denied? string[]
 ---@field additional_directories? string[]
 ---@field projects? table<string, acp.ProjectOptions>
 ---@field log? boolean|string
@@ -43,6 +45,7 @@
 ---@field terminals? boolean
 ---@field title? string
 ---@field mcp_servers? acp.McpServer[]
+---@field tools? boolean
 ---@field dialect? "official"|"draft"
 ---@field protocol? 1|2
 ---@field enabled? boolean
@@ -126,6 +129,7 @@
 
 ---@class acp.ProjectOptions
 ---@field mcp_servers? acp.McpServer[]
+---@field tools? boolean
 ---@field additional_directories? string[]
 ---@field system_prompt? string
 
@@ -344,6 +348,25 @@
 --- agent names, if it names one of yours.
 ---@alias acp.NotificationHandler fun(params: any, session?: integer)
 
+--- A tool of yours that agents may call; see |acp.tool()|.
+---@class acp.Tool
+---@field name string letters, digits, _ and -
+---@field description string what the agent is told of it
+---@field schema? table a JSON schema of type "object"; without one it takes no arguments
+---@field run? fun(args: table, ctx: acp.ToolContext): any a text or a table; nil where `ctx.done` is called later
+---@field timeout? number seconds
+---@field reads_only? boolean it changes nothing and runs nothing
+
+--- What a call of a tool is given beside its arguments.
+---@class acp.ToolContext
+---@field session integer
+---@field cwd string the session's folder
+---@field cancelled boolean nobody waits for the answer any more
+---@field done fun(result?: any, err?: string) ends the call; later ones do nothing
+---@field on_end fun(fn: function) calls a function when the call ends, however it does
+---@field guard fun(fn: function): function a callback of which an error ends the call
+---@field relative fun(path: string): string from the session's folder
+
 --- What a command was given.
 ---@class acp.Args
 ---@field args? string[]
@@ -365,6 +388,7 @@
 ---@field complete fun(kind: string, lead: string, args: string[]): string[]
 ---@field status fun(session?: integer): acp.Status
 ---@field handle fun(kind: "request"|"notification", name: string, handler?: function)
+---@field tool fun(tool: string, run?: function) a tool of the user's, as JSON; without `run` it is taken away
 ---@field shutdown fun() ends all agents; takes half a second at most
 
 --- What |vim.uv| gives; its types are in no package that could be fetched.

@@ -27,7 +27,7 @@ use super::store::session_index::SessionIndex;
 use super::store::undecided::UndecidedStore;
 use super::store::undoing::Undoing;
 use super::store::usage_log::UsageLog;
-use super::{compute, connection, inspector};
+use super::{compute, connection, inspector, tools};
 use crate::core::ids::{AgentId, JobId, SessionKey};
 use crate::core::message::{Command, Event, Failure, FailureKind, Outcome, PutBack, Severity};
 use crate::mailbox::Mailbox;
@@ -202,6 +202,11 @@ impl Dispatcher {
             Command::Handle { requests, notifications } => {
                 self.shared.extension_methods.set(requests, notifications)
             }
+            Command::Tools { list } => self.shared.tools.set(list),
+            Command::OfferTools { session, socket, token, without } => {
+                tools::offer(&self.shared.tools, session, socket, (token, without));
+            }
+            Command::AnswerTool { run, answer } => self.shared.tools.answer(run, answer),
             Command::PutBack { job, path, what, folders } => self.put_back(job, path, what, folders),
             Command::Compute { job, work } => compute::start(&self.shared, job, work),
             Command::Record { folder, wish } => self.session_index.request(folder, wish),
@@ -308,6 +313,7 @@ impl Dispatcher {
             self.sessions.remove(session);
             // Its agent may be gone, and with it whoever gives up the files.
             self.shared.watch.closed(*session);
+            self.shared.tools.close(*session);
             self.shared.folder_indexes.session_ended(*session);
             let (shared, session) = (self.shared.clone(), *session);
             spawn_blocking(move || shared.images.ended(session));

@@ -20,6 +20,7 @@ mod settings;
 mod shared;
 mod store;
 pub mod terminals;
+mod tools;
 pub mod wire;
 mod worker;
 

@@ -16,6 +16,7 @@ use super::settings::Settings;
 use super::store::audit_log::AuditLog;
 use super::store::images::Images;
 use super::terminals::Terminals;
+use super::tools::Tools;
 use super::wire::log::WireLog;
 use crate::mailbox::Mailbox;
 
@@ -38,6 +39,7 @@ pub struct Shared {
     pub reached: Arc<Mutex<Vec<String>>>,
     pub log: WireLog,
     pub replays: Replays,
+    pub tools: Tools,
 }
 
 impl Shared {
@@ -53,6 +55,7 @@ impl Shared {
         let resolved_names = ResolvedNames::new(mailbox.clone(), disks.clone());
         let policy = Policy::new(&settings);
         let audit = AuditLog::new(mailbox.clone());
+        let tools = Tools::new(mailbox.clone());
         Self {
             mailbox,
             settings,
@@ -70,6 +73,7 @@ impl Shared {
             reached: Arc::default(),
             log,
             replays: Replays::default(),
+            tools,
         }
     }
 }

@@ -137,6 +137,10 @@ options! {
         mcp_servers: Vec<McpServer> = Vec::new(), SERVERS,
             "MCP servers that every session gets, written as in ACP: `{ name, command, args, env }`, or `{ type \
              = \"http\", name, url, headers }`.";
+        tools: bool = true, BOOLEAN,
+            "Whether agents may ask Neovim what it knows: language servers, diagnostics, open files; see |acp-tools|.";
+        tools_denied: Option<Vec<String>> = None, STRINGS,
+            "Tools of |acp-tools|, by their names, that no agent is given.";
         additional_directories: Vec<PathBuf> = Vec::new(), PATHS,
             "Folders beside the session's root that agents may work in. A relative one is meant from the root.";
         projects: BTreeMap<PathBuf, ProjectOptions> = BTreeMap::new(), PROJECTS,
@@ -201,6 +205,8 @@ options! {
             "The name shown to you, in place of what the agent calls itself.";
         mcp_servers: Option<Vec<McpServer>> = None, OWN_SERVERS,
             "MCP servers for this agent, in place of |acp-config-mcp_servers|.";
+        tools: Option<bool> = None, CHOICE,
+            "Whether this agent is given |acp-tools|, in place of |acp-config-tools|.";
         dialect: Option<Dialect> = None, DIALECT,
             "What the agent speaks: the Agent Client Protocol, or the dialect of it in |acp-dialect|.";
         protocol: Option<Dialect> = None, PROTOCOL,
@@ -410,6 +416,8 @@ options! {
     pub struct ProjectOptions in "projects.{folder}." {
         mcp_servers: Vec<McpServer> = Vec::new(), SERVERS,
             "MCP servers for the project, in addition to those of every session or of the agent.";
+        tools: Option<bool> = None, CHOICE,
+            "Whether agents are given |acp-tools| in the project, whatever is said elsewhere.";
         additional_directories: Vec<PathBuf> = Vec::new(), PATHS,
             "Folders that agents may work in, in addition to the project's root.";
         system_prompt: Option<PathBuf> = None, PATH,

@@ -22,6 +22,7 @@ mod replay_tests;
 mod size;
 pub mod spent;
 pub mod subagent;
+pub mod tools;
 pub mod turn;
 pub mod update;
 pub mod work;
@@ -32,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::core::audit;
-use crate::core::ids::{AgentId, AskId, JobId, SessionKey, SubagentId, TerminalId};
+use crate::core::ids::{AgentId, AskId, JobId, SessionKey, SubagentId, TerminalId, ToolRunId};
 use crate::core::inspector;
 use crate::core::store::allowlist::{Allowed, Rules};
 use crate::core::store::checkpoint::{self, Limits};
@@ -56,6 +57,7 @@ pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, PermissionKind, PermissionOption, Question};
 pub use remote::Remote;
 pub use subagent::{Branch, SessionMessage, SubagentPatch, SubagentState};
+pub use tools::{ToolAnswer, ToolSpec};
 pub use turn::{Counts, LeftCommand, Steering, StopReason, Tokens, TurnEnd, TurnUsage};
 pub use update::{
     Cost, Limit, LimitStatus, PlanContent, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand,
@@ -141,6 +143,12 @@ pub enum Command {
     /// The user serves these methods beyond the protocol, whose names begin with an underscore; those of
     /// an earlier one no longer count. The editor is asked for no others.
     Handle { requests: Vec<String>, notifications: Vec<String> },
+    /// The tools that agents are offered; those of an earlier one no longer count.
+    Tools { list: Vec<ToolSpec> },
+    /// Let those to a session's tools, but for these, who find the socket and know the token.
+    OfferTools { session: SessionKey, socket: PathBuf, token: String, without: Vec<String> },
+    /// What became of a `ToolCalled`; a second one for the same call does nothing.
+    AnswerTool { run: ToolRunId, answer: ToolAnswer },
     /// Put a file back to what it was. With a file that goes go the folders that are empty then and were made for it: in
     /// this project, and not before this time (milliseconds since 1970). Answered by `Computed`.
     PutBack { job: JobId, path: PathBuf, what: PutBack, folders: Option<(PathBuf, u64)> },
@@ -228,6 +236,17 @@ pub enum Event {
         session: Option<SessionKey>,
         method: String,
         params: Value,
+    },
+    /// The session's agent calls one of the editor's tools. Wants an `AnswerTool`.
+    ToolCalled {
+        session: SessionKey,
+        run: ToolRunId,
+        name: String,
+        args: Value,
+    },
+    /// Nobody waits for what the tool gives.
+    ToolCancelled {
+        run: ToolRunId,
     },
     /// The question is over without the user: the agent took it back, or its turn or process ended.
     Withdrawn {
@@ -450,7 +469,8 @@ impl Command {
             | Self::Type { session, .. }
             | Self::Resize { session, .. }
             | Self::Watch { session, .. }
-            | Self::Edits { session, .. } => Some(session),
+            | Self::Edits { session, .. }
+            | Self::OfferTools { session, .. } => Some(session),
             Self::Connect { .. }
             | Self::List { .. }
             | Self::Delete { .. }
@@ -480,6 +500,8 @@ impl Command {
             | Self::Keep(_)
             | Self::Resolve { .. }
             | Self::Disconnect { .. }
+            | Self::Tools { .. }
+            | Self::AnswerTool { .. }
             | Self::Shutdown => None,
         }
     }
@@ -502,7 +524,8 @@ impl Event {
             | Self::TerminalStarted { session, .. }
             | Self::TerminalGrew { session, .. }
             | Self::TerminalEnded { session, .. }
-            | Self::FileServed { session, .. } => Some(session),
+            | Self::FileServed { session, .. }
+            | Self::ToolCalled { session, .. } => Some(session),
             Self::Called { session, .. }
             | Self::Told { session, .. }
             | Self::RequestFailed { session, .. }
@@ -528,6 +551,7 @@ impl Event {
             | Self::LeftUndecided { .. }
             | Self::RecordFailed { .. }
             | Self::FolderUnwatched { .. }
+            | Self::ToolCancelled { .. }
             | Self::Found { .. }
             | Self::PastPrompts { .. }
             | Self::Adopted { .. }

@@ -15,5 +15,6 @@ pub mod session;
 pub mod store;
 pub mod terminal;
 pub mod text;
+pub mod tools;
 pub mod transcript;
 pub mod window_sizes;

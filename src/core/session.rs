@@ -107,6 +107,8 @@ pub struct Session {
     /// What the user has configured that it is called.
     given_name: Option<String>,
     pub place: Place,
+    /// Those of the editor's that its agent is offered.
+    pub tools: Vec<String>,
     pub info: Option<AgentInfo>,
     pub acp_id: Option<String>,
     /// The stored session that is being taken up, until it is open.
@@ -243,6 +245,7 @@ impl Session {
             agent_name: agent_name.to_owned(),
             given_name: None,
             place,
+            tools: Vec::new(),
             info: None,
             acp_id: None,
             taking_up: None,

@@ -54,6 +54,7 @@ use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::terminals::Terminals;
+use crate::nvim::tools::Tools;
 use crate::nvim::usage::Usage;
 
 pub struct App {
@@ -75,6 +76,7 @@ pub struct App {
     pub usage: Usage,
     pub audit: Audit,
     pub inspector: Inspector,
+    pub tools: Tools,
 }
 
 impl App {
@@ -110,6 +112,7 @@ impl App {
             usage: Usage::new(Path::new(&records).join("acp/usage")),
             audit: Audit::new(Path::new(&records).join("acp/audit")),
             inspector: Inspector::default(),
+            tools: Tools::default(),
         })
     }
 
@@ -275,8 +278,15 @@ impl App {
             Command::Prompt { session, content } => Some((*session, content.clone())),
             _ => None,
         };
+        let opened = match &command {
+            Command::Open { session, .. } | Command::Load { session, .. } => Some(*session),
+            _ => None,
+        };
         if let Some(background) = &self.background {
             background.send(self.sessions.outgoing(command));
+        }
+        if let Some(session) = opened {
+            self.cx.tell_offer(session);
         }
         match sent {
             Some((key, content)) => self.turn_started(key, &content),
@@ -302,6 +312,7 @@ impl App {
         self.background = Some(background);
         self.cx.has_background = true;
         self.extensions.tell(&mut self.cx);
+        self.tools.tell(&mut self.cx);
         self.tell_outside_rules()?;
         let cache: String = self.cx.editor.func("stdpath", "cache")?;
         self.send(Command::KeepImages { folder: Path::new(&cache).join("acp/images") })?;
@@ -328,7 +339,7 @@ impl App {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 14] = [
+        let features: [&mut dyn Any; 15] = [
             &mut self.chats,
             &mut self.prompts,
             &mut self.checkpoints,
@@ -343,6 +354,7 @@ impl Features for App {
             &mut self.usage,
             &mut self.inspector,
             &mut self.audit,
+            &mut self.tools,
         ];
         let found = features.into_iter().find(|each| (**each).type_id() == feature)?;
         Some((found, &mut self.cx))

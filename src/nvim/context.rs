@@ -5,6 +5,8 @@
 pub mod chat_buffers;
 pub mod conflicts;
 pub mod effects;
+pub mod offers;
+pub mod tools;
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -26,6 +28,7 @@ use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::texts::Snapshot;
 pub use crate::nvim::context::chat_buffers::{ChatBuffers, LONG_PROMPT};
 use crate::nvim::context::conflicts::OpenConflicts;
+use crate::nvim::context::offers::Offers;
 use crate::nvim::editor::{Buf, Editor, Win, picker};
 use crate::nvim::events::EditorEvent;
 pub use crate::nvim::guard::Then;
@@ -99,6 +102,8 @@ pub struct Context {
     pub meant: Option<SessionKey>,
     /// The buffers of each session's chat.
     pub chats: BTreeMap<SessionKey, ChatBuffers>,
+    /// What sessions are given of the editor's tools.
+    pub offers: Offers,
     pub effects: VecDeque<Effect>,
     /// Where what the user is asked about can be seen.
     pub asked_about: Option<AskedAbout>,
@@ -140,6 +145,7 @@ impl Context {
             current: None,
             meant: None,
             chats: BTreeMap::new(),
+            offers: Offers::default(),
             effects: VecDeque::new(),
             asked_about: None,
             is_away: false,

@@ -31,6 +31,7 @@ pub mod questions;
 pub mod review;
 pub mod sessions;
 pub mod terminals;
+pub mod tools;
 pub mod usage;
 pub mod waker;
 
@@ -72,6 +73,7 @@ pub fn module(lua: &Lua, background: Start) -> Result<Table> {
     module.set("call", lua.create_function(actions::call)?)?;
     module.set("complete", lua.create_function(actions::complete)?)?;
     module.set("handle", lua.create_function(extensions::handle)?)?;
+    module.set("tool", lua.create_function(tools::add)?)?;
     module.set("status", lua.create_function(actions::status)?)?;
     module.set(
         "shutdown",

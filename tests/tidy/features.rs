@@ -17,6 +17,7 @@ const FEATURES: &[&str] = &[
     "review",
     "sessions",
     "terminals",
+    "tools",
     "usage",
 ];
 

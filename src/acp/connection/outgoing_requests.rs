@@ -151,6 +151,9 @@ impl Connection {
             | Command::ListAllowed
             | Command::Revoke { .. }
             | Command::Handle { .. }
+            | Command::Tools { .. }
+            | Command::OfferTools { .. }
+            | Command::AnswerTool { .. }
             | Command::Compute { .. }
             | Command::Checkpoint { .. }
             | Command::Undecided { .. }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::core::ids::{AgentId, SessionKey};
-use crate::core::message::{AgentInfo, Answer, Command, Dialect, Event, Launch};
+use crate::core::message::{AgentInfo, Answer, Command, Dialect, Event, Launch, ToolAnswer};
 use crate::core::store::allowlist::{Allowed, Until};
 
 /// How far an agent is.
@@ -209,6 +209,9 @@ impl Openings {
         Admitted::Stale(match event {
             Event::Asked { ask, .. } | Event::Called { ask, .. } => {
                 Some(Command::Answer { ask, answer: Answer::Cancelled })
+            }
+            Event::ToolCalled { run, .. } => {
+                Some(Command::AnswerTool { run, answer: ToolAnswer::failure("the session is over") })
             }
             _ => None,
         })

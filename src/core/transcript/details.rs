@@ -31,7 +31,9 @@ pub fn details(
     tail: &dyn Fn(&TerminalId) -> Option<Tail>,
 ) -> Option<Drawing> {
     let mut page = Page::default();
-    if !page.entry(session.entry(id)?, tail) && session.inner(id).is_empty() {
+    let entry = session.entry(id)?;
+    let has_more = page.entry(entry, tail) || page.tools(session, entry);
+    if !has_more && session.inner(id).is_empty() {
         return None;
     }
     let inner = export::inner(session, id, tail);
@@ -49,6 +51,18 @@ pub fn of_entry(entry: &Entry) -> Option<Drawing> {
 }
 
 impl Page {
+    /// What the top of a chat leaves unsaid: which of the editor's tools the agent was given.
+    fn tools(&mut self, session: &Session, entry: &Entry) -> bool {
+        let Body::Greeting(Greeting::Ready { title, version }) = &entry.body else { return false };
+        if session.tools.is_empty() {
+            return false;
+        }
+        let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+        self.line(format!("# {}", cut_end(&format!("{title}{version}"), TITLE)));
+        self.line(format!("Tools of Neovim that it was given: {}", session.tools.join(", ")));
+        true
+    }
+
     /// Says whether there is more to say of an entry than the transcript does.
     fn entry(&mut self, entry: &Entry, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> bool {
         let page = self;

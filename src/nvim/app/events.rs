@@ -43,6 +43,10 @@ impl App {
             Event::Called { agent: _, session, ask, method, params } => {
                 self.extensions.called(&mut self.cx, session, Call { ask, method, params })
             }
+            Event::ToolCalled { session, run, name, args } => {
+                self.tools.called(&mut self.cx, session, run, (name, args));
+            }
+            Event::ToolCancelled { run } => self.tools.cancelled(&mut self.cx, run),
             Event::Told { agent: _, session, method, params } => {
                 self.extensions.told(&mut self.cx, session, method, params);
             }
@@ -134,6 +138,7 @@ impl App {
         let session = match event {
             Event::Asked { session, .. }
             | Event::FileServed { session, .. }
+            | Event::ToolCalled { session, .. }
             | Event::TerminalStarted { session, .. } => Some(*session),
             Event::Called { session, .. } => *session,
             _ => None,

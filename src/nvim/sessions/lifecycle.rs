@@ -53,17 +53,19 @@ impl Sessions {
         &mut self,
         cx: &mut Context,
         launch: Launch,
-        place: Place,
+        mut place: Place,
         stored: Option<(String, Reopen)>,
     ) -> SessionKey {
         self.last += 1;
         let key = SessionKey(self.last);
         let running = self.processes.running(&launch, None);
         let agent = running.unwrap_or_else(|| self.begin_agent(cx, launch.clone()));
+        let tools = cx.offer_tools(&launch, &mut place);
         let mut session = Session::new(key, agent, &launch.name, &command_line(&launch), place, cx.now());
         if let Some(title) = cx.config.agents.get(&launch.name).and_then(|agent| agent.title.as_deref()) {
             session.call_agent(title);
         }
+        session.tools = tools;
         session.taking_up = stored;
         session.defaults = cx.config.defaults(&launch.name);
         session.recovery = cx.config.recovery.wanted();

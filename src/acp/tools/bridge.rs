@@ -1,0 +1,145 @@
+//! One bridge of an agent: let in by its token, then served line by line until either side ends. What the lines mean
+//! is `mcp`'s part.
+
+use std::collections::HashMap;
+use std::io;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::io::{
+    AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, ReadHalf, WriteHalf, split,
+};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::mcp::{self, Asked};
+use super::registry::{Admitted, Tools};
+use crate::core::ids::ToolRunId;
+use crate::core::message::ToolAnswer;
+
+/// A line may be no longer.
+const LONGEST: usize = 8 << 20;
+/// Nobody takes longer to show a token.
+const TO_ADMIT: Duration = Duration::from_secs(5);
+/// A bridge that takes nothing for so long is given up.
+const TO_WRITE: Duration = Duration::from_secs(30);
+
+#[derive(Deserialize)]
+struct Hello {
+    token: String,
+}
+
+pub async fn serve<S: AsyncRead + AsyncWrite + Send + 'static>(tools: Tools, stream: S) {
+    let (reader, writer) = split(stream);
+    let mut lines = Lines { reader: BufReader::new(reader), line: Vec::new() };
+    let Ok(Ok(Some(line))) = timeout(TO_ADMIT, lines.next()).await else { return };
+    let hello = serde_json::from_slice::<Hello>(&line);
+    let Some(admitted) = hello.ok().and_then(|hello| tools.admit(&hello.token)) else { return };
+    let mut bridge = Bridge { tools, writer, open: HashMap::new() };
+    // Whatever went wrong, the agent finds its server gone, and says so.
+    let _ = bridge.work(lines, admitted).await;
+    for run in bridge.open.keys() {
+        bridge.tools.cancel(*run);
+    }
+}
+
+struct Bridge<S> {
+    tools: Tools,
+    writer: WriteHalf<S>,
+    /// The calls that wait, and what the agent calls them.
+    open: HashMap<ToolRunId, Value>,
+}
+
+impl<S: AsyncRead + AsyncWrite> Bridge<S> {
+    async fn work(&mut self, mut lines: Lines<S>, mut admitted: Admitted) -> io::Result<()> {
+        let (replies, mut answers) = mpsc::unbounded_channel();
+        let mut listed = self.tools.watch_list();
+        let mut knows_tools = false;
+        loop {
+            let out = tokio::select! {
+                line = lines.next() => match line? {
+                    Some(line) => {
+                        let asked = mcp::read(&line, || self.tools.list(admitted.session));
+                        knows_tools |= matches!(&asked, Asked::Initialized);
+                        self.asked(asked, &admitted, &replies)
+                    }
+                    None => return Ok(()),
+                },
+                Some((run, answer)) = answers.recv() => {
+                    self.open.remove(&run).map(|id| mcp::answered(&id, &answer))
+                }
+                // It fails when the session is over.
+                _ = admitted.over.changed() => return Ok(()),
+                _ = listed.changed(), if knows_tools => Some(mcp::list_changed()),
+            };
+            if let Some(out) = out {
+                self.write(&out).await?;
+            }
+        }
+    }
+
+    fn asked(
+        &mut self,
+        asked: Asked,
+        admitted: &Admitted,
+        replies: &mpsc::UnboundedSender<(ToolRunId, ToolAnswer)>,
+    ) -> Option<Value> {
+        match asked {
+            Asked::Nothing | Asked::Initialized => None,
+            Asked::Answered(answer) => Some(answer),
+            Asked::Call { id, name, args } => match self.tools.call(admitted.session, name, args, replies) {
+                Ok(run) => {
+                    self.open.insert(run, id);
+                    None
+                }
+                Err(why) => Some(mcp::refused(&id, &why)),
+            },
+            Asked::Cancel { id } => {
+                let run = self.open.iter().find(|(_, other)| **other == id).map(|(run, _)| *run);
+                if let Some(run) = run {
+                    self.open.remove(&run);
+                    self.tools.cancel(run);
+                }
+                None
+            }
+        }
+    }
+
+    async fn write(&mut self, message: &Value) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let write = async {
+            self.writer.write_all(&line).await?;
+            self.writer.flush().await
+        };
+        timeout(TO_WRITE, write).await?
+    }
+}
+
+/// Splits what comes into lines; one that was begun outlives the wait for the rest.
+struct Lines<S> {
+    reader: BufReader<ReadHalf<S>>,
+    line: Vec<u8>,
+}
+
+impl<S: AsyncRead> Lines<S> {
+    async fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            let chunk = self.reader.fill_buf().await?;
+            if chunk.is_empty() {
+                return Ok(None);
+            }
+            let end = memchr::memchr(b'\n', chunk);
+            let taken = end.unwrap_or(chunk.len());
+            self.line.extend_from_slice(&chunk[..taken]);
+            self.reader.consume(taken + usize::from(end.is_some()));
+            if self.line.len() > LONGEST {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            if end.is_some() {
+                return Ok(Some(std::mem::take(&mut self.line)));
+            }
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! The plugin's own tools as a table: names, descriptions, arguments. Their names are those of the functions in
+//! `lua/acp/tools/`.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::core::message::ToolSpec;
+
+/// How long a call may take; each request to a language server has a shorter limit of its own.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// So many places an answer holds, unless the agent wants another number.
+const PAGE: u32 = 50;
+const LONGEST_PAGE: u32 = 500;
+
+pub struct Tool {
+    pub name: &'static str,
+    pub description: &'static str,
+    args: &'static [&'static [Arg]],
+    /// What the items of an answer are called: one, several.
+    pub items: (&'static str, &'static str),
+}
+
+struct Arg {
+    name: &'static str,
+    kind: Kind,
+    description: &'static str,
+}
+
+enum Kind {
+    /// Has to be given.
+    Text,
+    OptionalText,
+    /// From 1; has to be given.
+    Line,
+    OptionalLine,
+    /// The default, and the greatest.
+    Count(u32, u32),
+    Offset,
+    Flag(bool),
+    /// The first is the default.
+    Word(&'static [&'static str]),
+}
+
+const FILE: Arg = Arg {
+    name: "file",
+    kind: Kind::Text,
+    description: "A file of the project: its path, absolute or from the project's root.",
+};
+const PLACE: &[Arg] = &[
+    FILE,
+    Arg { name: "line", kind: Kind::Line, description: "The line in that file, from 1." },
+    Arg {
+        name: "symbol",
+        kind: Kind::OptionalText,
+        description: "The name in that line that is meant. Without it, and without a column, the first word.",
+    },
+    Arg {
+        name: "column",
+        kind: Kind::OptionalLine,
+        description: "The column in that line, from 1 and in bytes, in place of a symbol.",
+    },
+];
+const PAGED: &[Arg] = &[
+    Arg { name: "offset", kind: Kind::Offset, description: "Leave out so many; for the next page." },
+    Arg { name: "limit", kind: Kind::Count(PAGE, LONGEST_PAGE), description: "Give at most so many." },
+];
+
+const PLACES: (&str, &str) = ("place", "places");
+
+pub const TOOLS: &[Tool] = &[
+    Tool {
+        name: "diagnostics",
+        description: "Errors and warnings that language servers and linters report now, for one file or for all files \
+                      that the editor has open. Knows unsaved text. Ask with `wait` after a change.",
+        args: &[
+            &[
+                Arg {
+                    name: "file",
+                    kind: Kind::OptionalText,
+                    description: "Only of this file, which is opened if need be.",
+                },
+                Arg {
+                    name: "severity",
+                    kind: Kind::Word(&["hint", "info", "warn", "error"]),
+                    description: "Only those that are at least this severe.",
+                },
+                Arg {
+                    name: "wait",
+                    kind: Kind::Flag(false),
+                    description: "Wait until the servers are quiet: they may not be done with a change yet.",
+                },
+            ],
+            PAGED,
+        ],
+        items: ("diagnostic", "diagnostics"),
+    },
+    Tool {
+        name: "hover",
+        description: "The type, signature and documentation of a symbol, from the language server.",
+        args: &[PLACE],
+        items: ("text", "texts"),
+    },
+    Tool {
+        name: "definition",
+        description: "Where a symbol is defined, from the language server. More reliable than a search for its name.",
+        args: &[PLACE, PAGED],
+        items: PLACES,
+    },
+    Tool {
+        name: "declaration",
+        description: "Where a symbol is declared, from the language server.",
+        args: &[PLACE, PAGED],
+        items: PLACES,
+    },
+    Tool {
+        name: "type_definition",
+        description: "Where the type of a symbol is defined, from the language server.",
+        args: &[PLACE, PAGED],
+        items: PLACES,
+    },
+    Tool {
+        name: "implementation",
+        description: "Where an interface, trait or method is implemented, from the language server.",
+        args: &[PLACE, PAGED],
+        items: PLACES,
+    },
+    Tool {
+        name: "references",
+        description: "Every use of a symbol in the project, from the language server: no false matches by name, also in \
+                      unsaved text.",
+        args: &[
+            PLACE,
+            &[Arg {
+                name: "declaration",
+                kind: Kind::Flag(true),
+                description: "Whether the declaration itself counts.",
+            }],
+            PAGED,
+        ],
+        items: PLACES,
+    },
+    Tool {
+        name: "document_symbols",
+        description: "The functions, types and variables of a file with their lines, from the language server.",
+        args: &[&[FILE], PAGED],
+        items: ("symbol", "symbols"),
+    },
+    Tool {
+        name: "workspace_symbols",
+        description: "Functions, types and variables of the whole project by a part of their name, from the language \
+                      servers that run.",
+        args: &[&[Arg { name: "query", kind: Kind::Text, description: "The name, or a part of it." }], PAGED],
+        items: ("symbol", "symbols"),
+    },
+    Tool {
+        name: "call_hierarchy",
+        description: "Which functions call a function, or which it calls, from the language server.",
+        args: &[
+            PLACE,
+            &[Arg {
+                name: "direction",
+                kind: Kind::Word(&["incoming", "outgoing"]),
+                description: "Its callers (incoming), or what it calls (outgoing).",
+            }],
+            PAGED,
+        ],
+        items: ("function", "functions"),
+    },
+    Tool {
+        name: "buffers",
+        description: "The files that the user has open in the editor, and which of them have unsaved changes.",
+        args: &[PAGED],
+        items: ("open file", "open files"),
+    },
+    Tool {
+        name: "selection",
+        description: "Where the user's cursor is, what they see and what they have selected: what \"this\" and \"here\" \
+                      mean.",
+        args: &[],
+        items: ("text", "texts"),
+    },
+    Tool {
+        name: "jumps",
+        description: "Where the user has been or what they have changed, the latest first.",
+        args: &[
+            &[Arg {
+                name: "list",
+                kind: Kind::Word(&["jumps", "changes"]),
+                description: "Places they jumped from, or changed in the file they are in.",
+            }],
+            PAGED,
+        ],
+        items: PLACES,
+    },
+    Tool {
+        name: "quickfix",
+        description: "The user's quickfix list (errors of their last build, matches of their last search) or location \
+                      list.",
+        args: &[
+            &[Arg {
+                name: "list",
+                kind: Kind::Word(&["quickfix", "location"]),
+                description: "Which of the two lists.",
+            }],
+            PAGED,
+        ],
+        items: ("entry", "entries"),
+    },
+    Tool {
+        name: "outline",
+        description: "The functions and types of a file with their lines, from its syntax tree; needs no language \
+                      server.",
+        args: &[&[FILE], PAGED],
+        items: ("definition", "definitions"),
+    },
+    Tool {
+        name: "node",
+        description: "The function or type around a line with its text, and the syntax nodes that the line is in.",
+        args: &[&[
+            FILE,
+            Arg { name: "line", kind: Kind::Line, description: "The line in that file, from 1." },
+            Arg { name: "column", kind: Kind::OptionalLine, description: "The column, from 1." },
+        ]],
+        items: ("text", "texts"),
+    },
+    Tool {
+        name: "messages",
+        description: "The editor's last messages: errors of plugins, output of commands.",
+        args: &[&[Arg {
+            name: "lines",
+            kind: Kind::Count(PAGE, LONGEST_PAGE),
+            description: "Give at most so many lines.",
+        }]],
+        items: ("text", "texts"),
+    },
+    Tool {
+        name: "git_hunks",
+        description: "The uncommitted hunks of a file as the user's git plugin shows them, unsaved text included.",
+        args: &[&[FILE], PAGED],
+        items: ("hunk", "hunks"),
+    },
+];
+
+pub fn find(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name)
+}
+
+/// All of them, as agents are told.
+pub fn specs() -> Vec<ToolSpec> {
+    TOOLS.iter().map(Tool::spec).collect()
+}
+
+impl Tool {
+    pub fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.name.to_owned(),
+            description: self.description.to_owned(),
+            schema: self.schema(),
+            reads_only: true,
+            patience: PATIENCE,
+        }
+    }
+
+    pub fn schema(&self) -> Value {
+        let args = self.args.iter().copied().flatten();
+        let properties: Map<String, Value> =
+            args.clone().map(|arg| (arg.name.to_owned(), arg.schema())).collect();
+        let required: Vec<&str> = args.filter(|arg| arg.is_required()).map(|arg| arg.name).collect();
+        let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        schema
+    }
+
+    /// The arguments with what the agent has left out.
+    pub fn complete(&self, args: &mut Map<String, Value>) {
+        for arg in self.args.iter().copied().flatten() {
+            if let Some(default) = arg.default()
+                && !args.contains_key(arg.name)
+            {
+                args.insert(arg.name.to_owned(), default);
+            }
+        }
+    }
+}
+
+impl Arg {
+    fn is_required(&self) -> bool {
+        matches!(self.kind, Kind::Text | Kind::Line)
+    }
+
+    fn default(&self) -> Option<Value> {
+        match self.kind {
+            Kind::Text | Kind::OptionalText | Kind::Line | Kind::OptionalLine => None,
+            Kind::Count(default, _) => Some(default.into()),
+            Kind::Offset => Some(0.into()),
+            Kind::Flag(default) => Some(default.into()),
+            Kind::Word(words) => words.first().map(|word| Value::from(*word)),
+        }
+    }
+
+    fn schema(&self) -> Value {
+        let mut schema = match self.kind {
+            Kind::Text | Kind::OptionalText => json!({ "type": "string", "minLength": 1 }),
+            Kind::Line | Kind::OptionalLine => json!({ "type": "integer", "minimum": 1 }),
+            Kind::Count(_, most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
+            Kind::Offset => json!({ "type": "integer", "minimum": 0 }),
+            Kind::Flag(_) => json!({ "type": "boolean" }),
+            Kind::Word(words) => json!({ "type": "string", "enum": words }),
+        };
+        schema["description"] = self.description.into();
+        if let Some(default) = self.default() {
+            schema["default"] = default;
+        }
+        schema
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::tools::schema;
+
+    #[test]
+    fn every_schema_is_one_that_is_checked() {
+        for tool in TOOLS {
+            assert_eq!(schema::trouble(&tool.schema()), None, "{}", tool.name);
+        }
+    }
+
+    #[test]
+    fn what_an_agent_leaves_out_has_its_default() {
+        let mut args = Map::from_iter([("limit".to_owned(), json!(7))]);
+        find("references").expect("a tool").complete(&mut args);
+        assert_eq!(Value::Object(args), json!({ "limit": 7, "declaration": true, "offset": 0 }));
+    }
+
+    #[test]
+    fn names_are_short_and_used_once() {
+        let mut names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        assert!(names.iter().all(|name| name.len() <= 20));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), TOOLS.len());
+    }
+}

@@ -1,0 +1,99 @@
+//! Offering the editor's tools to a session: as an MCP server that its agent starts, which finds this Neovim by its
+//! environment. Running them is left to the feature.
+
+use mlua::{Function, Result, Table};
+
+use crate::core::ids::SessionKey;
+use crate::core::message::{Command, Launch, McpServer, Place};
+use crate::core::tools::table::TOOLS;
+use crate::nvim::context::Context;
+use crate::nvim::context::offers::Door;
+use crate::nvim::editor::{Editor, Level, first_line};
+
+/// What agents call the server.
+const NAME: &str = "neovim";
+/// The same where the user has a server of that name.
+const OTHER_NAME: &str = "acp-neovim";
+const SOCKET: &str = "ACP_NVIM_TOOLS";
+/// The inspector and the log leave out what is called so.
+const TOKEN: &str = "ACP_NVIM_TOOLS_TOKEN";
+
+impl Context {
+    /// Gives the editor's tools to a session that is to be opened in this place; says which.
+    pub fn offer_tools(&mut self, launch: &Launch, place: &mut Place) -> Vec<String> {
+        place.mcp_servers.retain(|server| !is_ours(server));
+        // On another machine there is no Neovim to be found, and a recording calls nothing.
+        let is_here = launch.remote.is_none() && launch.replay.is_none();
+        if !is_here || !self.config.gives_tools(&launch.name, &place.cwd) {
+            return Vec::new();
+        }
+        let offered = self.door().and_then(|door| Ok((door, token(&self.editor)?)));
+        let (door, token) = match offered {
+            Ok(offered) => offered,
+            Err(error) => {
+                let why = first_line(&error);
+                self.advise(format!("couldn't offer the editor's tools to agents: {why}"), Level::Warn);
+                return Vec::new();
+            }
+        };
+        let is_taken = place.mcp_servers.iter().any(|server| {
+            let (McpServer::Stdio { name, .. } | McpServer::Http { name, .. } | McpServer::Sse { name, .. }) =
+                server;
+            name == NAME
+        });
+        let name = if is_taken { OTHER_NAME } else { NAME };
+        place.mcp_servers.push(McpServer::Stdio {
+            name: name.to_owned(),
+            command: door.program.into(),
+            args: vec!["--clean".into(), "-l".into(), door.bridge],
+            env: vec![(SOCKET.into(), door.socket.clone()), (TOKEN.into(), token.clone())],
+        });
+        let without = self.config.tools_denied.iter().flatten();
+        let without: Vec<&String> = without.collect();
+        let own = self.offers.own.iter().map(String::as_str);
+        let names = TOOLS.iter().map(|tool| tool.name).chain(own);
+        let names = names.filter(|name| !without.iter().any(|denied| denied == name));
+        names.map(str::to_owned).collect()
+    }
+
+    /// Tells the background who may use the tools of a session that is being opened, perhaps not for the first time.
+    pub fn tell_offer(&mut self, key: SessionKey) {
+        let place = self.sessions.get(&key).map(|session| &session.place);
+        let ours = place.and_then(|place| place.mcp_servers.iter().find(|server| is_ours(server)));
+        let Some(McpServer::Stdio { env, .. }) = ours else { return };
+        let value = |wanted: &str| {
+            let found = env.iter().find(|(name, _)| name == wanted);
+            found.map(|(_, value)| value.clone()).unwrap_or_default()
+        };
+        let (socket, token) = (value(SOCKET).into(), value(TOKEN));
+        let without = self.config.tools_denied.clone().unwrap_or_default();
+        self.send(Command::OfferTools { session: key, socket, token, without });
+    }
+
+    fn door(&mut self) -> Result<Door> {
+        if let Some(door) = &self.offers.door {
+            return Ok(door.clone());
+        }
+        let table: Table = helper(&self.editor, "door")?.call(())?;
+        let door = Door {
+            program: table.get("program")?,
+            bridge: table.get("bridge")?,
+            socket: table.get("socket")?,
+        };
+        self.offers.door = Some(door.clone());
+        Ok(door)
+    }
+}
+
+fn is_ours(server: &McpServer) -> bool {
+    matches!(server, McpServer::Stdio { env, .. } if env.iter().any(|(name, _)| name == TOKEN))
+}
+
+fn token(editor: &Editor) -> Result<String> {
+    helper(editor, "token")?.call(())
+}
+
+fn helper(editor: &Editor, name: &str) -> Result<Function> {
+    let module: Table = editor.lua.globals().get::<Function>("require")?.call("acp.tools")?;
+    module.get(name)
+}

@@ -1,0 +1,392 @@
+//! The editor's tools for agents, in a real Neovim: the test is the MCP client that an agent would be, and starts the
+//! bridge as it is told in `session/new`. What language servers know comes from a scripted one.
+
+#![cfg(unix)]
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use support::process::wait_for;
+use support::script::{Scripted, steps};
+use support::{DEADLINE, Nvim};
+
+const CODE: &str = "local function login()\n  return 1\nend\n\nlogin() -- é\nprint(login(), wrong)\nslow()\n";
+
+/// An agent's connection to the tools.
+struct Client {
+    bridge: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<Value>,
+    last: i64,
+}
+
+/// How the agent of a chat was told to start the bridge.
+struct Told {
+    command: String,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+}
+
+impl Told {
+    fn of(chat: &mut Scripted) -> Self {
+        let servers = chat.got("session/new")["params"]["mcpServers"].clone();
+        let server = servers.as_array().and_then(|all| all.last()).expect("a server").clone();
+        assert_eq!(server["name"], "neovim");
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        let each = |key: &str| server[key].as_array().expect("a list").clone();
+        Self {
+            command: text(&server["command"]),
+            args: each("args").iter().map(text).collect(),
+            env: each("env").iter().map(|pair| (text(&pair["name"]), text(&pair["value"]))).collect(),
+        }
+    }
+
+    fn start(&self) -> Client {
+        let mut command = Command::new(&self.command);
+        command.args(&self.args).envs(self.env.iter().cloned());
+        for name in ["NVIM", "VIM", "VIMRUNTIME", "NVIM_APPNAME"] {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut bridge = command.spawn().expect("the bridge starts");
+        let output = BufReader::new(bridge.stdout.take().expect("an output"));
+        let (send, lines) = channel();
+        thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                let message = serde_json::from_str(&line).expect("a message");
+                if send.send(message).is_err() {
+                    break;
+                }
+            }
+        });
+        let input = bridge.stdin.take();
+        Client { bridge, input, lines, last: 0 }
+    }
+}
+
+impl Client {
+    fn of(chat: &mut Scripted) -> Self {
+        let mut client = Told::of(chat).start();
+        let answer = client.ask("initialize", json!({ "protocolVersion": "2025-06-18" }));
+        assert_eq!(answer["result"]["protocolVersion"], "2025-06-18");
+        client.tell("notifications/initialized", json!({}));
+        client
+    }
+
+    fn write(&mut self, message: &Value) {
+        let input = self.input.as_mut().expect("an input");
+        // A bridge that was refused is gone.
+        let _ = writeln!(input, "{message}");
+    }
+
+    fn tell(&mut self, method: &str, params: Value) {
+        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    fn begin(&mut self, method: &str, params: Value) -> i64 {
+        self.last += 1;
+        let id = self.last;
+        self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    fn next(&self) -> Value {
+        self.lines.recv_timeout(DEADLINE * 3).expect("a message in time")
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params);
+        loop {
+            let message = self.next();
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    fn names(&mut self) -> Vec<String> {
+        let answer = self.ask("tools/list", json!({}));
+        let tools = answer["result"]["tools"].as_array().expect("tools").clone();
+        tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
+    }
+
+    /// What a tool answers, and whether it is an error.
+    fn call(&mut self, name: &str, args: Value) -> (String, bool) {
+        let answer = self.ask("tools/call", json!({ "name": name, "arguments": args }));
+        let result = &answer["result"];
+        let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        (text.to_owned(), result["isError"].as_bool().expect("a word on success"))
+    }
+
+    #[track_caller]
+    fn gives(&mut self, name: &str, args: Value) -> String {
+        let (text, failed) = self.call(name, args);
+        assert!(!failed, "{name}: {text}");
+        text
+    }
+
+    #[track_caller]
+    fn fails(&mut self, name: &str, args: Value) -> String {
+        let (text, failed) = self.call(name, args);
+        assert!(failed, "{name}: {text}");
+        text
+    }
+
+    /// Waits until the bridge has ended, and gives what it said on its way out.
+    #[track_caller]
+    fn ended(&mut self) -> String {
+        wait_for(|| self.bridge.try_wait().expect("a child").is_some(), "the bridge to end");
+        let mut said = String::new();
+        self.bridge.stderr.take().expect("an stderr").read_to_string(&mut said).expect("a text");
+        said
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.bridge.kill();
+        let _ = self.bridge.wait();
+    }
+}
+
+fn chat(files: &[(&str, &str)]) -> Scripted {
+    let mut chat = Scripted::new(files, steps([]));
+    chat.chat();
+    chat.nvim.input("<Esc>");
+    chat
+}
+
+/// Has the scripted server work in Lua files.
+fn serve(nvim: &mut Nvim) {
+    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tools/server.py");
+    let code = "local server = ...
+        vim.api.nvim_create_autocmd('FileType', { pattern = 'lua', callback = function(args)
+          vim.lsp.start({ name = 'scripted', cmd = { 'python3', server }, root_dir = vim.fn.getcwd() },
+            { bufnr = args.buf })
+        end })";
+    nvim.exec_lua(code, [server.into()]);
+}
+
+#[test]
+fn an_agent_lists_the_tools_and_calls_them_without_a_window_being_taken() {
+    let mut chat = Scripted::new(&[("a.lua", CODE)], steps([]));
+    chat.configure("follow = false");
+    chat.chat();
+    serve(&mut chat.nvim);
+    let windows = chat.nvim.exec_lua("return #vim.api.nvim_list_wins()", []);
+    let mut client = Client::of(&mut chat);
+    let names = client.names();
+    assert_eq!(names.len(), 18, "{names:?}");
+
+    let place = || json!({ "file": "a.lua", "line": 5, "symbol": "login" });
+    let places =
+        "a.lua:1:16: local function login()\na.lua:5:1: login() -- é\na.lua:6:7: print(login(), wrong)";
+    assert_eq!(client.gives("references", place()), format!("3 places for `login`\n{places}"));
+    for name in ["definition", "declaration", "type_definition", "implementation"] {
+        let first = "1 place for `login`\na.lua:1:16: local function login()";
+        assert_eq!(client.gives(name, place()), first, "{name}");
+    }
+    assert_eq!(client.gives("hover", place()), "**login** does it");
+    let symbols = "2 symbols for a.lua\n1: function: login\n  1: variable: inner";
+    assert_eq!(client.gives("document_symbols", json!({ "file": "a.lua" })), symbols);
+    let found = client.gives("workspace_symbols", json!({ "query": "log" }));
+    assert_eq!(found, "1 symbol for `log`\na.lua:1:16: function: log");
+    let callers = client.gives("call_hierarchy", place());
+    assert_eq!(callers, "1 function for `login`\na.lua:1:16: function: caller");
+    let errors = client.gives("diagnostics", json!({ "file": "a.lua", "wait": true }));
+    assert_eq!(errors, "1 diagnostic for a.lua\na.lua:6:16: error: no such name [scripted]");
+    assert_eq!(client.gives("diagnostics", json!({})).lines().next(), Some("1 diagnostic"));
+
+    let outline = client.gives("outline", json!({ "file": "a.lua" }));
+    assert_eq!(outline, "1 definition for a.lua\n1-3: function declaration: login");
+    let around = client.gives("node", json!({ "file": "a.lua", "line": 2 }));
+    assert!(around.contains("Lines 1 to 3:\nlocal function login()"), "{around}");
+    let after = chat.nvim.exec_lua("return #vim.api.nvim_list_wins()", []);
+    assert_eq!(after, windows);
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.buflisted('a.lua')", []), 0.into());
+}
+
+#[test]
+fn what_the_editor_itself_knows_is_told() {
+    let mut chat = chat(&[("a.txt", "one\ntwo\nthree\n")]);
+    let code = "vim.cmd('topleft split a.txt')
+        vim.api.nvim_buf_set_lines(0, 1, 2, false, { 'zwei' })
+        vim.cmd('normal! 2GV')
+        vim.fn.setqflist({ { filename = 'a.txt', lnum = 3, col = 2, text = 'look' } })
+        vim.cmd('echomsg \"a word\"')";
+    chat.nvim.exec_lua(code, []);
+    let mut client = Client::of(&mut chat);
+    assert_eq!(
+        client.gives("buffers", json!({})),
+        "1 open file\na.txt: 3 lines, text, unsaved changes, the user is here"
+    );
+    let selection = client.gives("selection", json!({}));
+    assert!(selection.contains("Cursor: a.txt:2:1: zwei"), "{selection}");
+    assert!(selection.ends_with("Selected: lines 2 to 2\nzwei"), "{selection}");
+    assert_eq!(client.gives("quickfix", json!({})), "1 entry\na.txt:3:2: look");
+    assert!(client.gives("jumps", json!({ "list": "changes" })).contains("a.txt:2:"));
+    assert!(client.gives("messages", json!({})).contains("a word"));
+    assert!(client.fails("git_hunks", json!({ "file": "a.txt" })).contains("gitsigns"));
+}
+
+#[test]
+fn what_an_agent_may_not_or_cannot_ask_is_an_error_that_it_can_read() {
+    let mut chat = chat(&[("a.lua", CODE)]);
+    serve(&mut chat.nvim);
+    let mut client = Client::of(&mut chat);
+    let outside = client.fails("outline", json!({ "file": "/etc/passwd" }));
+    assert_eq!(outside, "/etc/passwd is outside of the session's folders");
+    std::os::unix::fs::symlink("/etc/passwd", chat.project.file("link")).expect("a link");
+    assert!(client.fails("outline", json!({ "file": "link" })).contains("outside"));
+    assert!(client.fails("outline", json!({ "file": "../../etc/passwd" })).contains("outside"));
+    assert_eq!(client.fails("hover", json!({ "file": "a.lua" })), "line: missing");
+    let wrong = json!({ "file": "a.lua", "line": 5, "symbol": "logout" });
+    assert!(client.fails("hover", wrong).starts_with("line 5 has no \"logout\""));
+    assert_eq!(client.fails("hover", json!({ "file": "a.lua", "line": 99 })), "a.lua has 7 lines");
+    assert_eq!(client.fails("outline", json!({ "file": "none.lua" })), "none.lua: there is no such file");
+    let answer = client.ask("tools/call", json!({ "name": "execute" }));
+    assert_eq!(answer["error"]["code"], -32602);
+}
+
+#[test]
+fn who_does_not_know_the_token_is_refused() {
+    let mut chat = chat(&[]);
+    let told = Told::of(&mut chat);
+    let token = |env: &mut Vec<(String, String)>, value: Option<&str>| {
+        env.retain(|(name, _)| name != "ACP_NVIM_TOOLS_TOKEN");
+        env.extend(value.map(|value| ("ACP_NVIM_TOOLS_TOKEN".to_owned(), value.to_owned())));
+    };
+    for value in [Some("guessed"), Some(""), None] {
+        let mut wrong =
+            Told { command: told.command.clone(), args: told.args.clone(), env: told.env.clone() };
+        token(&mut wrong.env, value);
+        let mut client = wrong.start();
+        client.begin("initialize", json!({}));
+        client.ended();
+        assert!(client.lines.recv().is_err(), "an answer to {value:?}");
+    }
+    // The socket is the user's alone, and the secret is on no command line.
+    let secret = &told.env.iter().find(|(name, _)| name == "ACP_NVIM_TOOLS_TOKEN").expect("a token").1;
+    assert!(secret.len() >= 32 && !told.args.iter().any(|arg| arg.contains(secret)));
+    let socket = &told.env.iter().find(|(name, _)| name == "ACP_NVIM_TOOLS").expect("a socket").1;
+    let mode = |path: &std::path::Path| {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::metadata(path).expect("a file").permissions().mode() & 0o777
+    };
+    let socket = std::path::Path::new(socket);
+    assert_eq!((mode(socket), mode(socket.parent().expect("a folder")) & 0o077), (0o600, 0));
+    assert_eq!(Client::of(&mut chat).names().len(), 18);
+}
+
+#[test]
+fn a_bridge_ends_with_the_agent_and_with_the_session() {
+    let mut chat = chat(&[]);
+    let mut client = Client::of(&mut chat);
+    client.input = None;
+    client.ended();
+    let told = Told::of(&mut chat);
+    let mut client = Client::of(&mut chat);
+    chat.nvim.command("Acp close");
+    client.ended();
+    // It is not let in again.
+    told.start().ended();
+}
+
+#[test]
+fn nothing_is_left_of_the_tools_when_neovim_ends() {
+    let mut chat = chat(&[]);
+    let told = Told::of(&mut chat);
+    let mut client = Client::of(&mut chat);
+    let socket = told.env.iter().find(|(name, _)| name == "ACP_NVIM_TOOLS").expect("a socket").1.clone();
+    chat.nvim.type_ahead(":qa!<CR>");
+    client.ended();
+    wait_for(|| !std::path::Path::new(&socket).exists(), "the socket to go");
+    assert!(told.start().ended().contains("gone"));
+}
+
+#[test]
+fn what_a_user_adds_is_checked_run_and_cancelled() {
+    let mut chat = chat(&[]);
+    let code = "local acp = require('acp')
+        acp.tool({ name = 'add', description = 'adds', reads_only = true,
+          schema = { type = 'object', properties = { a = { type = 'integer' } }, required = { 'a' } },
+          run = function(args, ctx) return { sum = args.a + 1, session = ctx.session } end })
+        acp.tool({ name = 'later', description = 'later', run = function(_, ctx)
+          vim.defer_fn(function() ctx.done('now') ctx.done('twice') end, 1)
+        end })
+        acp.tool({ name = 'fail', description = 'fails', run = function() error('no such table') end })
+        acp.tool({ name = 'never', description = 'never', run = function(_, ctx)
+          _G.begun = true
+          ctx.on_end(function() _G.stopped = true end)
+        end })
+        acp.tool({ name = 'slow', description = 'slow', timeout = 0.05, run = function() end })";
+    chat.nvim.exec_lua(code, []);
+    let mut client = Client::of(&mut chat);
+    assert_eq!(client.names().len(), 18 + 5);
+    let sum: Value = serde_json::from_str(&client.gives("add", json!({ "a": 2 }))).expect("JSON");
+    assert_eq!(sum["sum"], 3);
+    assert_eq!(client.fails("add", json!({ "a": "2" })), "a: expected integer, got string");
+    assert_eq!(client.gives("later", json!({})), "now");
+    assert_eq!(client.fails("fail", json!({})), "no such table");
+    assert_eq!(client.fails("slow", json!({})), "it took longer than 0.05 s");
+
+    let stopped = |nvim: &mut Nvim| {
+        nvim.wait_until(
+            |nvim| nvim.exec_lua("return _G.begun == true", []) == true.into(),
+            "the call to begin",
+        );
+        nvim.exec_lua("_G.begun = false", []);
+    };
+    let over = |nvim: &mut Nvim| {
+        nvim.wait_until(
+            |nvim| nvim.exec_lua("return _G.stopped == true", []) == true.into(),
+            "the call to stop",
+        );
+        nvim.exec_lua("_G.stopped = false", []);
+    };
+    let id = client.begin("tools/call", json!({ "name": "never" }));
+    stopped(&mut chat.nvim);
+    client.tell("notifications/cancelled", json!({ "requestId": id }));
+    over(&mut chat.nvim);
+    // Killed in the midst of a call.
+    client.begin("tools/call", json!({ "name": "never" }));
+    stopped(&mut chat.nvim);
+    client.bridge.kill().expect("the bridge to be killed");
+    over(&mut chat.nvim);
+
+    let mut client = Client::of(&mut chat);
+    chat.nvim.exec_lua("require('acp').tool({ name = 'add' })", []);
+    loop {
+        if client.next()["method"] == "notifications/tools/list_changed" {
+            break;
+        }
+    }
+    assert_eq!(client.names().len(), 18 + 4);
+    let wrong = chat.nvim.try_lua(
+        "require('acp').tool({ name = 'x', description = 'x', schema = { type = 'object', oneOf = {} }, run = print })",
+        [],
+    );
+    let wrong = wrong.expect_err("an error");
+    assert!(wrong.contains("schema.oneOf is not checked here"), "{wrong}");
+}
+
+#[test]
+fn an_agent_is_given_no_tools_that_the_user_does_not_want_it_to_have() {
+    let mut chat = Scripted::new(&[], steps([]));
+    chat.configure("agents = { fake = { tools = false } }");
+    chat.chat();
+    assert_eq!(chat.got("session/new")["params"]["mcpServers"], json!([]));
+    let mut chat = Scripted::new(&[], steps([]));
+    chat.configure("tools_denied = { 'hover' }");
+    chat.chat();
+    let names = Client::of(&mut chat).names();
+    assert!(names.len() == 17 && !names.contains(&"hover".to_owned()));
+}
