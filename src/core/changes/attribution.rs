@@ -68,6 +68,7 @@ struct Session {
     heard: Millis,
     /// Of this turn.
     calls: HashMap<ToolCallId, Call>,
+    /// Calls know theirs by their places here, so none goes while a turn's calls are known.
     spans: Vec<Span>,
 }
 
@@ -77,6 +78,8 @@ struct Call {
     names: Vec<PathBuf>,
     terminals: Vec<TerminalId>,
     state: State,
+    /// Which of the session's spans are its; the last is the only one that may not have ended.
+    spans: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,9 +195,7 @@ impl Activities {
         // What was changed at this very moment was changed before the agent knew of the answer.
         let began = now + 1;
         known.pass(id, if allowed { State::Running } else { State::Over }, began);
-        for span in
-            known.spans.iter_mut().filter(|span| span.call.as_ref() == Some(id) && span.ended.is_none())
-        {
+        if let Some(span) = known.open_span(id) {
             span.earliest = began;
         }
     }
@@ -336,6 +337,7 @@ impl Session {
             names: Vec::new(),
             terminals: Vec::new(),
             state: State::Over,
+            spans: Vec::new(),
         });
         let was = (call.rank, call.names.len(), call.terminals.len());
         if news.kind.is_some() {
@@ -354,16 +356,15 @@ impl Session {
         if was == (call.rank, call.names.len(), call.terminals.len()) {
             return None;
         }
-        let (rank, names) = (call.rank, call.names.clone());
-        let mut from = None;
-        for span in self.spans.iter_mut().filter(|span| span.call.as_ref() == Some(id)) {
+        for place in &call.spans {
+            let span = &mut self.spans[*place];
             // Some agents say only at its end what a call was about.
             if self.turn.is_some_and(|turn| turn <= span.began) {
-                (span.rank, span.names) = (rank, names.clone());
+                (span.rank, span.names) = (call.rank, call.names.clone());
             }
-            from = Some(span.began.min(from.unwrap_or(Millis::MAX)));
         }
-        from.map(|from: Millis| from.saturating_sub(SLACK))
+        let from = call.spans.iter().map(|place| self.spans[*place].began).min();
+        from.map(|from| from.saturating_sub(SLACK))
     }
 
     /// The same of a call that begins, goes on or ends by that.
@@ -377,7 +378,7 @@ impl Session {
                 // It ran since whatever the agent said before; without a turn it may have run at any time, and what
                 // the user does between turns is not to be taken for its work.
                 let began = if self.turn.is_some() { self.heard } else { now };
-                self.spans.push(Span::of(id, self.turn, began));
+                self.begin_span(id, began);
                 self.pass(id, State::Over, now);
             }
             (Some(true), _) => self.pass(id, State::Over, now),
@@ -399,14 +400,25 @@ impl Session {
         let Some(call) = self.calls.get_mut(id) else { return };
         call.state = state;
         let (rank, names) = (call.rank, call.names.clone());
-        for span in
-            self.spans.iter_mut().filter(|span| span.call.as_ref() == Some(id) && span.ended.is_none())
-        {
-            (span.ended, span.rank, span.names) = (Some(now), rank, names.clone());
+        if let Some(span) = self.open_span(id) {
+            (span.ended, span.rank, span.names) = (Some(now), rank, names);
         }
         if state == State::Running {
-            self.spans.push(Span::of(id, self.turn, now));
+            self.begin_span(id, now);
         }
+    }
+
+    fn begin_span(&mut self, id: &ToolCallId, began: Millis) {
+        if let Some(call) = self.calls.get_mut(id) {
+            call.spans.push(self.spans.len());
+        }
+        self.spans.push(Span::of(id, self.turn, began));
+    }
+
+    /// What the call does now.
+    fn open_span(&mut self, id: &ToolCallId) -> Option<&mut Span> {
+        let place = self.calls.get(id)?.spans.last()?;
+        self.spans.get_mut(*place).filter(|span| span.ended.is_none())
     }
 
     fn end_all(&mut self, now: Millis) {
@@ -457,11 +469,14 @@ impl Session {
         let call = span.call.as_ref().and_then(|id| self.calls.get(id));
         let open = call.filter(|_| span.ended.is_none());
         let (rank, names) = open.map_or((span.rank, &span.names), |call| (call.rank, &call.names));
-        let mut commands = self.spans.iter().filter(|command| {
-            let terminals = call.map_or(&[][..], |call| &call.terminals);
-            command.terminal.as_ref().is_some_and(|terminal| terminals.contains(terminal))
-        });
-        let is_idle = commands.clone().next().is_some() && !commands.any(|command| command.ran(times));
+        let terminals = call.map_or(&[][..], |call| &call.terminals);
+        let mut commands = self
+            .spans
+            .iter()
+            .filter(|command| command.terminal.as_ref().is_some_and(|terminal| terminals.contains(terminal)));
+        let is_idle = !terminals.is_empty()
+            && commands.clone().next().is_some()
+            && !commands.any(|command| command.ran(times));
         Fit {
             names: rank != Rank::Reads && names.iter().any(|name| name == path),
             worked: !is_idle,
