@@ -126,7 +126,8 @@ fn the_page_goes_along_with_a_turn_while_it_is_open_and_fits_the_screen() {
     chat.nvim.stop_insert();
     chat.nvim.command("wincmd h");
     chat.nvim.command("Acp usage");
-    chat.nvim.wait_for_screen("$0.25");
+    // The chat's bar has the same sum.
+    chat.nvim.wait_for_screen("cost      $0.25");
     chat.nvim.command("split | wincmd p");
     // The turn goes on below the page.
     chat.nvim.exec_lua("require('acp').send('second')", []);
