@@ -65,6 +65,8 @@ pub enum Readiness {
 pub enum Sight {
     /// Nothing yet: a change is seen before it is judged.
     Pending,
+    /// Not before the user leaves the window alone that is to show it.
+    Blocked,
     Whole,
     /// It has to be scrolled to be read, which cannot be done below a picker that has the screen for itself.
     Part,
@@ -192,6 +194,8 @@ impl QuestionQueue {
         }
         match readiness(&front) {
             Readiness::NotHere => Step::Tell(front.session, front.ask),
+            // The user has paused since the window was looked at, which is about to be done again.
+            Readiness::Now if sight == Sight::Blocked => Step::Nothing,
             _ if sight == Sight::Part => Step::Stand(front.session, front.ask),
             Readiness::Now => Step::Show(front.session, front.ask),
             Readiness::After(_) if self.pausing => Step::Nothing,
@@ -367,6 +371,19 @@ mod tests {
         let step = queue.next(&both, Sight::Pending, Moment(0), |_| Readiness::Now);
         assert_eq!(step, Step::Nothing);
         assert_eq!(next(&mut queue, &both, Readiness::Now), show(1));
+    }
+
+    #[test]
+    fn nothing_opens_over_a_window_that_was_still_in_use_when_it_was_looked_at() {
+        let mut queue = QuestionQueue::default();
+        let step = |queue: &mut QuestionQueue, readiness| {
+            queue.next(&[waiting(1)], Sight::Blocked, Moment(0), |_| readiness)
+        };
+        assert_eq!(step(&mut queue, Readiness::Now), Step::Nothing);
+        assert_eq!(step(&mut queue, Readiness::After(LONG)), Step::Pause(LONG));
+        assert_eq!(step(&mut queue, Readiness::NotHere), Step::Tell(SessionKey(1), AskId(1)));
+        queue.want(AskId(1));
+        assert_eq!(step(&mut queue, Readiness::Now), show(1), "it is wanted all the same");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use mlua::Result;
 
 use crate::core::ids::{AskId, Moment, SessionKey};
 use crate::core::message::{Access, Branch, PermissionKind, Question};
-use crate::core::session::question_queue::Sight;
+use crate::core::session::question_queue::{OpenQuestions, Sight};
 use crate::core::store::allowlist::Allowed;
 use crate::nvim::app::App;
 use crate::nvim::arguments::fail;
@@ -65,6 +65,9 @@ impl App {
         }
         let sight = match (shape, call) {
             (Shape::Pending, _) => return Ok(Sight::Pending),
+            (Shape::Blocked, _) if self.cx.config.permission.open == OpenQuestions::Auto => {
+                return Ok(Sight::Blocked);
+            }
             (Shape::InChat, Some((call, covered))) => self.chats.sight_of(&self.cx, call, covered)?,
             (Shape::Part, _) => Sight::Part,
             // How many rows it takes at the end of the screen is then of no use.
