@@ -17,8 +17,8 @@ local M = {}
 
 ---@class acp.tools.Found
 ---@field items? acp.tools.Item[]
----@field total? integer where the items are not all
----@field text? string in place of items
+---@field total? integer # where the items are not all
+---@field text? string # in place of items
 
 ---@class acp.tools.Context: acp.ToolContext
 ---@field roots string[] the session's folders, without links
@@ -177,10 +177,8 @@ end
 ---@return { program: string, bridge: string, socket: string }
 function M.door()
   local here = vim.fs.dirname(debug.getinfo(1, "S").source:sub(2))
-  local socket = vim.fn.tempname()
-  if vim.fn.has("win32") == 1 then
-    socket = [[\\.\pipe\acp-]] .. M.token()
-  end
+  local is_windows = vim.fn.has("win32") == 1
+  local socket = is_windows and [[\\.\pipe\acp-]] .. M.token() or vim.fn.tempname()
   return { program = vim.v.progpath, bridge = vim.fs.normalize(here .. "/bridge.lua"), socket = socket }
 end
 

@@ -176,10 +176,8 @@ function M.git_hunks(args, ctx)
   file.open(args.file, ctx, function(buf)
     local hunks = hunks_of(buf)
     if not hunks then
-      return ctx.done(
-        nil,
-        "no plugin of the user's knows the hunks of this file (gitsigns.nvim and mini.diff do)"
-      )
+      ctx.done(nil, "no plugin of the user's knows the hunks of this file (gitsigns.nvim and mini.diff do)")
+      return
     end
     ctx.done(page(hunks, args))
   end)

@@ -77,7 +77,8 @@ local function with_clients(buf, method, ctx, go_on)
   end
   local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ":t")
   if #vim.lsp.get_clients({ bufnr = buf }) > 0 then
-    return ctx.done(nil, ("no language server of %s can do this (%s)"):format(name, method))
+    ctx.done(nil, ("no language server of %s can do this (%s)"):format(name, method))
+    return
   end
   local waiting, listener = true, nil
   local function stop()
@@ -124,7 +125,8 @@ local function ask(clients, method, params, buf, ctx, go_on)
   local answers, left, errors, open = {}, #clients, {}, {}
   local function finish()
     if #answers == 0 and #errors > 0 then
-      return ctx.done(nil, table.concat(errors, "; "))
+      ctx.done(nil, table.concat(errors, "; "))
+      return
     end
     go_on(answers)
   end
@@ -180,14 +182,13 @@ local function at_place(method, args, ctx, more, go_on)
   file.open(args.file, ctx, function(buf)
     local line = vim.api.nvim_buf_get_lines(buf, args.line - 1, args.line, false)[1]
     if not line then
-      return ctx.done(nil, ("%s has %d lines"):format(args.file, vim.api.nvim_buf_line_count(buf)))
+      ctx.done(nil, ("%s has %d lines"):format(args.file, vim.api.nvim_buf_line_count(buf)))
+      return
     end
     local byte = file.byte_of(line, args.symbol, args.column)
     if not byte then
-      return ctx.done(
-        nil,
-        ("line %d has no %q: %s"):format(args.line, args.symbol, vim.trim(line):sub(1, 120))
-      )
+      ctx.done(nil, ("line %d has no %q: %s"):format(args.line, args.symbol, vim.trim(line):sub(1, 120)))
+      return
     end
     with_clients(buf, method, ctx, function(clients)
       ask(
@@ -360,10 +361,11 @@ function M.workspace_symbols(args, ctx)
     return client.initialized ~= false and supports(client, method, nil)
   end, vim.lsp.get_clients())
   if #clients == 0 then
-    return ctx.done(
+    ctx.done(
       nil,
       "no language server that knows the symbols of the project is running; ask about a file first"
     )
+    return
   end
   ask(
     clients,

@@ -57,7 +57,8 @@ end
 local function with_tree(args, ctx, go_on)
   file.open(args.file, ctx, function(buf)
     if vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) > LARGEST then
-      return ctx.done(nil, args.file .. " is too large for a syntax tree")
+      ctx.done(nil, args.file .. " is too large for a syntax tree")
+      return
     end
     local kind = vim.bo[buf].filetype
     local language = vim.treesitter.language.get_lang(kind) or kind
@@ -66,7 +67,8 @@ local function with_tree(args, ctx, go_on)
     local ok, parser = pcall(budget.parser, text, language, { injections = { [language] = "" } })
     if not ok then
       local name = kind ~= "" and kind or "this kind of file"
-      return ctx.done(nil, ("there is no treesitter parser for %s"):format(name))
+      ctx.done(nil, ("there is no treesitter parser for %s"):format(name))
+      return
     end
     local slice
     slice = ctx.guard(function()
@@ -76,7 +78,8 @@ local function with_tree(args, ctx, go_on)
       end
       local tree = select(2, next(parser:trees()))
       if not well or state ~= "done" or not tree then
-        return ctx.done(nil, args.file .. " takes too long to parse")
+        ctx.done(nil, args.file .. " takes too long to parse")
+        return
       end
       go_on(buf, tree:root(), text)
     end)
@@ -131,7 +134,8 @@ function M.node(args, ctx)
   with_tree(args, ctx, function(buf, root)
     local line = vim.api.nvim_buf_get_lines(buf, args.line - 1, args.line, false)[1]
     if not line then
-      return ctx.done(nil, ("%s has %d lines"):format(args.file, vim.api.nvim_buf_line_count(buf)))
+      ctx.done(nil, ("%s has %d lines"):format(args.file, vim.api.nvim_buf_line_count(buf)))
+      return
     end
     local column = file.byte_of(line, nil, args.column)
     local node = root:named_descendant_for_range(args.line - 1, column, args.line - 1, column)
