@@ -53,6 +53,11 @@ impl Pending {
         self.files.is_empty() && self.folders.is_empty() && self.gone.is_empty() && !self.lost
     }
 
+    /// Whether a file is to be looked at, by itself or with a folder that it came with.
+    pub fn has(&self, path: &Path) -> bool {
+        self.files.contains_key(path) || path.ancestors().any(|above| self.folders.contains_key(above))
+    }
+
     /// A file was touched, and is open for writing as far as the system says so.
     pub fn touch(&mut self, path: PathBuf, now: Millis, is_open: Option<bool>) {
         match self.files.get_mut(&path) {

@@ -353,6 +353,10 @@ impl Worker {
         if let Some(watch) = &self.watch {
             watch.keep_only(folder, &walked.folders.iter().map(PathBuf::as_path).collect());
         }
+        // What was done before the walk has come to its end may be in its list: it has its own events.
+        if let Some(watch) = &self.watch {
+            self.pending.join(watch.take());
+        }
         let listed: BTreeMap<PathBuf, FileState> = walked.files.into_iter().collect();
         let known: Vec<PathBuf> = self.index.below(folder).collect();
         for path in known.iter().filter(|path| !listed.contains_key(*path) && !self.kept.contains(*path)) {
@@ -363,7 +367,7 @@ impl Worker {
             }
         }
         for (path, state) in listed {
-            if self.index.get(&path).is_none() && !self.pending.files.contains_key(&path) {
+            if self.index.get(&path).is_none() && !self.pending.has(&path) {
                 self.index.set(&path, Some(state));
                 self.before.copy(&path, state);
             }

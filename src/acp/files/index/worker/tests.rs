@@ -260,6 +260,19 @@ fn who_writes_a_file_by_one_of_its_names_writes_it_by_all() {
     assert_eq!(test.told(), ["agent a.txt a A, longer", "agent b/other a A, longer"]);
 }
 
+/// The rules were taken in already, the file and the folder have their events still in the queue.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_comes_while_the_rules_are_read_again_is_new() {
+    let mut test = Test::new(FILES);
+    test.turn();
+    test.write("new.txt", "");
+    test.write("folder/deep.txt", "deep");
+    test.worker.rules_changed(&test.folder.clone());
+    test.write("new.txt", "new");
+    assert_eq!(test.told(), ["agent folder/deep.txt - deep", "agent new.txt - new"]);
+}
+
 #[test]
 fn of_folders_in_each_other_the_inner_ones_worker_tells() {
     let mut test = Test::new(FILES);
