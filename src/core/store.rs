@@ -12,6 +12,7 @@ pub mod remembered;
 pub mod restore;
 pub mod restore_page;
 pub mod session_items;
+pub mod stored_path;
 pub mod stored_sessions;
 pub mod undecided;
 pub mod usage;

@@ -13,6 +13,7 @@ use crate::core::changes::review::Review;
 use crate::core::changes::text_edits::{self, TextEdit};
 use crate::core::ids::JobId;
 use crate::core::message::call::FileDiff;
+use crate::core::store::stored_path;
 use crate::core::text::file_format::{as_lines, is_dos};
 use crate::core::text::one_line;
 
@@ -38,6 +39,7 @@ pub struct Head {
     pub acp_id: String,
     /// The session's title, if it has one by then.
     pub title: Option<String>,
+    #[serde(with = "stored_path")]
     pub cwd: PathBuf,
     pub prompt: String,
     pub kind: Kind,
@@ -72,6 +74,7 @@ pub enum Fact {
 /// Whose the last change of a file was is known better by now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributed {
+    #[serde(with = "stored_path")]
     pub path: PathBuf,
     /// What the tool call was about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,6 +87,7 @@ pub struct Attributed {
 /// What became of a file. In the journal, since the turn's beginning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touched {
+    #[serde(with = "stored_path")]
     pub path: PathBuf,
     pub before: Stored,
     pub after: Stored,
