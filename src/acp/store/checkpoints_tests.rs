@@ -270,3 +270,14 @@ fn texts_are_held_no_longer_than_their_turn_and_their_call() {
     assert!(writer.looked.is_empty());
     assert_eq!(writer.turns.keys().map(|(of, _)| *of).collect::<Vec<_>>(), [turn]);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_path_that_is_no_text_comes_back_from_a_journal_byte_for_byte() {
+    for name in [&b"/p/a.txt"[..], b"/p/caf\xe9.txt", b"/p/\xff\xfe"] {
+        let told = Attributed { path: path_of_bytes(name), call: None, is_another: false };
+        let line = Line { at: 1, fact: Fact::Attributed(told) };
+        let text = serde_json::to_string(&line).expect("it can be written");
+        assert_eq!(serde_json::from_str::<Line>(&text).expect("it can be read"), line, "{text}");
+    }
+}

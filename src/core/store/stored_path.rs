@@ -25,23 +25,3 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf
         Stored::Other(name) => name.into(),
     })
 }
-
-#[cfg(all(test, unix))]
-mod tests {
-    use std::os::unix::ffi::OsStringExt as _;
-
-    use super::*;
-    use crate::core::store::checkpoint::{Attributed, Fact, Line};
-
-    #[test]
-    fn a_path_that_is_no_text_comes_back_from_a_journal_byte_for_byte() {
-        let names: [&[u8]; 3] = [b"/p/a.txt", b"/p/caf\xe9.txt", b"/p/\xff\xfe"];
-        for name in names {
-            let path = PathBuf::from(OsString::from_vec(name.to_vec()));
-            let told = Attributed { path, call: None, is_another: false };
-            let line = Line { at: 1, fact: Fact::Attributed(told) };
-            let text = serde_json::to_string(&line).expect("it can be written");
-            assert_eq!(serde_json::from_str::<Line>(&text).expect("it can be read"), line, "{text}");
-        }
-    }
-}
