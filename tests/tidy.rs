@@ -38,7 +38,17 @@ const PARTS: &[Part] = &[
     Part {
         name: "core",
         parts: &[],
-        crates: &["base64", "regex_lite", "serde", "serde_json", "similar", "unicode_width", "vte"],
+        crates: &[
+            "base64",
+            "regex_lite",
+            "serde",
+            "serde_json",
+            "similar",
+            "tree_sitter",
+            "tree_sitter_bash",
+            "unicode_width",
+            "vte",
+        ],
         // Neither files nor processes nor a clock: the same data gives the same conversation.
         never: &[
             "std::env",

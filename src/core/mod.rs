@@ -11,6 +11,7 @@ pub mod message;
 pub mod policy;
 pub mod quit;
 pub mod replay;
+pub mod rules;
 pub mod session;
 pub mod store;
 pub mod terminal;

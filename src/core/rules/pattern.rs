@@ -1,0 +1,210 @@
+//! Patterns of rules: shapes of commands, and paths. `*` stands for letters, `**` for any number of words or
+//! folders, `{a,b}` for one of several, and in a command `!word` for what must not occur. What may be meant
+//! for sure and what only perhaps are told apart, since a rule that allows needs the former.
+
+use super::line::{Word, WordKind, base};
+
+/// How a pattern stands to a thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fit {
+    No,
+    Perhaps,
+    Sure,
+}
+
+/// Patterns fall apart into so many at the most.
+const MOST: usize = 64;
+/// Words of a command that are looked at.
+const MOST_WORDS: usize = 256;
+
+/// The patterns that braces stand for.
+pub fn alternatives(pattern: &str) -> Vec<String> {
+    let mut done = Vec::new();
+    let mut open = vec![pattern.to_owned()];
+    while let Some(next) = open.pop() {
+        let braces = next.find('{').and_then(|from| Some((from, from + next[from..].find('}')?)));
+        match braces {
+            Some((from, to)) if done.len() + open.len() < MOST => {
+                let (before, inner, after) = (&next[..from], &next[from + 1..to], &next[to + 1..]);
+                let all = inner.split(',').map(|one| format!("{before}{one}{after}"));
+                open.extend(all.collect::<Vec<_>>().into_iter().rev());
+            }
+            _ => done.push(next),
+        }
+    }
+    done
+}
+
+/// Whether letters fit a pattern in which `*` stands for any. Takes no more steps than their product.
+pub fn fits(pattern: &str, text: &str, is_loose: bool) -> bool {
+    let letters = |text: &str| -> Vec<char> {
+        text.chars().map(|char| if is_loose { char.to_ascii_lowercase() } else { char }).collect()
+    };
+    let (pattern, text) = (letters(pattern), letters(text));
+    let (mut at, mut to) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while to < text.len() {
+        if pattern.get(at) == Some(&'*') {
+            star = Some((at, to));
+            at += 1;
+        } else if pattern.get(at) == Some(&text[to]) {
+            (at, to) = (at + 1, to + 1);
+        } else if let Some((from, taken)) = star {
+            star = Some((from, taken + 1));
+            (at, to) = (from + 1, taken + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern[at..].iter().all(|char| *char == '*')
+}
+
+/// How specific the shape of a command is: its words that say something.
+pub fn command_depth(shape: &str) -> usize {
+    shape.split_whitespace().filter(|word| says(word) && !word.starts_with('!')).count()
+}
+
+fn says(word: &str) -> bool {
+    word.chars().any(|char| char != '*')
+}
+
+/// How a command fits a shape. `allows`: the rule lets it run, so it has to be just this command.
+pub fn command_fit(shape: &str, words: &[Word], allows: bool) -> Fit {
+    if words.len() > MOST_WORDS {
+        return if allows { Fit::No } else { Fit::Perhaps };
+    }
+    alternatives(shape).iter().map(|shape| one_fit(shape, words, allows)).max().unwrap_or(Fit::No)
+}
+
+fn one_fit(shape: &str, words: &[Word], allows: bool) -> Fit {
+    let (never, shape): (Vec<_>, Vec<_>) =
+        shape.split_whitespace().partition(|word| word.starts_with('!') && word.len() > 1);
+    let forbidden = |word: &Word| never.iter().any(|never| is_option(&never[1..], &word.text));
+    if words.iter().skip(1).any(forbidden) {
+        return Fit::No;
+    }
+    let fit = words_fit(&shape, words, allows);
+    if allows {
+        let is_sure = words.iter().all(is_judged);
+        return if is_sure { fit } else { fit.min(Fit::Perhaps) };
+    }
+    if fit != Fit::No {
+        return fit;
+    }
+    // With other options between its words.
+    let mut wanted = shape.iter().filter(|word| says(word)).peekable();
+    for (at, word) in words.iter().enumerate() {
+        match wanted.peek() {
+            Some(want) if word_fit(want, word, at == 0, false) != Fit::No => drop(wanted.next()),
+            Some(_) if at == 0 => return Fit::No,
+            _ => {}
+        }
+    }
+    if wanted.peek().is_none() && shape.iter().any(|word| says(word)) { Fit::Perhaps } else { Fit::No }
+}
+
+/// A word that isn't an option by surprise.
+fn is_judged(word: &Word) -> bool {
+    match word.kind {
+        WordKind::Known => true,
+        WordKind::Glob => !word.text.starts_with(['*', '?', '[', '-']),
+        WordKind::Unknown => false,
+    }
+}
+
+/// Whether a word is an option, or has it among its letters, or shortens it.
+fn is_option(option: &str, word: &str) -> bool {
+    if fits(option, word, false) {
+        return true;
+    }
+    let name = word.split('=').next().unwrap_or(word);
+    if let Some(long) = option.strip_prefix("--") {
+        let long = long.trim_end_matches('*');
+        return name.strip_prefix("--").is_some_and(|short| {
+            !short.is_empty() && (long.starts_with(short) || option.ends_with('*') && short.starts_with(long))
+        });
+    }
+    let letter = option.strip_prefix('-').filter(|letter| letter.chars().count() == 1);
+    letter
+        .is_some_and(|letter| word.starts_with('-') && !word.starts_with("--") && word[1..].contains(letter))
+}
+
+fn word_fit(pattern: &str, word: &Word, is_name: bool, allows: bool) -> Fit {
+    let text = if is_name && !allows { base(&word.text) } else { &word.text };
+    match word.kind {
+        WordKind::Known if fits(pattern, text, !allows) => Fit::Sure,
+        WordKind::Known => Fit::No,
+        WordKind::Glob | WordKind::Unknown => Fit::Perhaps,
+    }
+}
+
+/// Each word after the other; `**` is any number of them.
+fn words_fit(shape: &[&str], words: &[Word], allows: bool) -> Fit {
+    // How each end of the words fits the shape so far.
+    let mut row = vec![Fit::No; words.len() + 1];
+    row[0] = Fit::Sure;
+    for pattern in shape {
+        let mut next = vec![Fit::No; words.len() + 1];
+        if *pattern == "**" {
+            let mut best = Fit::No;
+            for (at, fit) in row.iter().enumerate() {
+                best = best.max(*fit);
+                next[at] = best;
+            }
+        } else {
+            for (at, word) in words.iter().enumerate() {
+                next[at + 1] = row[at].min(word_fit(pattern, word, at == 0, allows));
+            }
+        }
+        row = next;
+    }
+    row[words.len()]
+}
+
+/// How specific a pattern of paths is. One that names the file outweighs those that name folders.
+pub fn path_depth(pattern: &str) -> usize {
+    let parts: Vec<_> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+    let named = parts.iter().filter(|part| says(part)).count();
+    named + if parts.last().is_some_and(|last| says(last)) { 10 } else { 0 }
+}
+
+/// Whether a path fits a pattern. Without a slash it is a name anywhere; a relative one begins at `root`.
+pub fn path_fits(pattern: &str, path: &str, roots: &[String], home: Option<&str>, is_loose: bool) -> bool {
+    alternatives(pattern).iter().any(|pattern| {
+        if !pattern.contains('/') {
+            return path.rsplit('/').next().is_some_and(|name| fits(pattern, name, is_loose))
+                || pattern.chars().all(|char| char == '*');
+        }
+        if let Some(rest) = pattern.strip_prefix("~/") {
+            return home.is_some_and(|home| parts_fit(&format!("{home}/{rest}"), path, is_loose));
+        }
+        if pattern.starts_with('/') || pattern.starts_with("**/") {
+            return parts_fit(pattern, path, is_loose);
+        }
+        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+        roots.iter().any(|root| match path.strip_prefix(root.trim_end_matches('/')) {
+            Some(rest) if rest.starts_with('/') => parts_fit(pattern, rest, is_loose),
+            _ => false,
+        })
+    })
+}
+
+fn parts_fit(pattern: &str, path: &str, is_loose: bool) -> bool {
+    let parts = |text: &str| -> Vec<String> {
+        text.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    };
+    let (pattern, path) = (parts(pattern), parts(path));
+    let mut row = vec![false; path.len() + 1];
+    row[0] = true;
+    for part in &pattern {
+        let mut next = vec![false; path.len() + 1];
+        for at in 0..=path.len() {
+            next[at] = match &**part {
+                "**" => row[..=at].contains(&true),
+                _ => at > 0 && row[at - 1] && fits(part, &path[at - 1], is_loose),
+            };
+        }
+        row = next;
+    }
+    row[path.len()]
+}

@@ -1,0 +1,107 @@
+//! A rule: who does what to what, and what comes of that. Which of several rules decides follows from how specific
+//! they are.
+
+use serde::{Deserialize, Serialize};
+
+use super::pattern::{command_depth, fits, path_depth};
+
+/// What comes of a request, from the strictest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Decision {
+    Reject,
+    Ask,
+    Allow,
+}
+
+impl Decision {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Reject => "reject",
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+        }
+    }
+}
+
+/// Where a rule comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Source {
+    BuiltIn,
+    Set(String),
+    /// The options; by its place there, from 1.
+    Options(usize),
+}
+
+/// A rule. What is not given fits all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rule {
+    pub decision: Decision,
+    pub source: Source,
+    pub agent: Option<String>,
+    pub mode: Option<String>,
+    /// A kind of tool as the protocol names it, or `write` for all that changes a file, or `any`.
+    pub kind: Option<String>,
+    pub path: Option<String>,
+    pub command: Option<String>,
+    pub host: Option<String>,
+    /// `server.tool`.
+    pub mcp: Option<String>,
+    pub reason: Option<String>,
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Who<'a> {
+    pub agent: &'a str,
+    pub mode: Option<&'a str>,
+}
+
+impl Rule {
+    pub fn new(decision: Decision, source: Source) -> Self {
+        let (agent, mode, kind, path, command) = (None, None, None, None, None);
+        Self { decision, source, agent, mode, kind, path, command, host: None, mcp: None, reason: None }
+    }
+
+    /// As the user is told of it: what it says, and where that stands.
+    pub fn describe(&self) -> String {
+        let fields = [
+            ("agent", &self.agent),
+            ("mode", &self.mode),
+            ("kind", &self.kind),
+            ("path", &self.path),
+            ("command", &self.command),
+            ("host", &self.host),
+            ("mcp", &self.mcp),
+        ];
+        let said = fields.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
+        let said = said.collect::<Vec<_>>().join(", ");
+        let place = match &self.source {
+            Source::BuiltIn => "by default".to_owned(),
+            Source::Set(name) => format!("set {name}"),
+            Source::Options(at) => format!("permission.rules[{at}]"),
+        };
+        let reason = self.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("{} {said} ({place}){reason}", self.decision.word())
+    }
+
+    /// Of how many things it speaks.
+    pub fn depth(&self) -> usize {
+        let command = self.command.as_deref().map_or(0, command_depth);
+        let path = self.path.as_deref().map_or(0, path_depth);
+        let named = [&self.agent, &self.mode, &self.kind, &self.host, &self.mcp];
+        let named = named.into_iter().flatten().filter(|it| *it != "any" && *it != "*").count();
+        let built_in = if self.source == Source::BuiltIn { 9 } else { 0 };
+        (command + path) * 8 + named + built_in
+    }
+
+    pub fn is_for(&self, who: Who) -> bool {
+        let is_loose = self.decision != Decision::Allow;
+        let agent = self.agent.as_deref().is_none_or(|agent| fits(agent, who.agent, is_loose));
+        let mode = |mode: &str| who.mode.is_some_and(|of| fits(mode, of, is_loose));
+        agent && self.mode.as_deref().is_none_or(mode)
+    }
+
+    pub fn is_about_kind(&self, kind: Option<&str>) -> bool {
+        self.kind.as_deref().is_none_or(|wanted| wanted == "any" || kind == Some(wanted))
+    }
+}

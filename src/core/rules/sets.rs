@@ -1,0 +1,138 @@
+//! The ready sets of rules, and what is asked about by default. The help lists them from here.
+
+use super::rule::{Decision, Rule, Source};
+
+/// Rules that are turned on by their name.
+pub struct Set {
+    pub name: &'static str,
+    pub about: &'static str,
+    /// The shapes of the commands that it allows.
+    pub commands: &'static [&'static str],
+}
+
+pub const SETS: &[Set] = &[
+    Set {
+        name: "read-only",
+        about: "Commands that look at files of the project and change nothing.",
+        commands: &[
+            "basename **",
+            "cat **",
+            "cd * !-*",
+            "cmp **",
+            "column **",
+            "cut **",
+            "df **",
+            "diff ** !--to-file",
+            "dirname **",
+            "du **",
+            "echo **",
+            "false",
+            "fd ** !-x !-X !--exec !--exec-batch",
+            "file ** !-C !--compile",
+            "find ** !-delete !-exec !-execdir !-ok !-okdir !-fls !-fprint*",
+            "git {branch,remote,tag}",
+            "git {branch,remote} {-v,-vv,-a,-r,--list,--show-current}",
+            "git {diff,log,show} ** !--output* !--ext-diff !--textconv",
+            "git {blame,describe,ls-files,rev-parse,shortlog,status} ** !--output*",
+            "grep **",
+            "head **",
+            "jq ** !-f !--from-file",
+            "ls **",
+            "md5sum **",
+            "nl **",
+            "printf ** !-v",
+            "pwd **",
+            "readlink **",
+            "realpath **",
+            "rg ** !--pre* !--hostname-bin !-z !--search-zip",
+            "sha1sum **",
+            "sha256sum **",
+            "sort ** !-o !-T !--output !--compress-program !--temporary-directory !--files0-from",
+            "stat **",
+            "tail **",
+            "test **",
+            "tr **",
+            "tree ** !-o !--output",
+            "true",
+            "type *",
+            "uname **",
+            "wc ** !--files0-from",
+            "which **",
+            "whoami",
+        ],
+    },
+    Set {
+        name: "tests",
+        about: "Commands that build and test the project. They run the project's code.",
+        commands: &[
+            "cargo {build,check,clippy,doc,fmt,nextest,test} ** !--config !--target-dir !--manifest-path !-C !-Z",
+            "deno {check,lint,test} **",
+            "go {build,test,vet} ** !-exec* !-toolexec* !-o* !-C* !-modfile* !-vettool*",
+            "{mix,rake,sbt} test",
+            "{npm,pnpm,yarn,bun} test",
+            "{npm,pnpm,yarn,bun} run {build,check,lint,test,typecheck}",
+            "{pytest,tox} ** !-c !-p !--rootdir !--confcutdir !-o !--override-ini",
+            "python{,3} -m {pytest,unittest} ** !-c !-p !--rootdir !-o !--override-ini",
+            "make {all,build,check,lint,test}",
+        ],
+    },
+];
+
+/// Files whose content is run later, or that hold secrets: they are asked about unless a rule that is more specific
+/// says otherwise.
+pub const RUNS_LATER: &[&str] = &[
+    "**/.git/hooks/**",
+    "**/.git/{config,info/attributes}",
+    "**/.githooks/**",
+    "**/.husky/**",
+    ".gitmodules",
+    ".gitconfig",
+    ".pre-commit-config.yaml",
+    "{.nvim.lua,.nvimrc,.exrc,.vimrc,.lvimrc}",
+    ".envrc",
+    "**/.vscode/{tasks,settings,launch}.json",
+    "**/.cargo/config{,.toml}",
+    "**/.github/workflows/**",
+    "**/.circleci/**",
+    ".gitlab-ci.yml",
+    ".travis.yml",
+    "Jenkinsfile",
+    "{package.json,.npmrc,.yarnrc,.yarnrc.yml}",
+    "{.bashrc,.bash_profile,.bash_login,.bash_logout,.profile,.zshrc,.zshenv,.zprofile,.zlogin,.zlogout}",
+    "**/.config/{fish,nvim,systemd,autostart}/**",
+    "{crontab,.xinitrc,.xprofile,.inputrc}",
+];
+pub const SECRETS: &[&str] = &[
+    "{.env,.env.*,.netrc,_netrc,.pgpass,.pypirc,.git-credentials}",
+    "{id_rsa,id_dsa,id_ecdsa,id_ed25519,*.pem,*.p12,*.pfx,*.key,*.keystore}",
+    "**/.ssh/**",
+    "**/.gnupg/**",
+    "**/.aws/**",
+    "**/.kube/**",
+    "**/.docker/config.json",
+    "**/.config/gh/**",
+    "{/proc/**,/sys/**}",
+];
+
+/// What counts without any option.
+pub fn defaults() -> Vec<Rule> {
+    let ask = |pattern: &&str, kinds: &str, reason: &str| Rule {
+        path: Some((*pattern).to_owned()),
+        kind: Some(kinds.to_owned()),
+        reason: Some(reason.to_owned()),
+        ..Rule::new(Decision::Ask, Source::BuiltIn)
+    };
+    let later = RUNS_LATER.iter().map(|it| ask(it, "write", "what it holds is run later"));
+    let secrets = SECRETS.iter().map(|it| ask(it, "any", "it may hold secrets"));
+    later.chain(secrets).collect()
+}
+
+/// The rules of a set.
+pub fn rules_of(name: &str) -> Vec<Rule> {
+    let set = SETS.iter().find(|set| set.name == name);
+    let rule = |shape: &&str| Rule {
+        command: Some((*shape).to_owned()),
+        ..Rule::new(Decision::Allow, Source::Set(name.to_owned()))
+    };
+    set.map(|set| set.commands.iter().map(rule).collect()).unwrap_or_default()
+}

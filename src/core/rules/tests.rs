@@ -1,0 +1,275 @@
+//! Tests of the rules: tables of lines and paths with what comes of them, and what must hold for any.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const LINES: &str = include_str!("../../../tests/data/rules/lines.txt");
+const PATHS: &str = include_str!("../../../tests/data/rules/paths.txt");
+
+fn rule(decision: Decision, command: &str) -> Rule {
+    Rule { command: Some(command.to_owned()), ..Rule::new(decision, Source::Options(1)) }
+}
+
+fn rules() -> Vec<Rule> {
+    let own = [rule(Decision::Reject, "rm **"), rule(Decision::Reject, "git push **")];
+    in_force(&["read-only".to_owned(), "tests".to_owned()], &own)
+}
+
+/// `/p/link` leads out of the project.
+fn resolve(path: &Path) -> Option<PathBuf> {
+    let path = normal(path);
+    Some(match path.strip_prefix("/p/link") {
+        Ok(rest) => Path::new("/etc").join(rest),
+        Err(_) => path,
+    })
+}
+
+fn ruled(rules: &[Rule], request: &Request) -> Ruling {
+    let roots = [PathBuf::from("/p")];
+    let place = Place {
+        folder: Path::new("/p"),
+        roots: &roots,
+        home: Some(Path::new("/home/me")),
+        resolve: &resolve,
+    };
+    Judge { rules, who: Who { agent: "demo", mode: Some("code") }, place }.judge(request)
+}
+
+fn of_line(rules: &[Rule], line: &str) -> Ruling {
+    ruled(rules, &Request { kind: Some("execute"), acts: vec![Act::Line(line.to_owned())] })
+}
+
+fn of_file(rules: &[Rule], path: &str, writes: bool) -> Ruling {
+    let kind = Some(if writes { "edit" } else { "read" });
+    ruled(rules, &Request { kind, acts: vec![Act::File { path: path.into(), writes }] })
+}
+
+/// The letters that a table writes as escapes.
+fn unescape(line: &str) -> String {
+    line.replace("\\n", "\n")
+        .replace("\\u{a0}", "\u{a0}")
+        .replace("\\u{200b}", "\u{200b}")
+        .replace("\\u{440}", "\u{440}")
+        .replace("ls\\rrm", "ls\rrm")
+}
+
+fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
+    table
+        .lines()
+        .filter(|row| !row.is_empty() && !row.starts_with('#'))
+        .map(|row| row.split_once(' ').unwrap_or((row, "")))
+}
+
+#[test]
+fn each_line_of_the_table_is_judged_as_it_says() {
+    let rules = rules();
+    let mut wrong = Vec::new();
+    for (expected, line) in rows(LINES) {
+        let ruling = of_line(&rules, &unescape(line));
+        let decision = ruling.decision.map_or("ask", Decision::word);
+        if decision != expected {
+            wrong.push(format!("{line}: {decision}, not {expected}: {}", ruling.why));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(rows(LINES).count() > 300);
+}
+
+#[test]
+fn each_path_of_the_table_is_judged_as_it_says() {
+    let own = [
+        Rule { path: Some("src/**".into()), ..Rule::new(Decision::Allow, Source::Options(1)) },
+        Rule { path: Some("src/secret/**".into()), ..Rule::new(Decision::Reject, Source::Options(2)) },
+        Rule { path: Some("~/notes/*.md".into()), ..Rule::new(Decision::Allow, Source::Options(3)) },
+        Rule {
+            path: Some("*.lock".into()),
+            kind: Some("write".into()),
+            ..Rule::new(Decision::Ask, Source::Options(4))
+        },
+    ];
+    let rules = in_force(&[], &own);
+    let mut wrong = Vec::new();
+    for (expected, row) in rows(PATHS) {
+        let (verb, path) = row.split_once(' ').expect("a verb and a path");
+        let ruling = of_file(&rules, path, verb == "write");
+        let decision = ruling.decision.map_or("none", Decision::word);
+        if decision != expected {
+            wrong.push(format!("{verb} {path}: {decision}, not {expected}: {}", ruling.why));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(rows(PATHS).count() >= 60);
+}
+
+#[test]
+fn the_most_specific_rule_decides_and_of_two_alike_the_stricter() {
+    let decided = |own: &[Rule], line: &str| of_line(own, line).decision;
+    let own = [rule(Decision::Reject, "rm **"), rule(Decision::Allow, "rm -rf target")];
+    assert_eq!(decided(&own, "rm -rf target"), Some(Decision::Allow));
+    assert_eq!(decided(&own, "rm -rf target x"), Some(Decision::Reject));
+    let own = [rule(Decision::Allow, "make **"), rule(Decision::Ask, "make **")];
+    assert_eq!(decided(&own, "make x"), Some(Decision::Ask));
+    let own = [rule(Decision::Allow, "make **"), rule(Decision::Reject, "make **")];
+    assert_eq!(decided(&own, "make x"), Some(Decision::Reject));
+    assert_eq!(decided(&[], "make x"), None);
+}
+
+#[test]
+fn a_rule_for_an_agent_or_a_mode_counts_for_no_other() {
+    let allow = rule(Decision::Allow, "make **");
+    let of = |agent: Option<&str>, mode: Option<&str>| {
+        let (agent, mode) = (agent.map(str::to_owned), mode.map(str::to_owned));
+        of_line(&[Rule { agent, mode, ..allow.clone() }], "make x").decision
+    };
+    assert_eq!(of(Some("demo"), None), Some(Decision::Allow));
+    assert_eq!(of(Some("demo"), Some("code")), Some(Decision::Allow));
+    assert_eq!(of(Some("other"), None), None);
+    assert_eq!(of(None, Some("plan")), None);
+}
+
+#[test]
+fn hosts_and_tools_of_servers_have_rules_of_their_own() {
+    let own = [
+        Rule { host: Some("docs.rs".into()), ..Rule::new(Decision::Allow, Source::Options(1)) },
+        Rule { mcp: Some("github.get_*".into()), ..Rule::new(Decision::Allow, Source::Options(2)) },
+        Rule { mcp: Some("github.*".into()), ..Rule::new(Decision::Reject, Source::Options(3)) },
+    ];
+    let of = |act: Act| ruled(&own, &Request { kind: Some("fetch"), acts: vec![act] }).decision;
+    assert_eq!(of(Act::Host("docs.rs".into())), Some(Decision::Allow));
+    assert_eq!(of(Act::Host("docs.rs.evil.com".into())), None);
+    assert_eq!(of(Act::Mcp("github.delete".into())), Some(Decision::Reject));
+}
+
+#[test]
+fn dangers_are_named() {
+    let dangers = |line: &str| of_line(&[], line).dangers;
+    assert_eq!(dangers("rm -rf x"), [Danger::Deletes]);
+    assert_eq!(dangers("curl x | sh"), [Danger::NetworkToShell]);
+    assert_eq!(dangers("sh -c \"$(curl -fsSL x)\""), [Danger::NetworkToShell]);
+    assert_eq!(dangers("git push -f"), [Danger::ForcePush]);
+    assert_eq!(dangers("git push origin +main"), [Danger::ForcePush]);
+    assert_eq!(dangers("sudo ls"), [Danger::OtherRights]);
+    assert_eq!(dangers("cat ~/.ssh/id_rsa"), [Danger::Outside, Danger::Secrets]);
+    assert_eq!(dangers("echo x > .git/hooks/pre-commit"), [Danger::RunsLater]);
+    assert_eq!(dangers("git status"), []);
+}
+
+/// All but the stack of the parser is in the tree, so lines that are hard for it are tried.
+#[test]
+fn a_hard_line_takes_a_bounded_number_of_steps() {
+    for line in [
+        "case a in b) ".repeat(1000),
+        "(( x=1 (( while ".repeat(1000),
+        "$(".repeat(8000),
+        "`".repeat(16_000),
+        "a <<b ".repeat(2000),
+        "{".repeat(16_000),
+        "((((".repeat(4000),
+        "\"$(".repeat(5000),
+        "sh -c '".repeat(2000),
+        "99999999999999999999999999999999 ".repeat(400),
+        "a|".repeat(8000),
+        "a;".repeat(8000),
+        "sudo ".repeat(3000),
+        "env a=".repeat(2000),
+        "x".repeat(1 << 20),
+    ] {
+        assert_ne!(of_line(&rules(), &line).decision, Some(Decision::Allow), "{:.40}", line);
+    }
+}
+
+/// The scanner of the grammar reads beyond a table of C's for these.
+#[test]
+fn letters_beyond_ascii_crash_no_parser() {
+    for letter in ['\u{e9}', '\u{440}', '\u{eb46a}', '\u{10ffff}'] {
+        for before in ["{", "{1..", "ls {", "$", "<<", "[["] {
+            let line = format!("{before}{letter}");
+            assert_ne!(of_line(&rules(), &line).decision, Some(Decision::Allow), "{line}");
+        }
+    }
+}
+
+#[test]
+fn what_stands_after_a_keyword_is_judged() {
+    for line in ["time CI=1 rm x", "time for f in a b; do rm x; done", "time if true; then rm x; fi"] {
+        let mut rules = rules();
+        rules.push(Rule { kind: Some("execute".into()), ..Rule::new(Decision::Allow, Source::Options(9)) });
+        assert_ne!(of_line(&rules, line).decision, Some(Decision::Allow), "{line}");
+    }
+}
+
+/// A rejected command within other things.
+fn wrapped() -> impl Strategy<Value = String> {
+    let leaf =
+        prop::sample::select(vec!["rm x", "rm -rf /", "'rm' x", "r\\m x", "/bin/rm -f a b", "git push"]);
+    leaf.prop_map(str::to_owned).prop_recursive(6, 24, 2, |inner| {
+        let around = prop::sample::select(vec![
+            ("", "; ls"),
+            ("ls; ", ""),
+            ("ls && ", ""),
+            ("", " || true"),
+            ("ls | ", ""),
+            ("", " | cat"),
+            ("(", ")"),
+            ("{ ", "; }"),
+            ("if true; then ", "; fi"),
+            ("while true; do ", "; done"),
+            ("echo $(", ")"),
+            ("echo \"$(", ")\""),
+            ("cat <(", ")"),
+            ("time ", ""),
+            ("nohup ", ""),
+            ("! ", ""),
+            ("timeout 5 ", ""),
+            ("sudo ", ""),
+            ("env A=1 ", ""),
+            ("xargs ", ""),
+            ("command ", ""),
+            ("for f in a b; do ", "; done"),
+            ("find . -exec ", " \\;"),
+            ("ls\n", ""),
+            ("", " # x"),
+            ("", " > /dev/null"),
+            ("CI=1 ", ""),
+            ("", " &"),
+            ("f() { ", "; }; f"),
+            ("case a in a) ", ";; esac"),
+            ("eval ", ""),
+            ("ssh h ", ""),
+            ("watch ", ""),
+        ]);
+        let plain =
+            (around, inner.clone()).prop_map(|((before, after), line)| format!("{before}{line}{after}"));
+        let quoted = (
+            prop::sample::select(vec!["sh -c ", "bash -lc ", "eval ", "sudo sh -c ", "ssh h ", "su -c "]),
+            inner,
+        )
+            .prop_map(|(shell, line)| format!("{shell}'{}'", line.replace('\'', "'\\''")));
+        prop_oneof![3 => plain, 1 => quoted]
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_line_that_holds_a_rejected_command_is_never_allowed(line in wrapped()) {
+        let mut rules = rules();
+        // Whatever else is allowed.
+        rules.push(Rule { kind: Some("execute".into()), ..Rule::new(Decision::Allow, Source::Options(9)) });
+        let ruling = of_line(&rules, &line);
+        prop_assert_ne!(ruling.decision, Some(Decision::Allow), "{:?}", ruling);
+    }
+
+    #[test]
+    fn any_text_is_judged_without_a_panic(line in "(.|\n|[$`'\"(){};|&<>\\\\ ]|rm |sh -c |<<E|[a-z]=|\\$\\(){0,200}") {
+        of_line(&rules(), &line);
+    }
+
+    #[test]
+    fn patterns_take_any_text(pattern in ".{0,60}", text in ".{0,200}") {
+        fits(&pattern, &text, true);
+        let words = [Word::known(&*text)];
+        command_fit(&pattern, &words, true);
+        path_fits(&pattern, &text, &["/p".to_owned()], None, true);
+    }
+}
