@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::files::disks::PATIENCE;
 use super::files::watch::Watch;
-use super::files::{buffer_state, probe};
+use super::files::{buffer_state, disk, probe};
 use super::shared::Shared;
 use crate::core::changes::file_review::{FileReview, without};
 use crate::core::changes::{diff, text_edits};
@@ -39,6 +39,17 @@ pub fn start(shared: &Arc<Shared>, job: JobId, work: Work) {
         tokio::spawn(async move {
             let outcome = Outcome::Reached(shared.disks.answering(&paths).await);
             shared.mailbox.post(Event::Computed { job, outcome });
+        });
+        return;
+    }
+    if let Work::Judge(case) = work {
+        tokio::spawn(async move {
+            let folder = case.cwd.join("any");
+            let resolve = |path: &Path| disk::resolve(path).ok();
+            let judged = shared.disks.run(&folder, move || case.judge(&resolve));
+            // Who waits for an answer is not to wait for a disk.
+            let ruling = timeout(PATIENCE, judged).await.ok().flatten();
+            shared.mailbox.post(Event::Computed { job, outcome: Outcome::Judged(ruling.map(Box::new)) });
         });
         return;
     }
@@ -203,6 +214,7 @@ fn run(work: Work, watch: &Watch) -> Outcome {
         }
         // Answered where all that agents share is at hand.
         Work::ChangedTexts { .. } => Outcome::ChangedTexts(Vec::new()),
+        Work::Judge(_) => Outcome::Judged(None),
         Work::Mention(files) => Outcome::Mention(unsaved_note::unsaved(&files)),
         Work::Reconcile { path, sides } => {
             let reconciled = Box::new(sides.reconcile());

@@ -20,7 +20,7 @@ use self::pattern::{Fit, command_fit, fits, path_fits};
 pub use self::rule::{Decision, Rule, Source, Who};
 
 /// Something that an agent does.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {
     /// Shell code.
     Line(String),
@@ -35,14 +35,47 @@ pub enum Act {
 }
 
 /// What a request is about.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// As the protocol names it.
-    pub kind: Option<&'static str>,
+    pub kind: Option<String>,
     pub acts: Vec<Act>,
+    /// The folder that commands run in, if that is another than the session's.
+    pub folder: Option<PathBuf>,
+    /// It is to run outside of the agent's own sandbox.
+    pub escapes: bool,
 }
 
-/// Where it happens.
+/// All that is needed to judge a request, but for what the disk says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Case {
+    pub request: Request,
+    pub agent: String,
+    pub mode: Option<String>,
+    /// The session's, where it works, and all of them.
+    pub cwd: PathBuf,
+    pub folders: Vec<PathBuf>,
+    pub home: Option<PathBuf>,
+    pub rules: Vec<Rule>,
+}
+
+impl Case {
+    /// Judges it. `resolve` gives a path without links, as far as it is there.
+    pub fn judge(&self, resolve: &dyn Fn(&Path) -> Option<PathBuf>) -> Ruling {
+        let real = |path: &PathBuf| resolve(path).unwrap_or_else(|| path.clone());
+        let roots: Vec<PathBuf> = self.folders.iter().map(real).collect();
+        let place = Place {
+            folder: self.request.folder.as_ref().unwrap_or(&self.cwd),
+            roots: &roots,
+            home: self.home.as_deref(),
+            resolve,
+        };
+        let who = Who { agent: &self.agent, mode: self.mode.as_deref() };
+        Judge { rules: &self.rules, who, place }.judge(&self.request)
+    }
+}
+
+/// Where it happens. `folder` is the request's, if it has one.
 pub struct Place<'a> {
     /// From where relative paths are meant.
     pub folder: &'a Path,
@@ -113,17 +146,30 @@ impl Judge<'_> {
     /// What comes of a request: the strictest of what comes of its parts.
     pub fn judge(&self, request: &Request) -> Ruling {
         let mut ruling = Ruling::default();
+        let kind = request.kind.as_deref();
         for act in &request.acts {
             match act {
-                Act::Line(line) => self.line(&shell::read(line), request.kind, &mut ruling),
-                Act::Words(words) => self.line(&shell::read_words(words), request.kind, &mut ruling),
-                Act::File { path, writes } => self.file(path, *writes, request.kind, &mut ruling),
-                Act::Host(host) => self.part(host, &Part::Host(host), request.kind, &mut ruling),
-                Act::Mcp(tool) => self.part(tool, &Part::Mcp(tool), request.kind, &mut ruling),
+                Act::Line(line) => self.line(&shell::read(line), kind, &mut ruling),
+                Act::Words(words) => self.line(&shell::read_words(words), kind, &mut ruling),
+                Act::File { path, writes } => self.file(path, *writes, kind, &mut ruling),
+                Act::Host(host) => self.part(host, &Part::Host(host), kind, &mut ruling),
+                Act::Mcp(tool) => self.part(tool, &Part::Mcp(tool), kind, &mut ruling),
             }
         }
+        if let Some(folder) = &request.folder
+            && self.real(folder).1
+        {
+            ruling.dangers.push(Danger::Outside);
+            ruling
+                .steps
+                .push(Step::asks(folder.display().to_string(), "it runs outside of the session's folders"));
+        }
+        if request.escapes {
+            ruling.dangers.push(Danger::Escapes);
+            ruling.steps.push(Step::asks("the call", "it is to run outside of the agent's own sandbox"));
+        }
         if request.acts.is_empty()
-            && let Some(kind) = request.kind
+            && let Some(kind) = kind
         {
             self.part(kind, &Part::Kind, Some(kind), &mut ruling);
         }

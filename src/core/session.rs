@@ -26,6 +26,7 @@ pub mod prompt_history;
 pub mod question_queue;
 pub mod recovery;
 pub mod references;
+mod requested;
 mod retry;
 mod set_defaults;
 pub mod status;
@@ -134,6 +135,8 @@ pub struct Session {
     untold: BTreeMap<String, u32>,
     entries: Vec<Entry>,
     asks: Vec<OpenAsk>,
+    /// Questions for permission that rules have not been held against yet: nobody is asked before.
+    judging: Vec<OpenAsk>,
     queue: VecDeque<Queued>,
     /// Sent into the running turn; whether the agent takes it is still to be told.
     steering: Vec<Vec<Content>>,
@@ -265,6 +268,7 @@ impl Session {
             untold: BTreeMap::new(),
             entries: Vec::new(),
             asks: Vec::new(),
+            judging: Vec::new(),
             queue: VecDeque::new(),
             steering: Vec::new(),
             turn: Turn::default(),

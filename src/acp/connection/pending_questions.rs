@@ -142,7 +142,8 @@ impl PendingQuestions {
         let ask = self.open.get(&id)?;
         let QuestionKind::Permission(call, offered) = &ask.kind else { return None };
         let allows = |(id, kind): &(String, PermissionKind)| {
-            let selected = matches!(answer, Answer::Selected(option) if option == id);
+            let selected =
+                matches!(answer, Answer::Selected(option) | Answer::Ruled { option, .. } if option == id);
             selected && !matches!(kind, PermissionKind::RejectOnce | PermissionKind::RejectAlways)
         };
         Some((ask.session?, call.clone(), offered.iter().any(allows)))
@@ -218,6 +219,13 @@ impl PendingQuestion {
             reply.note(|line| line.answered(kind.word(), !kind.rejects()));
         }
         match (self.kind, answer) {
+            (QuestionKind::Permission(_, offered), Answer::Ruled { option, rule }) => {
+                let Some((_, kind)) = offered.iter().find(|(id, _)| *id == option) else {
+                    return Err(misfit(reply, &format!("the answer of a rule doesn't fit: {option:?}")));
+                };
+                reply.note(|line| line.ruled(kind.word(), kind.allows(), rule));
+                reply.ok(to_acp::selected(&option));
+            }
             (QuestionKind::Permission(_, offered), Answer::Selected(option))
                 if offered.iter().any(|(id, _)| *id == option) =>
             {

@@ -74,6 +74,12 @@ impl Line {
         self.decision = Some(if allows { Decision::Allowed } else { Decision::Rejected });
     }
 
+    /// A rule has taken this answer for them.
+    pub fn ruled(&mut self, kind: &str, allows: bool, rule: String) {
+        self.answered(kind, allows);
+        (self.by, self.rule) = (Some(By::Rule), Some(rule));
+    }
+
     pub fn chosen(&mut self, choice: Choice) {
         self.answered(choice.id(), choice.allows());
     }

@@ -98,6 +98,11 @@ impl PermissionKind {
 pub enum Answer {
     /// A permission option's id.
     Selected(String),
+    /// The same, chosen by a rule of the user's, which is described.
+    Ruled {
+        option: String,
+        rule: String,
+    },
     /// The turn was cancelled; also the answer to an elicitation that was closed.
     Cancelled,
     /// A read: the text asked for.

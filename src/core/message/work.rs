@@ -13,6 +13,7 @@ use crate::core::changes::file_review::{FileReview, Written};
 use crate::core::changes::reconcile::{Reconciled, Sides};
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::locations::Look;
+use crate::core::rules::{Case, Ruling};
 use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
 use crate::core::store::undecided::StoredFile;
@@ -61,6 +62,8 @@ pub enum Work {
     ChangedTexts { numbers: Vec<u64> },
     /// What an agent is told of unsaved edits (`core::session::unsaved_note`).
     Mention(Vec<UnsavedText>),
+    /// What the user's rules say of what an agent asks for (`core::rules`).
+    Judge(Box<Case>),
     /// What becomes of a buffer whose file another side has written (`core::changes::reconcile`), and in what state
     /// the file is after that.
     Reconcile { path: PathBuf, sides: Box<Sides> },
@@ -80,6 +83,8 @@ pub enum Outcome {
         stamp: Option<Stamp>,
     },
     Mention(String),
+    /// Nothing where the disk did not answer in time.
+    Judged(Option<Box<Ruling>>),
     /// In the order of the numbers; nothing where it is not known any more.
     ChangedTexts(Vec<Option<(Held, Held)>>),
     Reconciled(Box<Reconciled>, Option<Stamp>),

@@ -13,6 +13,7 @@ pub enum Danger {
     NetworkToShell,
     ForcePush,
     OtherRights,
+    Escapes,
     Secrets,
 }
 
@@ -26,6 +27,7 @@ impl Danger {
             Self::NetworkToShell => "runs what the network sends",
             Self::ForcePush => "overwrites what was pushed",
             Self::OtherRights => "other rights",
+            Self::Escapes => "outside the agent's sandbox",
             Self::Secrets => "secrets",
         }
     }

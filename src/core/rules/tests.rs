@@ -36,13 +36,17 @@ fn ruled(rules: &[Rule], request: &Request) -> Ruling {
     Judge { rules, who: Who { agent: "demo", mode: Some("code") }, place }.judge(request)
 }
 
+fn request(kind: &str, act: Act) -> Request {
+    Request { kind: Some(kind.to_owned()), acts: vec![act], ..Request::default() }
+}
+
 fn of_line(rules: &[Rule], line: &str) -> Ruling {
-    ruled(rules, &Request { kind: Some("execute"), acts: vec![Act::Line(line.to_owned())] })
+    ruled(rules, &request("execute", Act::Line(line.to_owned())))
 }
 
 fn of_file(rules: &[Rule], path: &str, writes: bool) -> Ruling {
-    let kind = Some(if writes { "edit" } else { "read" });
-    ruled(rules, &Request { kind, acts: vec![Act::File { path: path.into(), writes }] })
+    let kind = if writes { "edit" } else { "read" };
+    ruled(rules, &request(kind, Act::File { path: path.into(), writes }))
 }
 
 /// The letters that a table writes as escapes.
@@ -135,10 +139,23 @@ fn hosts_and_tools_of_servers_have_rules_of_their_own() {
         Rule { mcp: Some("github.get_*".into()), ..Rule::new(Decision::Allow, Source::Options(2)) },
         Rule { mcp: Some("github.*".into()), ..Rule::new(Decision::Reject, Source::Options(3)) },
     ];
-    let of = |act: Act| ruled(&own, &Request { kind: Some("fetch"), acts: vec![act] }).decision;
+    let of = |act: Act| ruled(&own, &request("fetch", act)).decision;
     assert_eq!(of(Act::Host("docs.rs".into())), Some(Decision::Allow));
     assert_eq!(of(Act::Host("docs.rs.evil.com".into())), None);
     assert_eq!(of(Act::Mcp("github.delete".into())), Some(Decision::Reject));
+}
+
+#[test]
+fn what_runs_elsewhere_or_without_the_agents_sandbox_is_asked_about() {
+    let rules = [rule(Decision::Allow, "make **")];
+    let make = request("execute", Act::Line("make".to_owned()));
+    let decided = |request: &Request| ruled(&rules, request).decision;
+    assert_eq!(decided(&make), Some(Decision::Allow));
+    let there = |folder: &str| Request { folder: Some(folder.into()), ..make.clone() };
+    assert_eq!(decided(&there("/p/src")), Some(Decision::Allow));
+    assert_eq!(decided(&there("/p/link")), Some(Decision::Ask));
+    assert_eq!(decided(&there("/etc")), Some(Decision::Ask));
+    assert_eq!(decided(&Request { escapes: true, ..make.clone() }), Some(Decision::Ask));
 }
 
 #[test]

@@ -7,10 +7,11 @@ use serde_json::Value;
 use super::{Phase, Session};
 use crate::core::ids::{AskId, EntryId, Moment};
 use crate::core::message::{Answer, Command, PermissionKind, PermissionOption, Severity, ToolCallPatch};
+use crate::core::rules::{Decision, Ruling};
 use crate::core::session::answer_label::label;
 use crate::core::session::entry::{Body, Elicitation, Subject, Verdict};
 use crate::core::session::form::{Filling, Form};
-use crate::core::session::tool_call::Cause;
+use crate::core::session::tool_call::{Cause, ToolCall};
 use crate::core::store::allowlist::Choice;
 use crate::core::text::url_check::Address;
 
@@ -67,8 +68,22 @@ impl Session {
 
     // Permission.
 
-    /// The agent asks; the call it is about is updated by what the question carries.
+    /// The agent asks, and nobody's rules are held against that.
     pub fn asked(
+        &mut self,
+        ask: AskId,
+        call: ToolCallPatch,
+        options: Vec<PermissionOption>,
+        now: Moment,
+    ) -> Vec<Command> {
+        let mut commands = self.asked_first(ask, call, options, now);
+        commands.extend(self.judged(ask, None, now));
+        commands
+    }
+
+    /// The agent asks; the call it is about is updated by what the question carries. The user is not asked before it
+    /// was [judged](Self::judged).
+    pub fn asked_first(
         &mut self,
         ask: AskId,
         call: ToolCallPatch,
@@ -91,11 +106,42 @@ impl Session {
             }
             return vec![Command::Answer { ask, answer: Answer::Cancelled }];
         }
-        self.advance(entry, &Cause::Asked, now);
-        self.asks.push(OpenAsk { ask, entry, wanted: Wanted::Permission(options) });
+        self.judging.push(OpenAsk { ask, entry, wanted: Wanted::Permission(options) });
+        Vec::new()
+    }
+
+    /// What a question is about that waits to be judged.
+    pub fn to_judge(&self, ask: AskId) -> Option<&ToolCall> {
+        let open = self.judging.iter().find(|open| open.ask == ask)?;
+        self.entry(open.entry)?.tool()
+    }
+
+    /// The user's rules were held against a question: it is answered by them, else the user is asked. Nothing happens
+    /// when it is over already.
+    pub fn judged(&mut self, ask: AskId, ruling: Option<Box<Ruling>>, now: Moment) -> Vec<Command> {
+        let Some(at) = self.judging.iter().position(|open| open.ask == ask) else { return Vec::new() };
+        let open = self.judging.remove(at);
+        self.advance(open.entry, &Cause::Asked, now);
+        let option = ruling.as_ref().and_then(|ruling| option_of(ruling.decision?, open.options()));
+        let rule = ruling.as_ref().map(|ruling| ruling.why.clone()).unwrap_or_default();
+        self.set_ruling(open.entry, ruling);
+        if let Some(PermissionOption { id, kind, .. }) = option {
+            let cause = if kind.allows() { Cause::Allowed } else { Cause::Rejected };
+            self.advance(open.entry, &cause, now);
+            return vec![Command::Answer { ask, answer: Answer::Ruled { option: id, rule } }];
+        }
+        let entry = open.entry;
+        self.asks.push(open);
         self.show_choices(entry);
         self.status_touched = true;
         Vec::new()
+    }
+
+    fn set_ruling(&mut self, entry: EntryId, ruling: Option<Box<Ruling>>) {
+        if let Some(Body::Tool(call)) = self.entries.get_mut(entry.0).map(|entry| &mut entry.body) {
+            call.ruling = ruling;
+            self.touched.insert(entry);
+        }
     }
 
     /// The user chose. Nothing happens when the question is over already.
@@ -200,6 +246,7 @@ impl Session {
 
     /// A question is over without the user.
     pub fn withdrawn(&mut self, ask: AskId, now: Moment) -> bool {
+        self.judging.retain(|open| open.ask != ask);
         let Some(open) = self.close(ask) else { return false };
         self.advance(open.entry, &Cause::Withdrawn, now);
         self.judge(open.entry, Verdict::Withdrawn);
@@ -219,22 +266,26 @@ impl Session {
     /// All questions but those of subagents are over at once; their ids are still to be answered.
     pub(super) fn close_own_asks(&mut self, verdict: &Verdict) -> Vec<AskId> {
         let asks = std::mem::take(&mut self.asks);
-        let (kept, own) = asks.into_iter().partition(|open| self.subagent_of(open.entry).is_some());
-        self.asks = own;
+        let judging = std::mem::take(&mut self.judging);
+        let of_subagent = |open: &OpenAsk| self.subagent_of(open.entry).is_some();
+        let (kept, own) = asks.into_iter().partition(of_subagent);
+        let (still_judging, own_judging) = judging.into_iter().partition(of_subagent);
+        (self.asks, self.judging) = (own, own_judging);
         let closed = self.close_asks(verdict);
-        self.asks = kept;
+        (self.asks, self.judging) = (kept, still_judging);
         closed
     }
 
     /// All questions are over at once; their ids are still to be answered.
     pub(super) fn close_asks(&mut self, verdict: &Verdict) -> Vec<AskId> {
+        let judging = std::mem::take(&mut self.judging);
         let asks = std::mem::take(&mut self.asks);
         self.status_touched |= !asks.is_empty();
         for open in &asks {
             self.judge(open.entry, verdict.clone());
             self.show_choices(open.entry);
         }
-        asks.into_iter().map(|open| open.ask).collect()
+        asks.into_iter().chain(judging).map(|open| open.ask).collect()
     }
 
     fn close(&mut self, ask: AskId) -> Option<OpenAsk> {
@@ -284,6 +335,17 @@ impl Session {
             self.touched.insert(entry);
         }
     }
+}
+
+/// The answer that does what rules say and nothing beyond: one for this time rather than for all times. A rule allows
+/// nothing for later, since the agent would not ask again.
+fn option_of(decision: Decision, options: &[PermissionOption]) -> Option<PermissionOption> {
+    let kinds: &[PermissionKind] = match decision {
+        Decision::Allow => &[PermissionKind::AllowOnce],
+        Decision::Reject => &[PermissionKind::RejectOnce, PermissionKind::RejectAlways],
+        Decision::Ask => &[],
+    };
+    kinds.iter().find_map(|kind| options.iter().find(|option| option.kind == *kind)).cloned()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::core::ids::{Moment, TerminalId, ToolCallId};
 use crate::core::message::{
     Exit, FileDiff, Location, PlanItem, ToolCallPatch, ToolContent, ToolKind, WireStatus,
 };
+use crate::core::rules::Ruling;
 use crate::core::session::call_commands::CallCommands;
 
 /// How far a call is, as the user should see it.
@@ -124,6 +125,8 @@ pub struct ToolCall {
     pub choices: Vec<String>,
     /// Not all that they are asked about can be seen at once: they are told how to read and to answer it.
     pub is_long: bool,
+    /// What the user's rules said when the agent asked for it.
+    pub ruling: Option<Box<Ruling>>,
     pub started: Moment,
     pub ended: Option<Moment>,
     /// For how long the user thought about it, in milliseconds, and since when they do.
@@ -162,6 +165,7 @@ impl ToolCall {
             news_in_input: false,
             choices: Vec::new(),
             is_long: false,
+            ruling: None,
             started: now,
             ended: None,
             waited: 0,

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::tool_patch;
 use crate::core::message::{FileDiff, Location, PlanItem, PlanStatus, Priority, ToolKind};
+use crate::core::rules::Act;
 use crate::core::text::{Text, cut, one_line};
 
 /// A file that a tool works on.
@@ -75,6 +76,21 @@ const EDIT_LISTS: &[&str] = &["edits", "changes", "replacements", "multi_edit"];
 const PATCHES: &[&str] = &["diff", "patch", "unified_diff", "patchText", "patch_text", "input"];
 
 const COMMANDS: &[&str] = &["command", "cmd", "commands", "command_line", "commandLine", "script"];
+
+/// What tools that edit files call their own commands.
+const EDITORS_WORDS: &[&str] = &["view", "create", "str_replace", "insert", "undo_edit"];
+const FOLDERS: &[&str] =
+    &["cwd", "workdir", "working_directory", "workingDirectory", "directory", "dir_path"];
+const ADDRESSES: &[&str] = &["url", "urls", "uri"];
+/// Arguments that take away what holds a command back.
+const ESCAPES: &[&str] = &[
+    "with_escalated_permissions",
+    "sandbox_permissions",
+    "dangerouslyDisableSandbox",
+    "dangerously_disable_sandbox",
+    "env",
+    "environment",
+];
 
 const QUESTIONS: &[&str] = &["question", "questions"];
 const ANSWERS: &[&str] = &["options", "choices", "answers", "suggestions"];
@@ -241,6 +257,66 @@ pub fn command(input: &Value) -> Option<String> {
         _ => return None,
     };
     Some(command).filter(|command| !command.trim().is_empty())
+}
+
+/// All that is run, for rules to judge: each line of shell code, and each program with its arguments.
+pub fn runs(input: &Value) -> Vec<Act> {
+    let Some(fields) = arguments(input) else { return Vec::new() };
+    let mut acts = Vec::new();
+    for value in COMMANDS.iter().filter_map(|name| fields.get(*name)) {
+        match value {
+            Value::String(line) if EDITORS_WORDS.contains(&&**line) => {}
+            Value::String(line) => acts.push(Act::Line(line.clone())),
+            Value::Array(items) => {
+                let words: Option<Vec<String>> =
+                    items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+                match words {
+                    Some(words) if !fields.contains_key("commands") => acts.push(Act::Words(words)),
+                    Some(lines) => acts.extend(lines.into_iter().map(Act::Line)),
+                    None => acts.extend(items.iter().map(|item| {
+                        let line = item.as_str().or(item["command"].as_str());
+                        // What isn't understood is nothing that a rule allows.
+                        Act::Line(line.map_or_else(|| item.to_string(), str::to_owned))
+                    })),
+                }
+            }
+            Value::Null => {}
+            other => acts.push(Act::Line(other.to_string())),
+        }
+    }
+    acts
+}
+
+/// The folder that a command is to run in.
+pub fn folder(input: &Value) -> Option<PathBuf> {
+    let fields = arguments(input)?;
+    first(&fields, FOLDERS, Value::as_str).map(PathBuf::from)
+}
+
+/// Whether a command is to run without the sandbox that its agent has, or with variables that change what it does.
+pub fn escapes(input: &Value) -> bool {
+    let Some(fields) = arguments(input) else { return false };
+    let holds = |name: &&&str| match fields.get(**name) {
+        None | Some(Value::Null | Value::Bool(false)) => false,
+        Some(Value::String(word)) => !matches!(&**word, "" | "false" | "default" | "use_default"),
+        Some(Value::Object(pairs)) => !pairs.is_empty(),
+        Some(Value::Array(items)) => !items.is_empty(),
+        Some(_) => true,
+    };
+    ESCAPES.iter().any(|name| holds(&name))
+}
+
+/// Addresses that a tool gets.
+pub fn addresses(input: &Value) -> Vec<String> {
+    let Some(fields) = arguments(input) else { return Vec::new() };
+    let of = |name: &&str| match fields.get(*name) {
+        Some(Value::String(address)) => vec![address.clone()],
+        Some(Value::Array(items)) => {
+            items.iter().filter_map(|item| Some(item.as_str()?.to_owned())).collect()
+        }
+        _ => Vec::new(),
+    };
+    ADDRESSES.iter().flat_map(of).collect()
 }
 
 /// A command on one line, in which its line breaks are seen.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::core::ids::{EntryId, SessionKey};
-use crate::core::message::{PermissionOption, ToolKind};
+use crate::core::message::PermissionOption;
 use crate::core::session::told::News;
 use crate::core::session::tool_call::Status;
 use crate::core::session::{Session, Wanted};
@@ -61,7 +61,7 @@ fn tell_call(cx: &mut Context, key: SessionKey, entry: EntryId) {
     let data = json!({
         "id": call.id.as_told(),
         "title": call.headline(),
-        "kind": kind_word(call.kind),
+        "kind": call.kind.word(),
         "status": status_word(call.status),
     });
     cx.emit("AcpToolCall", key, data);
@@ -81,7 +81,7 @@ pub fn permission_facts(session: &Session, title: &str, entry: Option<EntryId>) 
     json!({
         "title": title,
         "tool_call": call.id.0,
-        "kind": kind_word(call.kind),
+        "kind": call.kind.word(),
         "paths": paths,
         "command": call.command(),
         "options": options,
@@ -90,22 +90,6 @@ pub fn permission_facts(session: &Session, title: &str, entry: Option<EntryId>) 
 
 fn option_facts(option: &PermissionOption) -> Value {
     json!({ "id": option.id, "name": option.name, "kind": option.kind.word() })
-}
-
-/// As the protocol writes it.
-fn kind_word(kind: ToolKind) -> &'static str {
-    match kind {
-        ToolKind::Read => "read",
-        ToolKind::Edit => "edit",
-        ToolKind::Delete => "delete",
-        ToolKind::Move => "move",
-        ToolKind::Search => "search",
-        ToolKind::Execute => "execute",
-        ToolKind::Think => "think",
-        ToolKind::Fetch => "fetch",
-        ToolKind::SwitchMode => "switch_mode",
-        ToolKind::Other => "other",
-    }
 }
 
 fn status_word(status: Status) -> &'static str {
