@@ -12,6 +12,7 @@ pub mod keys;
 mod kinds;
 pub mod options;
 mod read;
+mod rules;
 #[cfg(test)]
 mod tests;
 mod words;

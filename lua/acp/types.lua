@@ -240,6 +240,20 @@
 ---@field url? string
 ---@field headers? table<string, string|number>|{ name: string, value: string }[]
 
+--- A rule for what agents may do: |acp-rules|. It is about one of `command`, `path`, `host` and `mcp`, or all of a kind.
+---@class acp.Rule
+---@field decision "allow"|"ask"|"reject"
+---@field command? string a shape such as "git {status,diff} **"
+---@field path? string a pattern such as "src/**"
+---@field host? string
+---@field mcp? string "server.tool"
+---@field kind? "read"|"edit"|"delete"|"move"|"search"|"execute"|"think"|"fetch"|"switch_mode"|"other"|"write"|"any"
+---@field agent? string
+---@field mode? string
+---@field reason? string shown to you, and written into the record
+
+---@alias acp.RuleSet "read-only"|"tests"
+
 ---@class acp.OpenOptions
 ---@field agent? string
 ---@field new? boolean another session, though one is there

@@ -42,7 +42,8 @@ pub fn start(shared: &Arc<Shared>, job: JobId, work: Work) {
         });
         return;
     }
-    if let Work::Judge(case) = work {
+    if let Work::Judge(mut case) = work {
+        case.home = std::env::home_dir();
         tokio::spawn(async move {
             let folder = case.cwd.join("any");
             let resolve = |path: &Path| disk::resolve(path).ok();

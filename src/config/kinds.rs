@@ -13,6 +13,7 @@ use super::read::Field;
 use super::{Log, Size};
 use crate::core::message::remote::Address;
 use crate::core::message::{Dialect, McpServer};
+use crate::core::rules::Rule;
 use crate::core::session::recovery::Recovery;
 
 /// What an option takes, for its readers.
@@ -165,6 +166,11 @@ pub(super) const OWN_SIZE: Kind<Option<Size>> =
 
 pub(super) const SERVERS: Kind<Vec<McpServer>> =
     kind("list of servers", "acp.McpServer[]", |field| field.mcp_servers(), empty);
+
+pub(super) const RULES: Kind<Vec<Rule>> = kind("list of rules", "acp.Rule[]", |field| field.rules(), empty);
+
+pub(super) const SETS: Kind<Vec<String>> =
+    kind("list of names", "acp.RuleSet[]", |field| field.rule_sets(), empty);
 
 /// Servers in place of those for all.
 pub(super) const OWN_SERVERS: Kind<Option<Vec<McpServer>>> =

@@ -13,6 +13,7 @@ use super::words::*;
 use super::{Log, Size};
 use crate::core::message::remote::Address;
 use crate::core::message::{Dialect, McpServer};
+use crate::core::rules::Rule;
 
 /// An option as the help and the language server show it.
 #[derive(Clone, Copy, Debug)]
@@ -281,12 +282,16 @@ options! {
     }
 
     /// Questions of agents.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct PermissionOptions in "permission." {
         open: OpenQuestions = OpenQuestions::Auto, OpenQuestions::KIND,
             "When an agent's question opens by itself: `\"auto\"` not while you type, `\"always\"` at once \
              wherever you are, `\"never\"` not at all; see |acp-permission|. In any case the chat and a \
              notification tell of it.";
+        rules: Vec<Rule> = Vec::new(), RULES,
+            "What is allowed, asked or rejected without asking you; see |acp-rules|.";
+        sets: Vec<String> = Vec::new(), SETS,
+            "Ready sets of rules: `\"read-only\"` and `\"tests\"`; what is in them is in |acp-rules-sets|.";
     }
 
     /// What the chat shows.

@@ -56,7 +56,7 @@ impl<'a> Table<'a> {
     }
 
     /// The field of that name; its absence is a mistake.
-    fn require(&self, key: &str) -> Option<Field<'a>> {
+    pub fn require(&self, key: &str) -> Option<Field<'a>> {
         let field = self.get(key);
         if field.is_none() {
             let key = self.path_to(key);
@@ -123,7 +123,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn list(&self, expected: &str) -> Option<Vec<Field<'a>>> {
+    pub fn list(&self, expected: &str) -> Option<Vec<Field<'a>>> {
         match self.value {
             Value::Array(list) => Some(
                 list.iter()

@@ -19,6 +19,7 @@ mod hints;
 mod last_words;
 pub mod patch;
 pub mod reading;
+pub mod rules;
 pub mod subagents;
 mod summary;
 mod wording;

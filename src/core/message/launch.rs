@@ -76,6 +76,13 @@ pub struct Place {
     pub system_prompt: Option<SystemPrompt>,
 }
 
+impl Place {
+    /// All of its roots, where it works first.
+    pub fn folders(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.cwd].into_iter().chain(&self.additional)
+    }
+}
+
 /// What the user tells the model before anybody says anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SystemPrompt {

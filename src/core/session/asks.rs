@@ -111,19 +111,25 @@ impl Session {
     }
 
     /// What a question is about that waits to be judged.
-    pub fn to_judge(&self, ask: AskId) -> Option<&ToolCall> {
+    pub fn to_judge(&self, ask: AskId) -> Option<(EntryId, &ToolCall)> {
         let open = self.judging.iter().find(|open| open.ask == ask)?;
-        self.entry(open.entry)?.tool()
+        Some((open.entry, self.entry(open.entry)?.tool()?))
     }
 
     /// The user's rules were held against a question: it is answered by them, else the user is asked. Nothing happens
     /// when it is over already.
-    pub fn judged(&mut self, ask: AskId, ruling: Option<Box<Ruling>>, now: Moment) -> Vec<Command> {
+    pub fn judged(&mut self, ask: AskId, mut ruling: Option<Box<Ruling>>, now: Moment) -> Vec<Command> {
         let Some(at) = self.judging.iter().position(|open| open.ask == ask) else { return Vec::new() };
         let open = self.judging.remove(at);
         self.advance(open.entry, &Cause::Asked, now);
         let option = ruling.as_ref().and_then(|ruling| option_of(ruling.decision?, open.options()));
         let rule = ruling.as_ref().map(|ruling| ruling.why.clone()).unwrap_or_default();
+        if let Some(ruling) = &mut ruling
+            && option.is_none()
+            && !matches!(ruling.decision, None | Some(Decision::Ask))
+        {
+            (ruling.decision, ruling.why) = (Some(Decision::Ask), NO_OPTION.to_owned());
+        }
         self.set_ruling(open.entry, ruling);
         if let Some(PermissionOption { id, kind, .. }) = option {
             let cause = if kind.allows() { Cause::Allowed } else { Cause::Rejected };
@@ -131,7 +137,9 @@ impl Session {
             return vec![Command::Answer { ask, answer: Answer::Ruled { option: id, rule } }];
         }
         let entry = open.entry;
-        self.asks.push(open);
+        // In the order in which they came, however long each took to judge.
+        let at = self.asks.iter().position(|other| other.ask > ask).unwrap_or(self.asks.len());
+        self.asks.insert(at, open);
         self.show_choices(entry);
         self.status_touched = true;
         Vec::new()
@@ -336,6 +344,9 @@ impl Session {
         }
     }
 }
+
+/// Why the user is asked what a rule has decided.
+const NO_OPTION: &str = "the agent offers no answer that does what the rule says this one time";
 
 /// The answer that does what rules say and nothing beyond: one for this time rather than for all times. A rule allows
 /// nothing for later, since the agent would not ask again.

@@ -22,7 +22,7 @@ impl Session {
         if matches!(self.phase, Phase::Cancelling { .. } | Phase::Ending { .. } | Phase::Gone) {
             return vec![Command::Answer { ask, answer: Answer::Cancelled }];
         }
-        let folders = [&self.place.cwd].into_iter().chain(&self.place.additional).cloned().collect();
+        let folders = self.place.folders().cloned().collect();
         let elicitation = Elicitation {
             asker: self.name(),
             message: path.display().to_string(),

@@ -33,6 +33,14 @@ pub fn mode(session: &Session) -> Option<String> {
     })
 }
 
+/// The id of the mode the session is in.
+pub fn mode_id(session: &Session) -> Option<String> {
+    match session.selection("mode").map(|option| &option.kind) {
+        Some(OptionKind::Select { current, .. }) => Some(current.clone()),
+        _ => session.modes.as_ref().map(|modes| modes.current.clone()),
+    }
+}
+
 /// What to tell the user whose agent is in another mode than before: its name, and what the agent says it means.
 pub fn mode_news(session: &Session, before: Option<&str>) -> Option<String> {
     let now = mode(session)?;

@@ -7,7 +7,7 @@ use super::bounds::beginning;
 use super::drawing::{Drawing, Mark, Style, Tail, Target};
 use super::patch::{ADDED, Patch, REMOVED};
 use super::wording::{cut_middle, seconds, status_mark};
-use super::{ansi_spans, choices, clean_lines};
+use super::{ansi_spans, choices, clean_lines, rules};
 use crate::core::ids::TerminalId;
 use crate::core::message::{Content, FileDiff, Location, ResourceBody, ToolContent, ToolKind};
 use crate::core::session::as_markdown;
@@ -59,6 +59,7 @@ pub fn draw(
         if !open {
             draw_asked(drawing, call, &whole, style);
         }
+        rules::draw_asked(drawing, call);
         let what = match call.kind {
             ToolKind::Edit => "Allow this edit?",
             ToolKind::Execute => "Allow this command?",
@@ -67,6 +68,7 @@ pub fn draw(
         };
         choices::draw(drawing, what, &call.choices, ":Acp allow   :Acp reject", style);
     }
+    rules::draw_decided(drawing, call, open);
     let any = draw_content(drawing, call, open, style, tail);
     if open {
         draw_rest(drawing, call, any, style);

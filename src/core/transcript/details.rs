@@ -8,7 +8,7 @@ use super::call::tails_not_shown;
 use super::drawing::{Drawing, Mark, Tail};
 use super::patch::Patch;
 use super::wording::{cut_end, grouped, seconds};
-use super::{MOST_STEPS, compaction, document, export, progress, subagents, written};
+use super::{MOST_STEPS, compaction, document, export, progress, rules, subagents, written};
 use crate::core::ids::{EntryId, TerminalId};
 use crate::core::message::{Content, FileDiff, PlanStatus, ResourceBody, ToolContent};
 use crate::core::session::entry::{Body, Entry, Greeting};
@@ -250,6 +250,11 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
             let line = location.line.map(|line| format!(":{line}")).unwrap_or_default();
             page.line(format!("- {}{line}", call.relative(&location.path).display()));
         }
+    }
+    let ruling = rules::in_words(call);
+    if !ruling.is_empty() {
+        page.section("What your rules say");
+        ruling.into_iter().for_each(|line| page.line(line));
     }
     if let Some(input) = &call.raw_input {
         page.section("Input");

@@ -8,7 +8,7 @@ use crate::core::terminal::screen::COLOURS;
 use crate::nvim::editor::Editor;
 
 /// The groups, and the groups of Neovim's that they look like.
-const LINKS: [(&str, &str); 28] = [
+const LINKS: [(&str, &str); 29] = [
     ("AcpUser", "Title"),
     ("AcpAgent", "Title"),
     ("AcpThought", "Comment"),
@@ -25,6 +25,7 @@ const LINKS: [(&str, &str); 28] = [
     ("AcpMention", "Underlined"),
     ("AcpMentionMissing", "DiagnosticWarn"),
     ("AcpError", "DiagnosticError"),
+    ("AcpDanger", "DiagnosticError"),
     ("AcpDiffAdd", "DiffAdd"),
     ("AcpDiffAddWord", "DiffText"),
     ("AcpDiffDeleteWord", "DiffText"),

@@ -13,6 +13,7 @@ use crate::core::session::answer_label::{described, label};
 use crate::core::session::tool_call::count_lines;
 use crate::core::store::allowlist::Choice;
 use crate::core::transcript::cut_middle;
+use crate::core::transcript::rules;
 use crate::nvim::arguments::{NO_SESSION, fail};
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::picker;
@@ -89,7 +90,9 @@ impl Questions {
                 _ => format!(" ({files} files, +{added} -{removed}{hunks})"),
             }
         });
-        Some(format!("{} {request}{}", session.actor(open.entry), counts.unwrap_or_default()))
+        let dangers = call.and_then(|call| rules::dangers(call.ruling.as_deref()?));
+        let dangers = dangers.map(|words| format!(" [! {words}]")).unwrap_or_default();
+        Some(format!("{} {request}{}{dangers}", session.actor(open.entry), counts.unwrap_or_default()))
     }
 
     /// The user's answer to a question for permission.

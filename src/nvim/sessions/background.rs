@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::core::ids::{AgentId, AskId, SessionKey};
 use crate::core::message::{
-    Again, AgentInfo, Branch, Chosen, Command, Content, Dialect, Ending, Failure, FailureKind, LeftCommand,
-    Opened, PermissionOption, Severity, Steering, ToolCallPatch, TurnEnd, Update,
+    Again, AgentInfo, Chosen, Command, Content, Dialect, Ending, Failure, FailureKind, LeftCommand, Opened,
+    Severity, Steering, TurnEnd, Update,
 };
 use crate::core::session::status::{mode, mode_news};
 use crate::core::session::{LoggedIn, Phase, Session, exit_text};
@@ -229,30 +229,6 @@ impl Sessions {
     }
 
     // Its questions.
-
-    pub fn permission_asked(
-        cx: &mut Context,
-        (key, branch): (SessionKey, Option<&Branch>),
-        ask: AskId,
-        call: ToolCallPatch,
-        options: Vec<PermissionOption>,
-    ) {
-        let (now, id) = (cx.now(), call.id.clone());
-        let Some(session) = cx.sessions.get_mut(&key) else { return };
-        let commands = session.within(branch, |session| session.asked(ask, call, options, now));
-        let waits = commands.is_empty();
-        let entry = session.call_entry(&id);
-        let call = entry.and_then(|entry| session.entry(entry)?.tool());
-        let title = call.map(|call| call.headline()).unwrap_or_default();
-        let request = call.map(|call| call.request()).unwrap_or_default();
-        commands.into_iter().for_each(|command| cx.send(command));
-        if let Some(entry) = entry {
-            cx.raise(EditorEvent::CallChanged { session: key, entry, moved: true, content: true });
-        }
-        if waits {
-            cx.raise(EditorEvent::PermissionAsked { session: key, title, request, entry });
-        }
-    }
 
     pub fn withdrawn(cx: &mut Context, key: SessionKey, ask: AskId) {
         let now = cx.now();

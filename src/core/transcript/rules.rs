@@ -1,0 +1,63 @@
+//! What the user's rules say of a call: what is dangerous about it and why it is asked for, where it waits; which rule
+//! has allowed or rejected it; and all of it in the details.
+
+use super::drawing::Drawing;
+use crate::core::rules::{Decision, Ruling, Step};
+use crate::core::session::tool_call::{Status, ToolCall};
+use crate::core::text::{cut, one_line};
+
+/// A reason is read, not studied.
+const REASON: usize = 300;
+/// Of the parts of a shell line that were judged.
+const STEPS: usize = 200;
+
+/// What makes a request dangerous, in words.
+pub fn dangers(ruling: &Ruling) -> Option<String> {
+    let words: Vec<&str> = ruling.dangers.iter().map(|danger| danger.words()).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+/// Under a call that waits for the user.
+pub(super) fn draw_asked(drawing: &mut Drawing, call: &ToolCall) {
+    let Some(ruling) = call.ruling.as_deref() else { return };
+    if let Some(words) = dangers(ruling) {
+        drawing.line(format!("    ! {words}"), Some("AcpDanger"));
+    }
+    if ruling.decision == Some(Decision::Ask) {
+        drawing.line(format!("    Asked because: {}", reason(&ruling.why)), Some("AcpMeta"));
+    }
+}
+
+/// Under a call that a rule has decided. What was allowed is said to who looks for it.
+pub(super) fn draw_decided(drawing: &mut Drawing, call: &ToolCall, open: bool) {
+    let Some(ruling) = call.ruling.as_deref() else { return };
+    let how = match ruling.decision {
+        Some(Decision::Reject) if call.status == Status::Rejected => "Rejected by a rule",
+        Some(Decision::Allow) if open => "Allowed by a rule",
+        _ => return,
+    };
+    drawing.line(format!("    {how}: {}", reason(&ruling.why)), Some("AcpMeta"));
+}
+
+fn reason(why: &str) -> String {
+    one_line(cut(why, REASON))
+}
+
+/// All that is known of it, a line each.
+pub(super) fn in_words(call: &ToolCall) -> Vec<String> {
+    let Some(ruling) = call.ruling.as_deref() else { return Vec::new() };
+    let mut lines: Vec<String> =
+        dangers(ruling).map(|words| format!("Look twice: {words}")).into_iter().collect();
+    lines.extend(ruling.steps.iter().take(STEPS).map(|step| format!("- {}", step_in_words(step))));
+    lines
+}
+
+/// What was made of one part of a request.
+pub fn step_in_words(step: &Step) -> String {
+    let decision = step.decision.map_or("asks as the agent does", |decision| match decision {
+        Decision::Allow => "allowed",
+        Decision::Ask => "asks",
+        Decision::Reject => "rejected",
+    });
+    format!("{}: {decision}: {}", one_line(cut(&step.what, REASON)), reason(&step.why))
+}

@@ -1,0 +1,78 @@
+//! An agent asks for permission: the user's rules are held against that in the background, and the user is asked
+//! only what they leave open.
+
+use crate::core::ids::{AskId, SessionKey};
+use crate::core::message::{Branch, Outcome, PermissionOption, ToolCallPatch, Work};
+use crate::core::replay;
+use crate::core::rules::{Case, Request, Ruling, in_force};
+use crate::core::session::status::mode_id;
+use crate::nvim::context::Context;
+use crate::nvim::events::EditorEvent;
+use crate::nvim::sessions::Sessions;
+
+impl Sessions {
+    pub fn permission_asked(
+        cx: &mut Context,
+        (key, branch): (SessionKey, Option<&Branch>),
+        ask: AskId,
+        call: ToolCallPatch,
+        options: Vec<PermissionOption>,
+    ) {
+        let (now, id) = (cx.now(), call.id.clone());
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
+        let commands = session.within(branch, |session| session.asked_first(ask, call, options, now));
+        let entry = session.call_entry(&id);
+        let request = session.to_judge(ask).map(|(_, call)| call.requested(&session.place.cwd));
+        cx.send_all(commands);
+        if let Some(entry) = entry {
+            cx.raise(EditorEvent::CallChanged { session: key, entry, moved: true, content: true });
+        }
+        let is_replay = cx.sessions.get(&key).is_some_and(|session| session.agent_name == replay::NAME);
+        match request {
+            // What was recorded is decided already.
+            Some(_) if is_replay => Self::permission_judged(cx, key, ask, None),
+            Some(request) => Self::judge(cx, key, ask, request),
+            None => {}
+        }
+    }
+
+    fn judge(cx: &mut Context, key: SessionKey, ask: AskId, request: Request) {
+        let Some(case) = Self::case(cx, key, request) else { return };
+        cx.compute(Work::Judge(Box::new(case)), move |_: &mut Self, cx, outcome| {
+            let Outcome::Judged(ruling) = outcome else { return Ok(()) };
+            Self::permission_judged(cx, key, ask, ruling);
+            Ok(())
+        });
+    }
+
+    /// What rules are held against, for a session as it is now.
+    pub fn case(cx: &Context, key: SessionKey, request: Request) -> Option<Case> {
+        let session = cx.sessions.get(&key)?;
+        let permission = &cx.config.permission;
+        Some(Case {
+            request,
+            agent: session.agent_name.clone(),
+            mode: mode_id(session),
+            cwd: session.place.cwd.clone(),
+            folders: session.place.folders().cloned().collect(),
+            home: None,
+            rules: in_force(&permission.sets, &permission.rules),
+        })
+    }
+
+    fn permission_judged(cx: &mut Context, key: SessionKey, ask: AskId, ruling: Option<Box<Ruling>>) {
+        let now = cx.now();
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
+        let Some((entry, _)) = session.to_judge(ask) else { return };
+        let commands = session.judged(ask, ruling, now);
+        let waits = commands.is_empty();
+        let call = session.entry(entry).and_then(|entry| entry.tool());
+        let title = call.map(|call| call.headline()).unwrap_or_default();
+        let request = call.map(|call| call.request()).unwrap_or_default();
+        cx.send_all(commands);
+        cx.raise(EditorEvent::CallChanged { session: key, entry, moved: false, content: false });
+        if waits {
+            cx.raise(EditorEvent::PermissionAsked { session: key, title, request, entry: Some(entry) });
+        }
+    }
+}
