@@ -39,9 +39,14 @@ pub fn of(root: &Path) -> io::Result<String> {
     let mut list = String::new();
     for source in sources(root)? {
         let content = fs::read(root.join(&source))?;
-        list.push_str(&format!("{}  {source}\n", hex(&hmac_sha256::Hash::hash(&content))));
+        list.push_str(&format!("{}  {source}\n", sha256(&content)));
     }
-    Ok(hex(&hmac_sha256::Hash::hash(list.as_bytes())))
+    Ok(sha256(list.as_bytes()))
+}
+
+/// In hexadecimal digits.
+pub fn sha256(content: &[u8]) -> String {
+    hex(&hmac_sha256::Hash::hash(content))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -50,3 +50,78 @@ fn what_rules_allow_or_reject_is_not_asked() {
     assert!(screen.contains("nothing is pushed from here"), "{screen}");
     assert_eq!(screen.matches("Allow this command?").count(), 1, "{screen}");
 }
+
+/// The page that is open, without what stands behind it.
+fn page(chat: &mut Scripted, text: &str) -> String {
+    let code = "return vim.bo.filetype == 'acp-permissions'
+                and table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n') or ''";
+    let mut shown = String::new();
+    chat.nvim.wait_until(
+        |nvim| {
+            shown = nvim.exec_lua(code, []).as_str().unwrap_or_default().to_owned();
+            shown.contains(text)
+        },
+        text,
+    );
+    chat.nvim.input("q");
+    shown
+}
+
+#[test]
+fn a_trial_run_tells_which_rule_decides_and_why() {
+    let mut chat = chat(&["true"], RULES);
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp permissions git push --force");
+    let told = page(&mut chat, "As a command");
+    assert!(told.contains("rejected: reject command git push **"), "{told}");
+    assert!(told.contains("! overwrites what was pushed"), "{told}");
+    // Quotes and bars are the command's, not Neovim's.
+    chat.nvim.command("Acp permissions git status | sh -c \"rm -rf x\"");
+    let told = page(&mut chat, "As a command");
+    assert!(told.contains("left to the agent: no rule is about it"), "{told}");
+    assert!(told.contains("- rm -rf x: left to the agent"), "{told}");
+    chat.nvim.command("Acp permissions .envrc");
+    let told = page(&mut chat, "Writing it");
+    assert!(told.contains("! code that runs later"), "{told}");
+}
+
+#[test]
+fn the_rules_of_a_project_count_once_they_are_trusted() {
+    let mut chat = chat(&["just check", "just check"], "");
+    let file = chat.project.file(".acp/rules.json");
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("the folder is made");
+    let text = r#"{"rules": [{"decision": "allow", "command": "just check"}]}"#;
+    std::fs::write(&file, text).expect("the file is written");
+    chat.send("go");
+    chat.nvim.wait_for_screen("Allow this command?");
+    chat.wait_for("you have not trusted them: read the file, and run :trust there");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp permissions");
+    assert!(page(&mut chat, "This project's").contains("run :trust"));
+    let path = file.to_str().expect("a path in UTF-8").to_owned();
+    chat.nvim.exec_lua(
+        "vim.cmd.tabedit(...)
+         vim.cmd.trust()
+         vim.cmd.tabclose()",
+        [path.into()],
+    );
+    chat.nvim.command("Acp permissions");
+    assert!(page(&mut chat, "This project's").contains("allow   command just check"));
+    chat.nvim.command("Acp allow");
+    assert_eq!(option(&chat.answer("p1")), "a");
+    // The second one is not asked.
+    assert_eq!(option(&chat.answer("p2")), "a");
+}
+
+#[test]
+fn the_page_fits_small_and_large_screens() {
+    for (columns, rows) in [(80, 24), (140, 40)] {
+        let mut chat = Scripted::sized(&[("a.txt", "a\n")], steps(asks_to_run(&["true"])), columns, rows);
+        chat.configure(RULES);
+        chat.chat();
+        chat.nvim.stop_insert();
+        chat.nvim.command("Acp permissions");
+        chat.nvim.wait_for_screen("Rules for what agents may do");
+        chat.nvim.assert_screen(&format!("permissions_{columns}x{rows}"));
+    }
+}

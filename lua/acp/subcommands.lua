@@ -300,6 +300,12 @@ return {
     bang = true,
   },
   {
+    name = "permissions",
+    group = "Answer",
+    about = "Look at the rules for what agents may do, or try them on a command or a file",
+    files = true,
+  },
+  {
     name = "record",
     group = "Plugin",
     about = "Save the last messages for a bug report, without names and secrets; with ! over a file",

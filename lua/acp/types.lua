@@ -78,6 +78,8 @@
 
 ---@class acp.PermissionOptions
 ---@field open? "auto"|"always"|"never"
+---@field rules? acp.Rule[]
+---@field sets? acp.RuleSet[]
 
 ---@class acp.ChatOptions
 ---@field images? "auto"|"link"

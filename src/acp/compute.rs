@@ -14,13 +14,15 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::files::disks::PATIENCE;
 use super::files::watch::Watch;
-use super::files::{buffer_state, disk, probe};
+use super::files::{buffer_state, probe};
+use super::rules;
 use super::shared::Shared;
 use crate::core::changes::file_review::{FileReview, without};
 use crate::core::changes::{diff, text_edits};
 use crate::core::ids::JobId;
 use crate::core::locations::Look;
 use crate::core::message::{Event, HalfWritten, OnDisk, Outcome, Stamp, Work};
+use crate::core::rules::project::ProjectRules;
 use crate::core::session::references::references;
 use crate::core::session::unsaved_note;
 use crate::core::store::undecided::StoredFile;
@@ -42,15 +44,23 @@ pub fn start(shared: &Arc<Shared>, job: JobId, work: Work) {
         });
         return;
     }
-    if let Work::Judge(mut case) = work {
-        case.home = std::env::home_dir();
+    if let Work::Judge(case) = work {
         tokio::spawn(async move {
             let folder = case.cwd.join("any");
-            let resolve = |path: &Path| disk::resolve(path).ok();
-            let judged = shared.disks.run(&folder, move || case.judge(&resolve));
+            let judged = shared.disks.run(&folder, move || rules::judge(*case));
             // Who waits for an answer is not to wait for a disk.
             let ruling = timeout(PATIENCE, judged).await.ok().flatten();
             shared.mailbox.post(Event::Computed { job, outcome: Outcome::Judged(ruling.map(Box::new)) });
+        });
+        return;
+    }
+    if let Work::ProjectRules { cwd, trust } = work {
+        tokio::spawn(async move {
+            let folder = cwd.join("any");
+            let read = shared.disks.run(&folder, move || rules::of_project(&cwd, trust.as_deref()));
+            let broken = || ProjectRules::Broken("its disk does not answer".to_owned());
+            let found = timeout(PATIENCE, read).await.ok().flatten().unwrap_or_else(broken);
+            shared.mailbox.post(Event::Computed { job, outcome: Outcome::ProjectRules(found) });
         });
         return;
     }
@@ -216,6 +226,7 @@ fn run(work: Work, watch: &Watch) -> Outcome {
         // Answered where all that agents share is at hand.
         Work::ChangedTexts { .. } => Outcome::ChangedTexts(Vec::new()),
         Work::Judge(_) => Outcome::Judged(None),
+        Work::ProjectRules { .. } => Outcome::ProjectRules(ProjectRules::None),
         Work::Mention(files) => Outcome::Mention(unsaved_note::unsaved(&files)),
         Work::Reconcile { path, sides } => {
             let reconciled = Box::new(sides.reconcile());

@@ -16,6 +16,7 @@ pub mod quirks;
 mod refusals;
 mod remote;
 mod replay;
+mod rules;
 mod settings;
 mod shared;
 mod store;

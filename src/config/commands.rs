@@ -55,7 +55,7 @@ pub const COMMAND_GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Ask", &["send", "ask", "add", "suggestions", "history", "edit-prompt", "queue", "paste", "cancel"]),
-    ("Answer", &["allow", "reject", "answer", "paths"]),
+    ("Answer", &["allow", "reject", "answer", "paths", "permissions"]),
     (
         "Review",
         &[
@@ -698,6 +698,17 @@ pub const COMMANDS: &[CommandSpec] = &[
         without_library: false,
         help: "Look at the record: a line for each permission, file, command and tool call of agents, with who decided \
                it; see |acp-audit|. With [words], at the lines that they are in; see |acp-audit-filter|.",
+    },
+    CommandSpec {
+        name: "permissions",
+        about: "Look at the rules for what agents may do, or try them on a command or a file",
+        takes: "[command or file]",
+        completion: Completion::File,
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Look at the rules for what agents may do; see |acp-rules|. With a command or a file, show which rule \
+               decides about it, and why: `:Acp permissions git push --force`.",
     },
     CommandSpec {
         name: "record",

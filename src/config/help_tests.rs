@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::*;
+use crate::core::rules::sets::SETS;
 
 /// The help's width.
 const WIDTH: usize = 78;
@@ -370,6 +371,24 @@ fn every_subcommand_and_key_has_an_action() {
 #[test]
 fn the_help_lists_every_option() {
     check("All options, with what they take and do: ~", "=====", &all_options());
+}
+
+#[test]
+fn the_help_lists_the_sets_of_rules_in_full() {
+    let mut text = String::new();
+    for set in SETS {
+        let name = format!("{:?}", set.name);
+        write!(text, "\n{name} ~\n{}\n", filled(set.about)).expect("a String takes all");
+        set.commands.iter().for_each(|shape| {
+            writeln!(text, "    `{shape}`").expect("a String takes all");
+        });
+    }
+    text.push('\n');
+    check(
+        "|acp-config-permission.sets|. They allow these commands:",
+        "                                                               *acp-questions*",
+        &text,
+    );
 }
 
 #[test]

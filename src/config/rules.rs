@@ -1,15 +1,10 @@
 //! Rules for what agents may do, as the options give them: a list of tables, each with a decision and what it is about.
 
-use super::read::{Field, Table};
-use crate::core::message::ToolKind;
-use crate::core::rules::sets::SETS;
-use crate::core::rules::{Decision, Rule, Source};
+use super::read::Field;
+use crate::core::rules::{Decision, Rule, Source, sets};
 
 const KEYS: &[&str] = &["decision", "command", "path", "host", "mcp", "kind", "agent", "mode", "reason"];
 const LIST: &str = "a list of rules, each { decision = \"allow\", command = \"cargo test **\" } or the like";
-
-/// Kinds of tools that no agent names: all that writes a file, and all there are.
-const MORE_KINDS: [&str; 2] = ["write", "any"];
 
 impl Field<'_> {
     pub fn rules(&self) -> Option<Vec<Rule>> {
@@ -23,54 +18,27 @@ impl Field<'_> {
     /// Names of ready sets.
     pub fn rule_sets(&self) -> Option<Vec<String>> {
         let names = self.strings()?;
-        for name in &names {
-            if !SETS.iter().any(|set| set.name == name) {
-                let known: Vec<String> = SETS.iter().map(|set| format!("{:?}", set.name)).collect();
-                return self.invalid(&format!("there is no set {name:?}; there are {}", known.join(", ")));
-            }
+        match names.iter().find(|name| !sets::is_known(name)) {
+            Some(name) => self.invalid(&sets::unknown(name)),
+            None => Some(names),
         }
-        Some(names)
     }
 
     fn rule(&self, source: Source) -> Option<Rule> {
         let table = self.table_of(KEYS.to_vec())?;
         let decisions = [("allow", Decision::Allow), ("ask", Decision::Ask), ("reject", Decision::Reject)];
         let decision = table.require("decision").and_then(|field| field.one_of(&decisions));
-        let kind = table.get("kind").map(|field| field.kind_of_tool());
-        let rule = Rule {
-            decision: decision.unwrap_or(Decision::Ask),
-            source,
-            agent: text(&table, "agent"),
-            mode: text(&table, "mode"),
-            kind: kind.clone().flatten(),
-            path: text(&table, "path"),
-            command: text(&table, "command"),
-            host: text(&table, "host"),
-            mcp: text(&table, "mcp"),
-            reason: text(&table, "reason"),
-        };
-        let named: Vec<&str> =
-            ["path", "command", "host", "mcp"].into_iter().filter(|key| table.get(key).is_some()).collect();
+        let text = |key: &str| table.get(key).map(|field| field.string());
+        let texts = ["agent", "mode", "kind", "path", "command", "host", "mcp", "reason"].map(text);
         table.close();
-        match named[..] {
-            [] if kind.is_none() => {
-                self.invalid("a rule needs one of command, path, host, mcp or kind, to say what it is about")
-            }
-            [_, _, ..] => {
-                self.invalid(&format!("a rule is about one thing, not both of {}", named.join(" and ")))
-            }
-            _ if kind == Some(None) => None,
-            _ => decision.map(|_| rule),
+        // What was given and is no text is told of already.
+        let is_sound = !texts.contains(&Some(None));
+        let [agent, mode, kind, path, command, host, mcp, reason] = texts.map(Option::flatten);
+        let decision = decision.filter(|_| is_sound)?;
+        let rule = Rule { decision, source, agent, mode, kind, path, command, host, mcp, reason };
+        match rule.checked() {
+            Ok(rule) => Some(rule),
+            Err(why) => self.invalid(&why),
         }
     }
-
-    fn kind_of_tool(&self) -> Option<String> {
-        let words = ToolKind::ALL.map(ToolKind::word).into_iter().chain(MORE_KINDS);
-        let known: Vec<(&str, &str)> = words.map(|word| (word, word)).collect();
-        self.one_of(&known).map(str::to_owned)
-    }
-}
-
-fn text(table: &Table<'_>, key: &str) -> Option<String> {
-    table.get(key).and_then(|field| field.string())
 }

@@ -4,7 +4,9 @@
 
 pub mod danger;
 pub mod line;
+pub mod page;
 pub mod pattern;
+pub mod project;
 pub mod rule;
 pub mod sets;
 pub mod shell;
@@ -57,6 +59,8 @@ pub struct Case {
     pub folders: Vec<PathBuf>,
     pub home: Option<PathBuf>,
     pub rules: Vec<Rule>,
+    /// Neovim's list of trusted files, which says whether the rules of the project count.
+    pub trust: Option<PathBuf>,
 }
 
 impl Case {
@@ -120,6 +124,8 @@ pub struct Ruling {
     pub why: String,
     pub steps: Vec<Step>,
     pub dangers: Vec<Danger>,
+    /// What the user should know of rules that don't count.
+    pub problem: Option<String>,
 }
 
 /// The part of a request that a rule is held against.

@@ -137,6 +137,8 @@ pub struct Session {
     asks: Vec<OpenAsk>,
     /// Questions for permission that rules have not been held against yet: nobody is asked before.
     judging: Vec<OpenAsk>,
+    /// What the user was told last of rules that don't count.
+    pub rules_problem: Option<String>,
     queue: VecDeque<Queued>,
     /// Sent into the running turn; whether the agent takes it is still to be told.
     steering: Vec<Vec<Content>>,
@@ -268,6 +270,7 @@ impl Session {
             untold: BTreeMap::new(),
             entries: Vec::new(),
             asks: Vec::new(),
+            rules_problem: None,
             judging: Vec::new(),
             queue: VecDeque::new(),
             steering: Vec::new(),

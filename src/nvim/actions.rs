@@ -3,6 +3,7 @@
 //! when there is nothing it could be done to.
 
 pub mod library;
+mod permissions;
 pub mod views;
 
 use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table, Value};
@@ -173,6 +174,7 @@ impl App {
             "inspect" => self.open_inspector(&args),
             "audit" => self.audit_command(&args),
             "usage" => self.show_usage(),
+            "permissions" => self.permissions(&args),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
         }

@@ -7,7 +7,7 @@ pub mod background;
 mod forking;
 pub mod lifecycle;
 pub mod options;
-mod permission;
+pub mod permission;
 pub mod record;
 pub mod remembering;
 pub mod status;

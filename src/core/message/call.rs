@@ -58,19 +58,6 @@ pub enum ToolKind {
 }
 
 impl ToolKind {
-    pub const ALL: [Self; 10] = [
-        Self::Read,
-        Self::Edit,
-        Self::Delete,
-        Self::Move,
-        Self::Search,
-        Self::Execute,
-        Self::Think,
-        Self::Fetch,
-        Self::SwitchMode,
-        Self::Other,
-    ];
-
     /// As the protocol writes it.
     pub fn word(self) -> &'static str {
         match self {

@@ -13,6 +13,7 @@ use crate::core::changes::file_review::{FileReview, Written};
 use crate::core::changes::reconcile::{Reconciled, Sides};
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::locations::Look;
+use crate::core::rules::project::ProjectRules;
 use crate::core::rules::{Case, Ruling};
 use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
@@ -64,6 +65,8 @@ pub enum Work {
     Mention(Vec<UnsavedText>),
     /// What the user's rules say of what an agent asks for (`core::rules`).
     Judge(Box<Case>),
+    /// The rules that the project in a folder brings along. `trust` is Neovim's list of trusted files.
+    ProjectRules { cwd: PathBuf, trust: Option<PathBuf> },
     /// What becomes of a buffer whose file another side has written (`core::changes::reconcile`), and in what state
     /// the file is after that.
     Reconcile { path: PathBuf, sides: Box<Sides> },
@@ -85,6 +88,7 @@ pub enum Outcome {
     Mention(String),
     /// Nothing where the disk did not answer in time.
     Judged(Option<Box<Ruling>>),
+    ProjectRules(ProjectRules),
     /// In the order of the numbers; nothing where it is not known any more.
     ChangedTexts(Vec<Option<(Held, Held)>>),
     Reconciled(Box<Reconciled>, Option<Stamp>),

@@ -4,9 +4,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::pattern::{command_depth, fits, path_depth};
+use super::project::FILE as PROJECT_FILE;
 
 /// What comes of a request, from the strictest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Decision {
     Reject,
     Ask,
@@ -30,7 +32,25 @@ pub enum Source {
     Set(String),
     /// The options; by its place there, from 1.
     Options(usize),
+    /// The project's file; by its place there, from 1.
+    Project(usize),
 }
+
+/// What a rule's `kind` may be: the protocol's kinds of tools, all that writes a file, and all there are.
+pub const KINDS: [&str; 12] = [
+    "read",
+    "edit",
+    "delete",
+    "move",
+    "search",
+    "execute",
+    "think",
+    "fetch",
+    "switch_mode",
+    "other",
+    "write",
+    "any",
+];
 
 /// A rule. What is not given fits all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,8 +82,40 @@ impl Rule {
         Self { decision, source, agent, mode, kind, path, command, host: None, mcp: None, reason: None }
     }
 
+    /// The rule, if it can be held against anything; else what is wrong with it.
+    pub fn checked(self) -> Result<Self, String> {
+        let named =
+            [("path", &self.path), ("command", &self.command), ("host", &self.host), ("mcp", &self.mcp)];
+        let named: Vec<&str> =
+            named.into_iter().filter(|(_, value)| value.is_some()).map(|(name, _)| name).collect();
+        if let Some(kind) = self.kind.as_deref().filter(|kind| !KINDS.contains(kind)) {
+            let known: Vec<String> = KINDS.iter().map(|kind| format!("{kind:?}")).collect();
+            return Err(format!("there is no kind {kind:?}; there are {}", known.join(", ")));
+        }
+        match named[..] {
+            [] if self.kind.is_none() => {
+                Err("a rule needs one of command, path, host, mcp or kind, to say what it is about"
+                    .to_owned())
+            }
+            [_, _, ..] => Err(format!("a rule is about one thing, not both of {}", named.join(" and "))),
+            _ => Ok(self),
+        }
+    }
+
     /// As the user is told of it: what it says, and where that stands.
     pub fn describe(&self) -> String {
+        let place = match &self.source {
+            Source::BuiltIn => "by default".to_owned(),
+            Source::Set(name) => format!("set {name}"),
+            Source::Options(at) => format!("permission.rules[{at}]"),
+            Source::Project(at) => format!("rule {at} of {PROJECT_FILE}"),
+        };
+        let reason = self.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("{} {} ({place}){reason}", self.decision.word(), self.about())
+    }
+
+    /// What it is about, in words.
+    pub fn about(&self) -> String {
         let fields = [
             ("agent", &self.agent),
             ("mode", &self.mode),
@@ -74,14 +126,7 @@ impl Rule {
             ("mcp", &self.mcp),
         ];
         let said = fields.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value.as_ref()?)));
-        let said = said.collect::<Vec<_>>().join(", ");
-        let place = match &self.source {
-            Source::BuiltIn => "by default".to_owned(),
-            Source::Set(name) => format!("set {name}"),
-            Source::Options(at) => format!("permission.rules[{at}]"),
-        };
-        let reason = self.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        format!("{} {said} ({place}){reason}", self.decision.word())
+        said.collect::<Vec<_>>().join(", ")
     }
 
     /// Of how many things it speaks.

@@ -127,6 +127,16 @@ pub fn defaults() -> Vec<Rule> {
     later.chain(secrets).collect()
 }
 
+pub fn is_known(name: &str) -> bool {
+    SETS.iter().any(|set| set.name == name)
+}
+
+/// What to say of a name that no set has.
+pub fn unknown(name: &str) -> String {
+    let known: Vec<String> = SETS.iter().map(|set| format!("{:?}", set.name)).collect();
+    format!("there is no set {name:?}; there are {}", known.join(", "))
+}
+
 /// The rules of a set.
 pub fn rules_of(name: &str) -> Vec<Rule> {
     let set = SETS.iter().find(|set| set.name == name);

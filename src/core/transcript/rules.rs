@@ -2,7 +2,8 @@
 //! has allowed or rejected it; and all of it in the details.
 
 use super::drawing::Drawing;
-use crate::core::rules::{Decision, Ruling, Step};
+use crate::core::rules::page::step_in_words;
+use crate::core::rules::{Decision, Ruling};
 use crate::core::session::tool_call::{Status, ToolCall};
 use crate::core::text::{cut, one_line};
 
@@ -48,16 +49,12 @@ pub(super) fn in_words(call: &ToolCall) -> Vec<String> {
     let Some(ruling) = call.ruling.as_deref() else { return Vec::new() };
     let mut lines: Vec<String> =
         dangers(ruling).map(|words| format!("Look twice: {words}")).into_iter().collect();
-    lines.extend(ruling.steps.iter().take(STEPS).map(|step| format!("- {}", step_in_words(step))));
+    lines.extend(
+        ruling
+            .steps
+            .iter()
+            .take(STEPS)
+            .map(|step| format!("- {}", one_line(cut(&step_in_words(step), REASON)))),
+    );
     lines
-}
-
-/// What was made of one part of a request.
-pub fn step_in_words(step: &Step) -> String {
-    let decision = step.decision.map_or("asks as the agent does", |decision| match decision {
-        Decision::Allow => "allowed",
-        Decision::Ask => "asks",
-        Decision::Reject => "rejected",
-    });
-    format!("{}: {decision}: {}", one_line(cut(&step.what, REASON)), reason(&step.why))
 }

@@ -1,12 +1,17 @@
 //! An agent asks for permission: the user's rules are held against that in the background, and the user is asked
 //! only what they leave open.
 
+use std::path::PathBuf;
+
+use mlua::Result;
+
 use crate::core::ids::{AskId, SessionKey};
-use crate::core::message::{Branch, Outcome, PermissionOption, ToolCallPatch, Work};
+use crate::core::message::{Branch, Outcome, PermissionOption, Place, Severity, ToolCallPatch, Work};
 use crate::core::replay;
 use crate::core::rules::{Case, Request, Ruling, in_force};
 use crate::core::session::status::mode_id;
 use crate::nvim::context::Context;
+use crate::nvim::editor::Editor;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::sessions::Sessions;
 
@@ -37,7 +42,9 @@ impl Sessions {
     }
 
     fn judge(cx: &mut Context, key: SessionKey, ask: AskId, request: Request) {
-        let Some(case) = Self::case(cx, key, request) else { return };
+        let Ok(case) = Self::case(cx, Some(key), request) else {
+            return Self::permission_judged(cx, key, ask, None);
+        };
         cx.compute(Work::Judge(Box::new(case)), move |_: &mut Self, cx, outcome| {
             let Outcome::Judged(ruling) = outcome else { return Ok(()) };
             Self::permission_judged(cx, key, ask, ruling);
@@ -45,18 +52,24 @@ impl Sessions {
         });
     }
 
-    /// What rules are held against, for a session as it is now.
-    pub fn case(cx: &Context, key: SessionKey, request: Request) -> Option<Case> {
-        let session = cx.sessions.get(&key)?;
+    /// What rules are held against, for a session as it is now; without one for an agent without a name, in the
+    /// current folder.
+    pub fn case(cx: &Context, key: Option<SessionKey>, request: Request) -> Result<Case> {
+        let session = key.and_then(|key| cx.sessions.get(&key));
+        let place = match session {
+            Some(session) => session.place.clone(),
+            None => Place { cwd: cx.editor.func::<String>("getcwd", ())?.into(), ..Place::default() },
+        };
         let permission = &cx.config.permission;
-        Some(Case {
+        Ok(Case {
             request,
-            agent: session.agent_name.clone(),
-            mode: mode_id(session),
-            cwd: session.place.cwd.clone(),
-            folders: session.place.folders().cloned().collect(),
+            agent: session.map(|session| session.agent_name.clone()).unwrap_or_default(),
+            mode: session.and_then(mode_id),
+            folders: place.folders().cloned().collect(),
+            cwd: place.cwd,
             home: None,
             rules: in_force(&permission.sets, &permission.rules),
+            trust: trust_list(&cx.editor),
         })
     }
 
@@ -64,15 +77,29 @@ impl Sessions {
         let now = cx.now();
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         let Some((entry, _)) = session.to_judge(ask) else { return };
+        let agent = session.agent;
+        let problem = ruling.as_ref().and_then(|ruling| ruling.problem.clone());
+        let news = problem.clone().filter(|_| session.rules_problem != problem);
+        session.rules_problem = problem;
         let commands = session.judged(ask, ruling, now);
         let waits = commands.is_empty();
         let call = session.entry(entry).and_then(|entry| entry.tool());
         let title = call.map(|call| call.headline()).unwrap_or_default();
         let request = call.map(|call| call.request()).unwrap_or_default();
         cx.send_all(commands);
+        if let Some(text) = news {
+            Self::note(cx, (agent, Some(key)), Severity::Warning, text);
+        }
         cx.raise(EditorEvent::CallChanged { session: key, entry, moved: false, content: false });
         if waits {
             cx.raise(EditorEvent::PermissionAsked { session: key, title, request, entry: Some(entry) });
         }
+        cx.raise(EditorEvent::SessionChanged(key));
     }
+}
+
+/// Neovim's list of trusted files.
+pub fn trust_list(editor: &Editor) -> Option<PathBuf> {
+    let state: String = editor.func("stdpath", "state").ok()?;
+    Some(PathBuf::from(state).join("trust"))
 }

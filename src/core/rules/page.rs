@@ -1,0 +1,197 @@
+//! What the page of the rules says, and what a trial run of them says: lines, each with the groups of highlights that
+//! parts of it have. Plain data in, lines and marks out.
+
+use super::project::{FILE, ProjectRules};
+use super::rule::{Decision, Rule, Source};
+use super::sets::{RUNS_LATER, SECRETS, SETS};
+use super::{Ruling, Step};
+use crate::core::text::visible::visible_line;
+
+#[derive(Debug, Default, PartialEq)]
+pub struct Page {
+    pub lines: Vec<String>,
+    /// Row, bytes from and to, group.
+    pub marks: Vec<(usize, usize, usize, &'static str)>,
+}
+
+/// What the page is made of.
+pub struct View<'a> {
+    pub own: &'a [Rule],
+    /// Names of the sets that the user has turned on.
+    pub sets: &'a [String],
+    pub project: &'a ProjectRules,
+    /// In cells.
+    pub width: usize,
+}
+
+/// Longer is more than a page.
+const LONGEST: usize = 2000;
+
+pub fn page(view: &View<'_>) -> Page {
+    let mut page = Builder::new(view.width);
+    page.title("Rules for what agents may do \u{b7} q closes this");
+    page.text("  What no rule decides is asked when the agent asks.", "AcpMeta");
+    page.text("  :Acp permissions {command or file} tells which rule decides, and why.", "AcpMeta");
+    page.heading("Yours (`permission.rules`)");
+    if view.own.is_empty() {
+        page.text("  None. See :help acp-rules.", "AcpMeta");
+    }
+    view.own.iter().for_each(|rule| page.rule(rule));
+    page.heading(&format!("This project's ({FILE})"));
+    match view.project {
+        ProjectRules::None => page.text("  None.", "AcpMeta"),
+        ProjectRules::Denied => page.text("  It does not count: you have denied it by :trust.", "AcpMeta"),
+        ProjectRules::Trusted(rules) => {
+            let is_own = |rule: &&Rule| matches!(rule.source, Source::Project(_));
+            rules.iter().filter(is_own).for_each(|rule| page.rule(rule));
+            let sets = SETS.iter().filter(|set| {
+                rules.iter().any(|rule| matches!(&rule.source, Source::Set(name) if name == set.name))
+            });
+            sets.for_each(|set| page.text(&format!("  with the set {}", set.name), ""));
+        }
+        problem => page.text(&format!("  {}", problem.problem().unwrap_or_default()), "AcpToolWaiting"),
+    }
+    page.heading("Ready sets (`permission.sets`)");
+    for set in SETS {
+        let is_on = view.sets.iter().any(|name| name == set.name);
+        let (state, group) = if is_on { ("on ", "AcpToolDone") } else { ("off", "AcpMeta") };
+        let row = page.page.lines.len();
+        page.text(&format!("  {state}  {}: {}", set.name, set.about), "");
+        page.page.marks.push((row, 2, 5, group));
+    }
+    page.heading("By default");
+    page.text(&format!("  ask  before what is run later is written: {}", RUNS_LATER.join(" ")), "");
+    page.text(&format!("  ask  before what may hold secrets is used: {}", SECRETS.join(" ")), "");
+    page.page
+}
+
+/// What a trial run comes to: of one line or file, judged in one way or several ("Reading it", "Writing it").
+pub fn trial(what: &str, rulings: &[(&str, Ruling)], width: usize) -> Page {
+    let mut page = Builder::new(width);
+    page.title("What your rules say \u{b7} q closes this");
+    page.text(&format!("  {}", visible_line(what)), "AcpTool");
+    for (how, ruling) in rulings {
+        let (decision, group) = in_words(ruling.decision);
+        page.heading(how);
+        let row = page.page.lines.len();
+        page.text(&format!("  {decision}: {}", visible_line(&ruling.why)), "");
+        page.page.marks.push((row, 2, 2 + decision.len(), group));
+        let dangers: Vec<&str> = ruling.dangers.iter().map(|danger| danger.words()).collect();
+        if !dangers.is_empty() {
+            page.text(&format!("  ! {}", dangers.join(", ")), "AcpDanger");
+        }
+        if ruling.steps.len() > 1 {
+            page.page.lines.push(String::new());
+            ruling
+                .steps
+                .iter()
+                .for_each(|step| page.text(&format!("  - {}", step_in_words(step)), "AcpMeta"));
+        }
+        if let Some(problem) = &ruling.problem {
+            page.text(&format!("  {problem}"), "AcpToolWaiting");
+        }
+    }
+    page.page
+}
+
+/// What was made of one part of a request.
+pub fn step_in_words(step: &Step) -> String {
+    visible_line(&format!("{}: {}: {}", step.what, in_words(step.decision).0, step.why))
+}
+
+fn in_words(decision: Option<Decision>) -> (&'static str, &'static str) {
+    match decision {
+        None => ("left to the agent", "AcpMeta"),
+        Some(Decision::Allow) => ("allowed", "AcpToolDone"),
+        Some(Decision::Ask) => ("asked", "AcpToolWaiting"),
+        Some(Decision::Reject) => ("rejected", "AcpError"),
+    }
+}
+
+struct Builder {
+    page: Page,
+    /// In cells.
+    width: usize,
+}
+
+impl Builder {
+    fn new(width: usize) -> Self {
+        Self { page: Page::default(), width: width.max(30) }
+    }
+
+    fn title(&mut self, text: &str) {
+        self.text(text, "AcpWinbar");
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.page.lines.push(String::new());
+        self.text(text, "AcpUser");
+    }
+
+    /// The decision, and what it is about.
+    fn rule(&mut self, rule: &Rule) {
+        let reason = rule.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let row = self.page.lines.len();
+        let word = rule.decision.word();
+        let about = visible_line(&format!("{}{reason}", rule.about()));
+        self.text(&format!("  {word:<6}  {about}"), "");
+        self.page.marks.push((row, 2, 2 + word.len(), in_words(Some(rule.decision)).1));
+    }
+
+    /// A text in as many lines as it takes; those after the first stand further in.
+    fn text(&mut self, text: &str, group: &'static str) {
+        let text: String = text.chars().take(LONGEST).collect();
+        let indent = text.chars().take_while(|char| *char == ' ').count();
+        let mut line = " ".repeat(indent);
+        for (word, at) in text.trim_start().split(' ').zip(0..) {
+            if at > 0 && line.chars().count() + 1 + word.chars().count() > self.width {
+                self.add(std::mem::replace(&mut line, " ".repeat(indent + 2)), group);
+            } else if at > 0 {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        self.add(line, group);
+    }
+
+    fn add(&mut self, line: String, group: &'static str) {
+        if !group.is_empty() && !line.is_empty() {
+            self.page.marks.push((self.page.lines.len(), 0, line.len(), group));
+        }
+        self.page.lines.push(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_lists_rules_by_where_they_stand_and_fits_its_width() {
+        let own = [Rule {
+            command: Some("git push **".into()),
+            reason: Some("nothing is pushed from here".into()),
+            ..Rule::new(Decision::Reject, Source::Options(1))
+        }];
+        let project = ProjectRules::Untrusted;
+        for width in [36, 76] {
+            let view = View { own: &own, sets: &["tests".to_owned()], project: &project, width };
+            let page = page(&view);
+            let text = page.lines.join("\n");
+            let long = page.lines.iter().filter(|line| line.chars().count() > width);
+            assert_eq!(long.collect::<Vec<_>>(), Vec::<&String>::new());
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            for part in [
+                "reject command git push **: nothing is pushed from here",
+                "you have not trusted them: read the file, and run :trust there",
+                "off read-only: Commands that look at files",
+                "on tests: Commands that build",
+                "ask before what is run later is written: **/.git/hooks/**",
+            ] {
+                assert!(words.contains(part), "{part} is missing:\n{text}");
+            }
+            let marked = page.marks.iter().map(|(row, from, to, _)| &page.lines[*row][*from..*to]);
+            assert!(marked.collect::<Vec<_>>().contains(&"reject"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The rules of a project: a file of JSON that counts once the user has trusted it, by Neovim's own `:trust`.
+
+use serde::Deserialize;
+
+use super::rule::{Decision, Rule, Source};
+use super::sets;
+
+/// Below the folder of a session.
+pub const FILE: &str = ".acp/rules.json";
+/// What a person writes is smaller.
+pub const MOST_BYTES: u64 = 1 << 20;
+
+/// What there is of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, Deserialize)]
+pub enum ProjectRules {
+    #[default]
+    None,
+    /// The user has not said that it counts.
+    Untrusted,
+    /// The user has said that it does not.
+    Denied,
+    /// It can't be read, and why.
+    Broken(String),
+    Trusted(Vec<Rule>),
+}
+
+impl ProjectRules {
+    /// What the user should know of a file that does not count though it is there.
+    pub fn problem(&self) -> Option<String> {
+        match self {
+            Self::None | Self::Denied | Self::Trusted(_) => None,
+            Self::Untrusted => Some(format!(
+                "the rules in {FILE} don't count, since you have not trusted them: read the file, and run :trust there"
+            )),
+            Self::Broken(why) => Some(format!("the rules in {FILE} don't count: {why}")),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(default)]
+    sets: Vec<String>,
+    #[serde(default)]
+    rules: Vec<WrittenRule>,
+}
+
+/// A rule as in the options.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenRule {
+    decision: Decision,
+    agent: Option<String>,
+    mode: Option<String>,
+    kind: Option<String>,
+    path: Option<String>,
+    command: Option<String>,
+    host: Option<String>,
+    mcp: Option<String>,
+    reason: Option<String>,
+}
+
+/// The rules that a file holds; else what is wrong with it. A mistake anywhere makes all of it void: a rule that is
+/// left out could be the one that forbids.
+pub fn read(text: &str) -> Result<Vec<Rule>, String> {
+    let written: Written = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let mut rules = Vec::new();
+    for name in &written.sets {
+        if !sets::is_known(name) {
+            return Err(sets::unknown(name));
+        }
+        rules.extend(sets::rules_of(name));
+    }
+    for (rule, at) in written.rules.into_iter().zip(1..) {
+        let WrittenRule { decision, agent, mode, kind, path, command, host, mcp, reason } = rule;
+        let source = Source::Project(at);
+        let rule = Rule { decision, source, agent, mode, kind, path, command, host, mcp, reason };
+        rules.push(rule.checked().map_err(|why| format!("rule {at}: {why}"))?);
+    }
+    Ok(rules)
+}
+
+/// What Neovim's list of trusted files says of one with this text: its lines are the text's SHA-256 and the path, or
+/// `!` and the path of one that is not to be trusted.
+pub fn trusted(list: &str, path: &str, sha256: &str) -> Option<bool> {
+    let of_path = |line: &str| {
+        let (mark, named) = line.split_once(' ')?;
+        (named == path).then(|| mark.to_owned())
+    };
+    match list.lines().rev().find_map(of_path)?.as_str() {
+        "!" => Some(false),
+        hash => (hash == sha256).then_some(true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_holds_rules_as_the_options_do_and_a_mistake_makes_all_of_it_void() {
+        let rules = read(r#"{"rules": [{"decision": "reject", "command": "git push **", "reason": "no"}]}"#);
+        let described = rules.expect("rules").iter().map(Rule::describe).collect::<Vec<_>>();
+        assert_eq!(described, ["reject command git push ** (rule 1 of .acp/rules.json): no"]);
+        assert!(read(r#"{"sets": ["tests"]}"#).is_ok_and(|rules| !rules.is_empty()));
+        for (text, why) in [
+            ("{", "EOF"),
+            (r#"{"rule": []}"#, "unknown field `rule`"),
+            (r#"{"sets": ["all"]}"#, r#"there is no set "all"; there are "read-only", "tests""#),
+            (r#"{"rules": [{"decision": "permit", "command": "x"}]}"#, "unknown variant `permit`"),
+            (r#"{"rules": [{"decision": "allow"}]}"#, "rule 1: a rule needs one of command"),
+            (r#"{"rules": [{"decision": "allow", "kind": "exec"}]}"#, r#"rule 1: there is no kind "exec""#),
+            (
+                r#"{"rules": [{"decision": "allow", "path": "a", "command": "b"}]}"#,
+                "rule 1: a rule is about one thing, not both of path and command",
+            ),
+        ] {
+            let error = read(text).expect_err(text);
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_file_counts_as_the_list_of_trusted_files_says() {
+        let list = "aa /p/.acp/rules.json\n! /q/.acp/rules.json\nbb /with space/.acp/rules.json\n";
+        for (path, hash, says) in [
+            ("/p/.acp/rules.json", "aa", Some(true)),
+            // It has changed since.
+            ("/p/.acp/rules.json", "ab", None),
+            ("/q/.acp/rules.json", "aa", Some(false)),
+            ("/with space/.acp/rules.json", "bb", Some(true)),
+            ("/r/.acp/rules.json", "aa", None),
+        ] {
+            assert_eq!(trusted(list, path, hash), says, "{path} {hash}");
+        }
+    }
+}
