@@ -282,14 +282,14 @@ impl Judge<'_> {
             WordKind::Glob => word.text.split(['*', '?', '[']).next().unwrap_or_default(),
             WordKind::Unknown => return None,
         };
-        let path = self.from_home(text)?;
+        let path = self.at_home(text)?;
         match path.is_absolute() {
             true => Some(path),
-            false => Some(self.place.folder.join(self.from_home(folder?)?).join(path)),
+            false => Some(self.place.folder.join(self.at_home(folder?)?).join(path)),
         }
     }
 
-    fn from_home(&self, text: &str) -> Option<PathBuf> {
+    fn at_home(&self, text: &str) -> Option<PathBuf> {
         match text.strip_prefix('~') {
             None => Some(PathBuf::from(text)),
             Some("") => self.place.home.map(Path::to_owned),
