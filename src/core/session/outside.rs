@@ -36,6 +36,7 @@ impl Session {
         let wanted = Wanted::Permission(allowlist::options(path, target, access));
         self.asks.push(OpenAsk { ask, entry, wanted });
         self.show_choices(entry);
+        self.note_user_time(now);
         self.status_touched = true;
         Vec::new()
     }
