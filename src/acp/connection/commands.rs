@@ -1,6 +1,8 @@
 //! Commands that agents run in terminals of this client: whether they may, which is asked where their folder is none of
 //! the session's, and their start. What is known of them later is asked in `incoming_requests`.
 
+use std::path::PathBuf;
+
 use super::deferred_replies::{Judged, Next, PendingCommand};
 use super::pending_questions::EndsWith;
 use super::state::Connection;
@@ -11,8 +13,8 @@ use crate::acp::wire::to_acp;
 use crate::core::audit::What;
 use crate::core::changes::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId};
-use crate::core::message::{Access, Event, Question, Severity};
-use crate::core::policy::Verdict;
+use crate::core::message::{Access, AskReason, Event, Question, Severity};
+use crate::core::policy::{Reason, Verdict};
 use crate::core::store::allowlist::Choice;
 
 impl Connection {
@@ -25,14 +27,17 @@ impl Connection {
 
     /// Runs a command whose folder's disk answers, or asks the user first.
     fn command_judged(&mut self, mut pending: PendingCommand, judged: Judged) {
-        let Judged { folder, decision, trouble } = judged;
+        let Judged { folder, decision, rule, trouble } = judged;
         if let Some(trouble) = trouble {
             self.note(Some(pending.session), Severity::Warning, trouble);
         }
-        pending.reply.note(|line| line.decided(decision));
+        pending.reply.note(|line| line.decided_under(decision, rule.clone()));
         match decision.verdict {
             Verdict::Allow => self.start_command(pending),
-            Verdict::Deny => self.refuse_command(pending),
+            Verdict::Deny => {
+                let rejecting = rule.filter(|_| decision.reason == Reason::RuleRejects);
+                self.refuse_command(pending, rejecting.as_deref());
+            }
             Verdict::Ask => {
                 let session = pending.session;
                 let Some(known) = self.sessions.get_mut(session) else { return };
@@ -41,14 +46,18 @@ impl Connection {
                     Some(_) if pending.in_turn => EndsWith::Turn,
                     _ => EndsWith::Session,
                 };
+                let by_rule = rule.is_some();
                 let question = Question::Outside {
                     path: folder.clone(),
                     target: folder.clone(),
                     access: Access::Wrote,
-                    linked: false,
+                    why: match rule {
+                        Some(rule) => AskReason::Rule(rule),
+                        None => AskReason::OutsideFolders,
+                    },
                     command: Some(pending.line()),
                 };
-                let (held, reply) = self.deferred.hold(&self.shared, folder, pending);
+                let (held, reply) = self.deferred.hold(&self.shared, (folder, by_rule), pending);
                 let ask = self.questions.open_command(session, ends_with, held, reply);
                 self.post(Event::Asked { session, branch: None, ask, question });
             }
@@ -60,14 +69,24 @@ impl Connection {
         if let Some(trouble) = trouble {
             self.note(Some(pending.session), Severity::Warning, trouble);
         }
-        if choice.allows() { self.start_command(pending) } else { self.refuse_command(pending) }
+        if choice.allows() { self.start_command(pending) } else { self.refuse_command(pending, None) }
     }
 
-    fn refuse_command(&mut self, pending: PendingCommand) {
+    fn refuse_command(&mut self, pending: PendingCommand, rule: Option<&str>) {
         let PendingCommand { session, reply, spec, .. } = pending;
-        let folders = self.sessions.get(session).map(|known| known.place.clone());
-        let folders = folders.iter().flat_map(|place| [&place.cwd].into_iter().chain(&place.additional));
-        let folders: Vec<String> = folders.map(|folder| folder.display().to_string()).collect();
+        if let Some(rule) = rule {
+            let text = format!("couldn't run the command: the user's rules reject it ({rule})");
+            self.note(Some(session), Severity::Info, text.clone());
+            return reply.fail(&RpcError::new(INVALID_PARAMS, text));
+        }
+        let place = self.sessions.get(session).map(|known| known.place.clone());
+        let folders: Vec<&PathBuf> = place.iter().flat_map(|place| place.folders()).collect();
+        if folders.iter().any(|folder| spec.cwd.starts_with(folder)) {
+            let text = "couldn't run the command: the user did not allow it";
+            self.note(Some(session), Severity::Info, text.to_owned());
+            return reply.fail(&RpcError::new(INVALID_PARAMS, text));
+        }
+        let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
         let text = format!(
             "couldn't run the command: the user did not allow it in {}; run it in the session's folders ({})",
             spec.cwd.display(),

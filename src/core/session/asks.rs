@@ -41,6 +41,11 @@ impl OpenAsk {
         }
     }
 
+    /// Whether an answer is one that allows something.
+    pub fn allows(&self, option: &str) -> bool {
+        self.options().iter().any(|one| one.id == option && one.kind.allows())
+    }
+
     pub fn is_permission(&self) -> bool {
         matches!(self.wanted, Wanted::Permission(_))
     }
