@@ -164,3 +164,6 @@ pub fn of_project(cwd: &Path, trust: Option<&Path>) -> ProjectRules {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;
