@@ -331,6 +331,20 @@ return {
     return quietly(api.nvim_open_win, buf, enter, config)
   end,
 
+  -- A key's action, for |q|.
+  unless_recording = function(action)
+    return function()
+      local register = vim.fn.reg_recording():lower()
+      if register == "" then
+        return action()
+      end
+      vim.cmd("normal! q")
+      -- The key itself was recorded, too.
+      local recorded = vim.fn.getreg(register):gsub("q$", "")
+      vim.fn.setreg(register, recorded, "v")
+    end
+  end,
+
   win_set_buf = function(win, buf)
     quietly(api.nvim_win_set_buf, win, buf)
   end,
