@@ -399,8 +399,9 @@ impl Session {
         let Some(call) = self.calls.get_mut(id) else { return };
         call.state = state;
         let (rank, names) = (call.rank, call.names.clone());
+        // Most have ended, which is asked first: in a turn of thousands of calls, names are long to compare.
         for span in
-            self.spans.iter_mut().filter(|span| span.call.as_ref() == Some(id) && span.ended.is_none())
+            self.spans.iter_mut().filter(|span| span.ended.is_none() && span.call.as_ref() == Some(id))
         {
             (span.ended, span.rank, span.names) = (Some(now), rank, names.clone());
         }
