@@ -53,6 +53,7 @@ struct Terminal {
     written: Written,
     /// The output ended in a carriage return.
     returned: bool,
+    /// With the usual 24 rows: no agent says how many its command has, and the user's window is not told to it.
     renderer: Renderer,
 }
 

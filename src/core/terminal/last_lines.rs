@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::terminal::screen::{Line, Screen};
+use crate::core::terminal::screen::{Line, Screen, Span};
 
 /// How many lines are kept.
 pub const MOST: usize = 200;
@@ -53,7 +53,9 @@ impl LastLines {
 
     /// About how much memory they take.
     pub fn size(&self) -> usize {
-        self.lines.iter().map(|line| size_of::<Line>() + line.text.len()).sum()
+        let of_line =
+            |line: &Line| size_of::<Line>() + line.text.len() + line.spans.len() * size_of::<Span>();
+        self.lines.iter().map(of_line).sum()
     }
 }
 

@@ -29,3 +29,40 @@ impl Renderer {
         self.screen.resize(usize::from(rows));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the chat shows after 30 numbered lines, and one that is written where the screen begins.
+    fn after_home(rows: Option<u16>) -> Vec<String> {
+        let mut renderer = Renderer::default();
+        if let Some(rows) = rows {
+            renderer.resize(rows);
+        }
+        let mut kept = LastLines::default();
+        let numbers: String = (1..=30).map(|number| format!("{number}\r\n")).collect();
+        for raw in [numbers.as_str(), "\x1b[Hhome"] {
+            kept.take_in(renderer.render(raw.as_bytes()).1);
+        }
+        kept.lines.into_iter().map(|line| line.text).collect()
+    }
+
+    #[test]
+    fn the_screen_begins_as_many_rows_above_its_end_as_the_program_was_told() {
+        for (rows, changed) in [(None, 7), (Some(24), 7), (Some(12), 19), (Some(31), 0), (Some(200), 0)] {
+            let mut expected: Vec<String> = (1..=30).map(|number| number.to_string()).collect();
+            // It is longer than the number that it is written over.
+            expected[changed] = "home".to_owned();
+            assert_eq!(after_home(rows), expected, "{rows:?} rows");
+        }
+    }
+
+    #[test]
+    fn what_no_window_may_get_is_in_neither() {
+        let mut renderer = Renderer::default();
+        let (bytes, lines) = renderer.render(b"a\x1b]52;c;aGk=\x07b\r\n");
+        assert_eq!(bytes, b"ab\r\n");
+        assert_eq!(lines.lines[0].text, "ab");
+    }
+}
