@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::{Value, json};
 
-use support::script::{Scripted, answered, ends, permission, prompt, steps, update};
+use support::script::{Scripted, answered, awaits, ends, permission, prompt, steps, update, writes};
 
 /// Asks for permission to run each of these lines, one after the other.
 fn asks_to_run(lines: &[&str]) -> Vec<Value> {
@@ -124,4 +124,71 @@ fn the_page_fits_small_and_large_screens() {
         chat.nvim.wait_for_screen("Rules for what agents may do");
         chat.nvim.assert_screen(&format!("permissions_{columns}x{rows}"));
     }
+}
+
+fn turn_of(parts: impl IntoIterator<Item = Value>, options: &str) -> Scripted {
+    let turn = [prompt()].into_iter().chain(parts).chain([ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "a\n")], steps(turn));
+    chat.configure(options);
+    chat.chat();
+    chat
+}
+
+#[test]
+fn what_runs_later_is_not_written_without_a_question() {
+    let twice =
+        writes(".git/hooks/pre-commit", "one\n").into_iter().chain(writes(".git/hooks/pre-commit", "two\n"));
+    let mut chat = turn_of(twice.chain(writes("b.txt", "b\n")), "");
+    chat.send("go");
+    chat.nvim.wait_for_screen("what it holds is run later");
+    let hook = chat.project.file(".git/hooks/pre-commit");
+    assert!(!hook.exists(), "it was written before the answer");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp allow session");
+    // The second one is not asked, nor what runs no later.
+    chat.nvim
+        .wait_until(|_| std::fs::read_to_string(&hook).is_ok_and(|text| text == "two\n"), "the second text");
+    let other = chat.project.file("b.txt");
+    chat.nvim.wait_until(|_| other.exists(), "the other file");
+}
+
+#[test]
+fn what_was_allowed_when_the_agent_asked_is_not_asked_again() {
+    let call = json!({ "toolCallId": "c1", "title": "Edit .envrc", "kind": "edit",
+        "locations": [{ "path": "$PROJECT/.envrc" }] });
+    let parts = [permission("p", call), answered("p")].into_iter().chain(writes(".envrc", "X=1\n"));
+    let mut chat = turn_of(parts, "");
+    chat.send("go");
+    chat.nvim.wait_for_screen("! code that runs later");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp allow");
+    let file = chat.project.file(".envrc");
+    chat.nvim.wait_until(|_| file.exists(), "the file");
+}
+
+#[test]
+fn what_rules_forbid_is_neither_written_nor_run_however_it_is_wrapped() {
+    let wrapped = "env A=1 sh -c 'cd / && git push --force'";
+    let rejected = r#"permission = { rules = {
+        { decision = "reject", command = "git push **", reason = "nothing is pushed from here" },
+        { decision = "reject", path = "vendor/**" },
+    } }"#;
+    let parts = awaits("t", "terminal/create", json!({ "command": wrapped }))
+        .into_iter()
+        .chain(writes("vendor/x.txt", "x\n"))
+        .chain(awaits("doubt", "terminal/create", json!({ "command": "eval \"$COMMAND\"" })));
+    let mut chat = turn_of(parts, rejected);
+    chat.send("go");
+    let answer = chat.answer("t");
+    let message = answer["error"]["message"].as_str().unwrap_or_default().to_owned();
+    assert!(message.starts_with("couldn't run the command: the user's rules reject it"), "{answer}");
+    assert!(message.contains("nothing is pushed from here"), "{answer}");
+    // Where nobody may know what is run, a user with rules that forbid is asked.
+    chat.nvim.wait_for_screen("asks to run");
+    assert!(!chat.project.file("vendor/x.txt").exists());
+    chat.wait_for("couldn't write");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp reject");
+    let answer = chat.answer("doubt");
+    assert_eq!(answer["error"]["message"], "couldn't run the command: the user did not allow it");
 }

@@ -225,8 +225,7 @@ fn run(work: Work, watch: &Watch) -> Outcome {
         }
         // Answered where all that agents share is at hand.
         Work::ChangedTexts { .. } => Outcome::ChangedTexts(Vec::new()),
-        Work::Judge(_) => Outcome::Judged(None),
-        Work::ProjectRules { .. } => Outcome::ProjectRules(ProjectRules::None),
+        Work::Judge(_) | Work::ProjectRules { .. } => Outcome::Judged(None),
         Work::Mention(files) => Outcome::Mention(unsaved_note::unsaved(&files)),
         Work::Reconcile { path, sides } => {
             let reconciled = Box::new(sides.reconcile());

@@ -444,7 +444,7 @@ impl Connection {
             self.shared.terminals.end_session(session);
             self.shared.watch.ended(session);
             self.shared.folder_indexes.session_ended(session);
-            self.shared.policy.file_access.ended(session);
+            self.shared.policy.ended(session);
             self.end_agent_terminals(session);
         }
         match end {

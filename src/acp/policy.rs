@@ -3,9 +3,12 @@
 //! disk: ask about files where waiting is allowed.
 
 use super::files::file_access::FileAccess;
+use super::rules::RuleBook;
 use super::settings::Settings;
 use crate::core::ids::SessionKey;
-use crate::core::policy::{Action, Decision};
+use crate::core::message::Place;
+use crate::core::policy::{Action, Decision, Reason, Verdict};
+use crate::core::rules::Request;
 
 pub struct Policy {
     can_read: bool,
@@ -13,12 +16,14 @@ pub struct Policy {
     can_run: bool,
     /// What counts for files outside of the sessions' folders.
     pub file_access: FileAccess,
+    /// What the user's rules say of what agents do without asking.
+    pub rules: RuleBook,
 }
 
 impl Policy {
     pub fn new(settings: &Settings) -> Self {
         let Settings { can_read, can_write, can_run, .. } = *settings;
-        Self { can_read, can_write, can_run, file_access: FileAccess::default() }
+        Self { can_read, can_write, can_run, file_access: FileAccess::default(), rules: RuleBook::default() }
     }
 
     /// Whether this client serves a method at all. What it does not, agents were told when they started.
@@ -31,6 +36,11 @@ impl Policy {
         }
     }
 
+    pub fn ended(&self, session: SessionKey) {
+        self.file_access.ended(session);
+        self.rules.ended(session);
+    }
+
     /// Whether an agent may do this in a session; and what the user should know of how that was found out.
     pub fn decide(&self, session: SessionKey, action: &Action) -> (Decision, Option<String>) {
         let mut trouble = None;
@@ -40,5 +50,28 @@ impl Policy {
             decision
         });
         (decision, trouble)
+    }
+
+    /// What becomes of a decision about something that an agent does without asking for it, and which rule that was.
+    /// `subject` is the file or the command, as what the user has said of it is kept. It reads the disk.
+    pub fn under_rules(
+        &self,
+        (session, subject): (SessionKey, &str),
+        place: &Place,
+        decision: Decision,
+        request: Request,
+    ) -> (Decision, Option<String>) {
+        let Some((rule, why)) = self.rules.unasked(session, place, request) else { return (decision, None) };
+        let under = decision.under(Some(rule));
+        if under == decision {
+            return (decision, None);
+        }
+        match self.rules.answered(session, subject) {
+            Some(true) if under.verdict == Verdict::Ask => (decision, None),
+            Some(false) if under.verdict == Verdict::Ask => {
+                (Decision { verdict: Verdict::Deny, reason: Reason::DeniedBefore }, Some(why))
+            }
+            _ => (under, Some(why)),
+        }
     }
 }

@@ -1,24 +1,136 @@
 //! The user's rules where waiting for a disk is allowed: those of a project are read from its file, and requests are
 //! judged with paths as the disk has them. What rules say is `core::rules`.
 
+use std::collections::HashMap;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use super::files::disk;
+use super::mutex::lock;
+use crate::core::ids::SessionKey;
+use crate::core::message::{Place, RulesNews};
 use crate::core::rules::project::{FILE, MOST_BYTES, ProjectRules, read, trusted};
-use crate::core::rules::{Case, Ruling};
+use crate::core::rules::{Case, Decision, Request, Rule, Ruling};
+use crate::core::store::allowlist::Choice;
 use crate::fingerprint;
 
 /// What comes of a request, by all rules that count for it.
 pub fn judge(mut case: Case) -> Ruling {
+    let problem = complete(&mut case);
+    let ruling = case.judge(&|path: &Path| disk::resolve(path).ok());
+    Ruling { problem, ..ruling }
+}
+
+/// Adds what only the background knows; says what the user should know of rules that don't count.
+fn complete(case: &mut Case) -> Option<String> {
     case.home = std::env::home_dir();
     let project = of_project(&case.cwd, case.trust.as_deref());
     let problem = project.problem();
     if let ProjectRules::Trusted(rules) = project {
         case.rules.extend(rules);
     }
-    let ruling = case.judge(&|path: &Path| disk::resolve(path).ok());
-    Ruling { problem, ..ruling }
+    problem
+}
+
+/// What the rules are, for whom, and what the user has said to what they asked: for what agents do without asking.
+#[derive(Default)]
+pub struct RuleBook(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    rules: Vec<Rule>,
+    trust: Option<PathBuf>,
+    sessions: HashMap<SessionKey, Of>,
+}
+
+/// What there is of a session.
+#[derive(Default)]
+struct Of {
+    agent: String,
+    mode: Option<String>,
+    /// What the user allowed in this turn, when the agent asked.
+    granted: Vec<Request>,
+    /// What the user said for the session, by file or command.
+    answers: HashMap<String, bool>,
+}
+
+impl RuleBook {
+    pub fn take(&self, news: RulesNews) {
+        let mut state = lock(&self.0);
+        match news {
+            RulesNews::Are { rules, trust } => (state.rules, state.trust) = (rules, trust),
+            RulesNews::Who { session, agent, mode } => {
+                let of = state.sessions.entry(session).or_default();
+                (of.agent, of.mode) = (agent, mode);
+            }
+            RulesNews::Granted { session, request } => {
+                state.sessions.entry(session).or_default().granted.push(request);
+            }
+        }
+    }
+
+    pub fn turn_began(&self, session: SessionKey) {
+        if let Some(of) = lock(&self.0).sessions.get_mut(&session) {
+            of.granted.clear();
+        }
+    }
+
+    /// Its agent and mode stay known: it may be opened again.
+    pub fn ended(&self, session: SessionKey) {
+        if let Some(of) = lock(&self.0).sessions.get_mut(&session) {
+            of.granted.clear();
+            of.answers.clear();
+        }
+    }
+
+    /// The user's answer about a file or a command.
+    pub fn say(&self, session: SessionKey, subject: String, choice: Choice) {
+        let lasts = matches!(choice, Choice::Session | Choice::Always | Choice::Never);
+        if lasts {
+            lock(&self.0).sessions.entry(session).or_default().answers.insert(subject, choice.allows());
+        }
+    }
+
+    /// What the user said about it for the session.
+    pub fn answered(&self, session: SessionKey, subject: &str) -> Option<bool> {
+        lock(&self.0).sessions.get(&session)?.answers.get(subject).copied()
+    }
+
+    /// What rules want of something that an agent does without asking: nothing, a question, or that it does not
+    /// happen; and which rule. It reads the disk.
+    pub fn unasked(
+        &self,
+        session: SessionKey,
+        place: &Place,
+        request: Request,
+    ) -> Option<(Decision, String)> {
+        let (mut case, granted) = {
+            let state = lock(&self.0);
+            let of = state.sessions.get(&session);
+            let case = Case {
+                request,
+                agent: of.map(|of| of.agent.clone()).unwrap_or_default(),
+                mode: of.and_then(|of| of.mode.clone()),
+                cwd: place.cwd.clone(),
+                folders: place.folders().cloned().collect(),
+                home: None,
+                rules: state.rules.clone(),
+                trust: state.trust.clone(),
+            };
+            (case, of.map(|of| of.granted.clone()).unwrap_or_default())
+        };
+        complete(&mut case);
+        let forbids = case.forbids_commands();
+        let ruling = case.judge(&|path: &Path| disk::resolve(path).ok());
+        let (decision, why) = ruling.unasked(forbids)?;
+        let covered = |act| granted.iter().flat_map(|request| &request.acts).any(|given| given.covers(act));
+        // Who was asked once about the same is not asked again.
+        if decision == Decision::Ask && case.request.acts.iter().all(covered) {
+            return None;
+        }
+        Some((decision, why))
+    }
 }
 
 /// The rules of a project, if the user has trusted them. `trust` is Neovim's list of trusted files.

@@ -245,6 +245,28 @@ mod reading {
     }
 
     #[test]
+    fn a_rule_that_could_not_be_held_against_anything_is_a_mistake() {
+        let mistakes = mistakes(json!({ "permission": { "sets": ["all"], "rules": [
+            { "decision": "permit", "command": "x" },
+            { "decision": "allow" },
+            { "decision": "allow", "command": "x", "path": "y" },
+            { "command": "x", "kind": "exec" },
+            { "decision": "allow", "command": "x", "kind": "exec" },
+            { "decision": "reject", "comand": "x", "path": 3 },
+        ] } }));
+        insta::assert_snapshot!(mistakes.join("\n"), @r#"
+        permission.rules[1].decision: expected one of "allow", "ask", "reject", got "permit"
+        permission.rules[2]: a rule needs one of command, path, host, mcp or kind, to say what it is about
+        permission.rules[3]: a rule is about one thing, not both of path and command
+        permission.rules[4].decision: missing
+        permission.rules[5]: there is no kind "exec"; there are "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other", "write", "any"
+        permission.rules[6].path: expected a string, got 3
+        permission.rules[6].comand: unknown key, did you mean "command"?
+        permission.sets: there is no set "all"; there are "read-only", "tests"
+        "#);
+    }
+
+    #[test]
     fn a_table_where_a_value_belongs_and_the_reverse_are_told_apart() {
         assert_eq!(mistakes(json!("claude")), [r#"setup(): expected a table, got "claude""#]);
         assert_eq!(mistakes(json!({ "window": "float" })), [r#"window: expected a table, got "float""#]);

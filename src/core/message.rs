@@ -19,6 +19,7 @@ pub mod question;
 pub mod remote;
 #[cfg(test)]
 mod replay_tests;
+pub mod rules_news;
 mod size;
 pub mod spent;
 pub mod subagent;
@@ -55,8 +56,9 @@ pub use files::{
 };
 pub use launch::{Dialect, Launch, McpServer, Place, Reopen, SystemPrompt};
 pub use prompts::{Draft, Gathered, Keep, Want};
-pub use question::{Answer, PermissionKind, PermissionOption, Question};
+pub use question::{Answer, AskReason, PermissionKind, PermissionOption, Question};
 pub use remote::Remote;
+pub use rules_news::RulesNews;
 pub use subagent::{Branch, SessionMessage, SubagentPatch, SubagentState};
 pub use tools::{ToolAnswer, ToolSpec};
 pub use turn::{Counts, LeftCommand, Steering, StopReason, Tokens, TurnEnd, TurnUsage};
@@ -137,6 +139,8 @@ pub enum Command {
     },
     /// What agents may do outside of their sessions' folders; until this is told they may do nothing.
     Outside { rules: Rules },
+    /// What the rules are that agents' requests are held against, and for whom.
+    Rules(RulesNews),
     /// Answered by `Allowed`.
     ListAllowed,
     /// Take back what was allowed outside of the sessions' folders.
@@ -483,6 +487,7 @@ impl Command {
             | Self::FileLoaded { .. }
             | Self::FileUnloaded { .. }
             | Self::Outside { .. }
+            | Self::Rules(_)
             | Self::ListAllowed
             | Self::Revoke { .. }
             | Self::Handle { .. }

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use crate::core::message::files::Access;
+use crate::core::rules;
 use crate::core::store::allowlist;
 
 /// What an agent wants to do.
@@ -60,6 +61,25 @@ pub enum Reason {
     /// By the user's options, or by an answer that counts for more than once.
     AllowedBefore,
     DeniedBefore,
+    /// By a rule of the user's.
+    RuleAsks,
+    RuleRejects,
+}
+
+impl Decision {
+    /// The same where a rule is about it, too: it may ask for more, and never allows more.
+    pub fn under(self, rule: Option<rules::Decision>) -> Self {
+        match (rule, self.verdict) {
+            (None | Some(rules::Decision::Allow), _) | (_, Verdict::Deny) => self,
+            (Some(rules::Decision::Reject), _) => {
+                Self { verdict: Verdict::Deny, reason: Reason::RuleRejects }
+            }
+            (Some(rules::Decision::Ask), Verdict::Allow) => {
+                Self { verdict: Verdict::Ask, reason: Reason::RuleAsks }
+            }
+            (Some(rules::Decision::Ask), Verdict::Ask) => self,
+        }
+    }
 }
 
 impl Action<'_> {
@@ -124,6 +144,22 @@ mod tests {
             assert_eq!(decided(action, Some(Refused)), (Verdict::Deny, why));
             assert_eq!(decided(action, Some(Ask)), (Verdict::Ask, why));
         }
+    }
+
+    #[test]
+    fn a_rule_makes_a_decision_stricter_and_never_looser() {
+        use rules::Decision::{Allow, Ask, Reject};
+        let all = [
+            Decision { verdict: Verdict::Allow, reason: Reason::InFolders },
+            Decision { verdict: Verdict::Ask, reason: Reason::OutsideFolders },
+            Decision { verdict: Verdict::Deny, reason: Reason::DeniedBefore },
+        ];
+        let verdicts = |rule| all.map(|decision| decision.under(rule).verdict);
+        use Verdict::{Allow as Yes, Ask as Perhaps, Deny as No};
+        assert_eq!(verdicts(None), [Yes, Perhaps, No]);
+        assert_eq!(verdicts(Some(Allow)), [Yes, Perhaps, No]);
+        assert_eq!(verdicts(Some(Ask)), [Perhaps, Perhaps, No]);
+        assert_eq!(verdicts(Some(Reject)), [No, No, No]);
     }
 
     #[test]

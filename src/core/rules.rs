@@ -36,6 +36,41 @@ pub enum Act {
     Mcp(String),
 }
 
+impl Act {
+    /// Whether permission for this one covers the other. Agents name a command in more than one way.
+    pub fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File { path, writes }, Self::File { path: of, writes: does }) => {
+                normal(path) == normal(of) && writes >= does
+            }
+            _ => self.code().is_some_and(|code| other.code() == Some(code)),
+        }
+    }
+
+    /// The shell code that it comes to.
+    fn code(&self) -> Option<String> {
+        match self {
+            Self::Line(line) => Some(line.trim().to_owned()),
+            Self::Words(words) => match &words[..] {
+                [shell, option, code] if is_shell(shell) && is_code_option(option) => {
+                    Some(code.trim().to_owned())
+                }
+                words => Some(words.join(" ")),
+            },
+            Self::File { .. } | Self::Host(_) | Self::Mcp(_) => None,
+        }
+    }
+}
+
+fn is_shell(program: &str) -> bool {
+    matches!(line::base(program), "sh" | "bash" | "zsh" | "dash")
+}
+
+/// `-c`, or `-lc`.
+fn is_code_option(option: &str) -> bool {
+    option.strip_prefix('-').is_some_and(|letters| letters.ends_with('c') && !letters.starts_with('-'))
+}
+
 /// What a request is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
@@ -64,6 +99,14 @@ pub struct Case {
 }
 
 impl Case {
+    /// Whether a rule that is not built in asks about commands or rejects them.
+    pub fn forbids_commands(&self) -> bool {
+        let forbids = |rule: &Rule| {
+            rule.source != Source::BuiltIn && rule.command.is_some() && rule.decision != Decision::Allow
+        };
+        self.rules.iter().any(forbids)
+    }
+
     /// Judges it. `resolve` gives a path without links, as far as it is there.
     pub fn judge(&self, resolve: &dyn Fn(&Path) -> Option<PathBuf>) -> Ruling {
         let real = |path: &PathBuf| resolve(path).unwrap_or_else(|| path.clone());
@@ -90,29 +133,42 @@ pub struct Place<'a> {
     pub resolve: &'a dyn Fn(&Path) -> Option<PathBuf>,
 }
 
+/// What a decision rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ground {
+    Rule,
+    /// It can't be known what is run or touched.
+    Doubt,
+    /// It is outside of the session's folders.
+    Place,
+    Nothing,
+}
+
 /// What was made of one part of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     pub what: String,
     pub decision: Option<Decision>,
+    pub ground: Ground,
     /// The rule that decided, or why none did.
     pub why: String,
 }
 
 impl Step {
-    fn new(what: impl Into<String>, decision: Option<Decision>, why: impl Into<String>) -> Self {
-        Self { what: what.into(), decision, why: why.into() }
+    fn doubts(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { what: what.into(), decision: Some(Decision::Ask), ground: Ground::Doubt, why: why.into() }
     }
 
-    fn asks(what: impl Into<String>, why: impl Into<String>) -> Self {
-        Self::new(what, Some(Decision::Ask), why)
+    fn outside(what: impl Into<String>, why: &str) -> Self {
+        Self { ground: Ground::Place, ..Self::doubts(what, why) }
     }
 
     fn ruled(what: impl Into<String>, rule: Option<(&Rule, Decision)>) -> Self {
-        match rule {
-            Some((rule, decision)) => Self::new(what, Some(decision), rule.describe()),
-            None => Self::new(what, None, "no rule is about it"),
-        }
+        let (decision, ground, why) = match rule {
+            Some((rule, decision)) => (Some(decision), Ground::Rule, rule.describe()),
+            None => (None, Ground::Nothing, "no rule is about it".to_owned()),
+        };
+        Self { what: what.into(), decision, ground, why }
     }
 }
 
@@ -126,6 +182,20 @@ pub struct Ruling {
     pub dangers: Vec<Danger>,
     /// What the user should know of rules that don't count.
     pub problem: Option<String>,
+}
+
+impl Ruling {
+    /// What comes of something that an agent does without asking for it, and why: what rules say, and where nobody may
+    /// know what it does, a question if the user has rules that forbid.
+    pub fn unasked(&self, forbids: bool) -> Option<(Decision, String)> {
+        let why = |step: &Step| match step.ground {
+            Ground::Rule if step.decision != Some(Decision::Allow) => Some(step.why.clone()),
+            Ground::Doubt if forbids => Some(format!("your rules forbid commands, and {}", step.why)),
+            _ => None,
+        };
+        let steps = self.steps.iter().filter_map(|step| Some((step.decision?, why(step)?)));
+        steps.min_by_key(|(decision, _)| *decision)
+    }
 }
 
 /// The part of a request that a rule is held against.
@@ -166,13 +236,14 @@ impl Judge<'_> {
             && self.real(folder).1
         {
             ruling.dangers.push(Danger::Outside);
-            ruling
-                .steps
-                .push(Step::asks(folder.display().to_string(), "it runs outside of the session's folders"));
+            ruling.steps.push(Step::outside(
+                folder.display().to_string(),
+                "it runs outside of the session's folders",
+            ));
         }
         if request.escapes {
             ruling.dangers.push(Danger::Escapes);
-            ruling.steps.push(Step::asks("the call", "it is to run outside of the agent's own sandbox"));
+            ruling.steps.push(Step::doubts("the call", "it is to run outside of the agent's own sandbox"));
         }
         if request.acts.is_empty()
             && let Some(kind) = kind
@@ -204,14 +275,14 @@ impl Judge<'_> {
             match path {
                 Some(path) if redirect.writes => self.file(&path, true, Some("edit"), ruling),
                 Some(_) => self.argument(redirect.folder.as_deref(), &redirect.path, ruling),
-                None => ruling.steps.push(Step::asks(&*redirect.path.text, UNKNOWN_FILE)),
+                None => ruling.steps.push(Step::doubts(&*redirect.path.text, UNKNOWN_FILE)),
             }
         }
         for doubt in &line.doubts {
-            ruling.steps.push(Step::asks("the line", format!("it can't be judged: {doubt}")));
+            ruling.steps.push(Step::doubts("the line", format!("it can't be judged: {doubt}")));
         }
         if line.runs.is_empty() && line.redirects.is_empty() && line.doubts.is_empty() {
-            ruling.steps.push(Step::asks("the line", "it holds no command"));
+            ruling.steps.push(Step::doubts("the line", "it holds no command"));
         }
     }
 
@@ -240,7 +311,7 @@ impl Judge<'_> {
             let path = Word { text: text.to_owned(), kind: word.kind };
             let Some(path) = self.path_of(&path, folder) else {
                 if is_path(text) {
-                    ruling.steps.push(Step::asks(text, UNKNOWN_FILE));
+                    ruling.steps.push(Step::doubts(text, UNKNOWN_FILE));
                 }
                 continue;
             };
@@ -252,7 +323,7 @@ impl Judge<'_> {
                 Some((_, Decision::Allow)) => {}
                 Some(found) => ruling.steps.push(Step::ruled(text, Some(found))),
                 None if is_outside => {
-                    ruling.steps.push(Step::asks(text, "it is outside of the session's folders"));
+                    ruling.steps.push(Step::outside(text, "it is outside of the session's folders"));
                 }
                 None => {}
             }
@@ -282,14 +353,14 @@ impl Judge<'_> {
             WordKind::Glob => word.text.split(['*', '?', '[']).next().unwrap_or_default(),
             WordKind::Unknown => return None,
         };
-        let path = self.from_home(text)?;
+        let path = self.at_home(text)?;
         match path.is_absolute() {
             true => Some(path),
-            false => Some(self.place.folder.join(self.from_home(folder?)?).join(path)),
+            false => Some(self.place.folder.join(self.at_home(folder?)?).join(path)),
         }
     }
 
-    fn from_home(&self, text: &str) -> Option<PathBuf> {
+    fn at_home(&self, text: &str) -> Option<PathBuf> {
         match text.strip_prefix('~') {
             None => Some(PathBuf::from(text)),
             Some("") => self.place.home.map(Path::to_owned),

@@ -59,6 +59,8 @@ pub struct Sessions {
     to_remember: Vec<(SessionKey, What, String)>,
     /// What of each session has been told.
     told: HashMap<SessionKey, Told>,
+    /// For which agent and mode the background holds rules against it.
+    told_who: HashMap<SessionKey, (String, Option<String>)>,
     /// Something changed since the status was last kept.
     status_is_stale: bool,
 }
@@ -78,6 +80,7 @@ impl Sessions {
             gathering: Gathering::default(),
             choice_reads: HashMap::new(),
             to_remember: Vec::new(),
+            told_who: HashMap::new(),
             told: HashMap::new(),
             status_is_stale: false,
         }

@@ -11,13 +11,14 @@ use tokio::task::spawn_blocking;
 use crate::acp::files::disk;
 use crate::acp::files::request::place;
 use crate::acp::shared::Shared;
-use crate::acp::terminals::TerminalSpec;
+use crate::acp::terminals::{self, TerminalSpec};
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::RequestId;
 use crate::acp::wire::to_acp;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Access, Exit, Place};
 use crate::core::policy::{Action, Decision, FileLocation};
+use crate::core::rules::{Act, Request};
 use crate::core::store::allowlist::Choice;
 
 /// Requests that wait for a command's end, or for the disk that one is to run on.
@@ -34,8 +35,16 @@ pub enum Done {
     Exited(Exit),
     /// The disk of the folder answers.
     FolderAnswers(Judged),
-    /// The user has answered, and what they should know of that.
-    Chosen(Box<PendingCommand>, Choice, Option<String>),
+    Chosen(Box<PendingCommand>, Chosen),
+}
+
+/// The user has answered.
+pub struct Chosen {
+    pub choice: Choice,
+    /// A rule has asked; else it was about the folder.
+    pub by_rule: bool,
+    /// What they should know of that.
+    pub trouble: Option<String>,
 }
 
 /// What the policy says of a command.
@@ -43,6 +52,8 @@ pub struct Judged {
     /// Its folder, without links.
     pub folder: PathBuf,
     pub decision: Decision,
+    /// The rule that has decided, if one has.
+    pub rule: Option<String>,
     /// What the user should know of how that was found out.
     pub trouble: Option<String>,
 }
@@ -59,7 +70,7 @@ pub struct PendingCommand {
 /// What is to be done about a command.
 pub enum Next {
     Judge(Box<PendingCommand>, Judged),
-    Decided(Box<PendingCommand>, Choice, Option<String>),
+    Decided(Box<PendingCommand>, Chosen),
 }
 
 /// A command that the user is asked about, apart from its reply, which waits with the question.
@@ -69,6 +80,8 @@ pub struct HeldCommand {
     spec: TerminalSpec,
     /// Where it is to run, without links.
     folder: PathBuf,
+    /// A rule asks; else it is about the folder.
+    by_rule: bool,
     shared: Arc<Shared>,
     tell: mpsc::UnboundedSender<(u64, Done)>,
 }
@@ -76,15 +89,22 @@ pub struct HeldCommand {
 impl HeldCommand {
     pub fn decide(self, mut reply: Reply, choice: Choice) {
         reply.note(|line| line.chosen(choice));
-        let Self { in_turn, session, spec, folder, shared, tell } = self;
+        let Self { in_turn, session, spec, folder, by_rule, shared, tell } = self;
+        let line = terminals::line(&spec);
         let pending = Box::new(PendingCommand { in_turn, session, reply, spec });
+        if by_rule {
+            shared.policy.rules.say(session, line, choice);
+            // A connection that is gone drops the request, which answers it.
+            let _ = tell.send((0, Done::Chosen(pending, Chosen { choice, by_rule, trouble: None })));
+            return;
+        }
         tokio::spawn(async move {
             let access = Access::Wrote;
             let said = spawn_blocking(move || shared.policy.file_access.say(session, access, folder, choice));
             // After a panic it counts this once.
             let trouble = said.await.unwrap_or_default();
             // A connection that is gone drops the request, which answers it.
-            let _ = tell.send((0, Done::Chosen(pending, choice, trouble)));
+            let _ = tell.send((0, Done::Chosen(pending, Chosen { choice, by_rule, trouble })));
         });
     }
 }
@@ -101,13 +121,12 @@ impl DeferredReplies {
     pub fn add_command(&mut self, shared: &Arc<Shared>, place: Arc<Place>, starting: PendingCommand) {
         self.count += 1;
         let (wait, tell, shared) = (self.count, self.tell.clone(), shared.clone());
-        let (folder, command) = (starting.spec.cwd.clone(), starting.spec.command.clone());
-        let session = starting.session;
+        let (session, spec) = (starting.session, starting.spec.clone());
         self.starting.insert(wait, starting);
         tokio::spawn(async move {
             let disks = shared.disks.clone();
-            let at = folder.join("any");
-            let judge = move || judge(&shared, session, &place, (&command, folder));
+            let at = spec.cwd.join("any");
+            let judge = move || judge(&shared, session, &place, spec);
             if let Some(judged) = disks.run(&at, judge).await {
                 // Nobody listens any more when the agent is gone.
                 let _ = tell.send((wait, Done::FolderAnswers(judged)));
@@ -119,12 +138,12 @@ impl DeferredReplies {
     pub fn hold(
         &self,
         shared: &Arc<Shared>,
-        folder: PathBuf,
+        (folder, by_rule): (PathBuf, bool),
         pending: PendingCommand,
     ) -> (HeldCommand, Reply) {
         let PendingCommand { in_turn, session, reply, spec } = pending;
         let (shared, tell) = (shared.clone(), self.tell.clone());
-        (HeldCommand { in_turn, session, spec, folder, shared, tell }, reply)
+        (HeldCommand { in_turn, session, spec, folder, by_rule, shared, tell }, reply)
     }
 
     /// The turn is cancelled or over.
@@ -162,7 +181,7 @@ impl DeferredReplies {
                 None
             }
             Done::FolderAnswers(judged) => Some(Next::Judge(Box::new(self.starting.remove(&wait)?), judged)),
-            Done::Chosen(pending, choice, trouble) => Some(Next::Decided(pending, choice, trouble)),
+            Done::Chosen(pending, chosen) => Some(Next::Decided(pending, chosen)),
         }
     }
 
@@ -180,23 +199,31 @@ impl DeferredReplies {
 
 /// Where a command is to run, with links resolved, and whether it may. What is wrong with the folder is told when the
 /// command is started.
-fn judge(
-    shared: &Shared,
-    session: SessionKey,
-    place_of_session: &Place,
-    (command, folder): (&str, PathBuf),
-) -> Judged {
+fn judge(shared: &Shared, session: SessionKey, place_of_session: &Place, spec: TerminalSpec) -> Judged {
+    let line = terminals::line(&spec);
+    let TerminalSpec { command, args, cwd: folder, .. } = spec;
     let is_there = folder.is_absolute() && folder.is_dir();
     let resolved = disk::resolve(&folder).ok();
-    let folders = [&place_of_session.cwd].into_iter().chain(&place_of_session.additional);
     let is_inside = match &resolved {
-        Some(resolved) => place(resolved, folders, &shared.disks).0,
+        Some(resolved) => place(resolved, place_of_session.folders(), &shared.disks).0,
         None => false,
     };
+    let given = folder.clone();
     let folder = resolved.unwrap_or(folder);
     // One that can't be used is refused for that, without a question.
     let location = if is_inside || !is_there { FileLocation::InFolders } else { FileLocation::Outside };
-    let action = Action::Command { command, folder: &folder, location };
+    let action = Action::Command { command: &command, folder: &folder, location };
     let (decision, trouble) = shared.policy.decide(session, &action);
-    Judged { folder, decision, trouble }
+    let act = match args.is_empty() {
+        true => Act::Line(command),
+        false => Act::Words([command].into_iter().chain(args).collect()),
+    };
+    let request = Request {
+        kind: Some("execute".to_owned()),
+        acts: vec![act],
+        folder: Some(given),
+        ..Request::default()
+    };
+    let (decision, rule) = shared.policy.under_rules((session, &line), place_of_session, decision, request);
+    Judged { folder, decision, rule, trouble }
 }

@@ -148,6 +148,7 @@ impl Connection {
             | Command::Watch { .. }
             | Command::Edits { .. }
             | Command::Outside { .. }
+            | Command::Rules(_)
             | Command::ListAllowed
             | Command::Revoke { .. }
             | Command::Handle { .. }
@@ -224,6 +225,7 @@ impl Connection {
         known.detached = false;
         self.calls.forget(session);
         self.shared.folder_indexes.turn_began(session);
+        self.shared.policy.rules.turn_began(session);
         known.agent_terminals.begin_turn();
         let params = to_acp::prompt(&known.acp_id, content, can);
         self.request(OutgoingRequest::Prompt { session }, to_acp::SESSION_PROMPT, &params);
@@ -275,7 +277,7 @@ impl Connection {
         self.shared.terminals.end_session(session);
         self.shared.watch.ended(session);
         self.shared.folder_indexes.session_ended(session);
-        self.shared.policy.file_access.ended(session);
+        self.shared.policy.ended(session);
         self.end_agent_terminals(session);
         if self.give_up_opening(session) {
             return;

@@ -40,6 +40,10 @@ pub enum DiskError {
     Linked(Vec<PathBuf>),
     #[error("the user did not allow it, since it is outside of the session's folders ({}); stay inside of them", list(.0))]
     NotAllowed(Vec<PathBuf>),
+    #[error("the user did not allow it")]
+    Refused,
+    #[error("the user's rules reject it ({0})")]
+    Rule(String),
     #[error("the path has \"..\" in a folder that does not exist; give it without")]
     Parent,
     #[error("the path goes through too many symbolic links; check where they point")]
@@ -90,7 +94,9 @@ impl DiskError {
     pub fn kind(&self) -> DiskErrorKind {
         match self {
             Self::Relative | Self::Parent | Self::Loop => DiskErrorKind::Invalid,
-            Self::Outside(_) | Self::Linked(_) | Self::NotAllowed(_) => DiskErrorKind::Outside,
+            Self::Outside(_) | Self::Linked(_) | Self::NotAllowed(_) | Self::Refused | Self::Rule(_) => {
+                DiskErrorKind::Outside
+            }
             Self::Missing => DiskErrorKind::NotFound,
             Self::Denied => DiskErrorKind::Denied,
             Self::Folder | Self::Special(_) | Self::NotText(_) | Self::TooLarge(_) => DiskErrorKind::NotText,

@@ -12,13 +12,15 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
+use super::disk::DiskError;
 use super::request::{BufferRequest, FileRequest, FileWork, SharedReply, Target};
 use crate::acp::shared::Shared;
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::RequestId;
 use crate::core::ids::{AgentId, SessionKey};
-use crate::core::message::{Event, Place, Question, Severity};
+use crate::core::message::{Access, AskReason, Event, Place, Question, Severity};
 use crate::core::policy::{Action, Decision, FileLocation, Reason, Verdict};
+use crate::core::rules::{Act, Request};
 use crate::core::store::allowlist::{self, Choice};
 use crate::platform::paths::canonicalize;
 
@@ -173,6 +175,8 @@ struct OutsideFile {
     /// What an answer that counts for more counts for.
     scope: PathBuf,
     location: FileLocation,
+    /// A rule asks about it, and which. Else it is asked for where it is.
+    rule: Option<String>,
 }
 
 impl FileWorker {
@@ -264,34 +268,30 @@ impl FileWorker {
         let (shared, editor) = (self.shared.clone(), self.editor.clone());
         let slow = SlowRequest::of(&request);
         // A panic drops the reply, which answers the agent.
-        let done = self.work(slow, move || match request.locate(&shared.disks) {
-            Ok(Target::Inside(resolved)) => {
-                let (access, location) = (request.work.access(), FileLocation::InFolders);
-                let action = Action::File { access, path: &resolved, location };
-                let (decision, _) = shared.policy.decide(request.session, &action);
-                request.reply.note(|line| line.decided(decision));
-                match decision.verdict {
-                    Verdict::Allow => request.serve(&shared, resolved, |request| pass_on(&editor, request)),
-                    Verdict::Ask | Verdict::Deny => {
-                        let error = request.not_allowed();
-                        request.refuse(&error);
-                    }
+        let done = self.work(slow, move || {
+            // Those outside wait for their turn: an answer about an earlier one may count for them, too.
+            let (resolved, scope, location) = match request.locate(&shared.disks) {
+                Ok(Target::Inside(resolved)) => (resolved.clone(), resolved, FileLocation::InFolders),
+                Ok(Target::Outside(resolved)) => {
+                    let scope = scope(&resolved);
+                    (resolved, scope, FileLocation::Outside)
                 }
-                None
+                Ok(Target::Linked { path, folder }) => (path, folder, FileLocation::LinkedOutside),
+                Err(error) => {
+                    request.refuse(&error);
+                    return None;
+                }
+            };
+            let file = OutsideFile { resolved, scope, location, rule: None };
+            if location == FileLocation::InFolders {
+                let (decision, rule, _) = decide(&shared, &request, &file);
+                if decision.verdict == Verdict::Allow {
+                    request.reply.note(|line| line.decided_under(decision, rule));
+                    request.serve(&shared, file.resolved, |request| pass_on(&editor, request));
+                    return None;
+                }
             }
-            // These wait for their turn: an answer about an earlier one may count for them, too.
-            Ok(Target::Outside(resolved)) => {
-                let (scope, location) = (scope(&resolved), FileLocation::Outside);
-                Some(WaitingRequest { request, file: OutsideFile { resolved, scope, location } })
-            }
-            Ok(Target::Linked { path: resolved, folder: scope }) => {
-                let location = FileLocation::LinkedOutside;
-                Some(WaitingRequest { request, file: OutsideFile { resolved, scope, location } })
-            }
-            Err(error) => {
-                request.refuse(&error);
-                None
-            }
+            Some(WaitingRequest { request, file })
         });
         if let Some(waiting) = done.await {
             self.waiting.push_back(waiting);
@@ -331,15 +331,23 @@ impl FileWorker {
         let (session, access) = (request.session, request.work.access());
         self.asking.remove(&session);
         let (shared, target) = (self.shared.clone(), file.scope);
-        let said =
-            spawn_blocking(move || shared.policy.file_access.say(session, access, target, choice)).await;
+        let by_rule = file.rule.is_some();
+        let subject = file.rule.as_ref().map(|_| subject(access, &file.resolved));
+        let say = move || match subject {
+            Some(subject) => {
+                shared.policy.rules.say(session, subject, choice);
+                None
+            }
+            None => shared.policy.file_access.say(session, access, target, choice),
+        };
+        let said = spawn_blocking(say).await;
         if let Ok(Some(trouble)) = said {
             self.note(session, Severity::Warning, trouble);
         }
         if choice.allows() {
             self.serve(request, file.resolved).await;
         } else {
-            let error = request.not_allowed();
+            let error = if by_rule { DiskError::Refused } else { request.not_allowed() };
             request.refuse(&error);
         }
         self.go_on(0).await;
@@ -349,8 +357,8 @@ impl FileWorker {
     async fn go_on(&mut self, first: usize) {
         let mut at = first;
         while at < self.waiting.len() {
-            let WaitingRequest { request, file: OutsideFile { resolved, location, .. } } = &self.waiting[at];
-            let (session, access) = (request.session, request.work.access());
+            let WaitingRequest { request, file } = &self.waiting[at];
+            let (session, resolved) = (request.session, &file.resolved);
             // What was asked for before it may change what it is about.
             let behind = self.waiting.range(..at).any(|before| before.file.resolved == *resolved)
                 || self.asking.values().any(|asked| asked == resolved);
@@ -358,13 +366,12 @@ impl FileWorker {
                 at += 1;
                 continue;
             }
-            let (shared, path) = (self.shared.clone(), resolved.clone());
-            let location = *location;
-            let decide =
-                move || shared.policy.decide(session, &Action::File { access, path: &path, location });
+            let (shared, place, file) = (self.shared.clone(), request.place.clone(), file.clone());
+            let (access, path) = (request.work.access(), request.work.path().to_owned());
+            let decide = move || decide_about(&shared, (session, &place), (access, &path), &file);
             // After a panic nothing is allowed.
             let denied = Decision { verdict: Verdict::Deny, reason: Reason::OutsideFolders };
-            let (decision, trouble) = spawn_blocking(decide).await.unwrap_or((denied, None));
+            let (decision, rule, trouble) = spawn_blocking(decide).await.unwrap_or((denied, None, None));
             if let Some(trouble) = trouble {
                 self.note(session, Severity::Warning, trouble);
             }
@@ -372,12 +379,13 @@ impl FileWorker {
                 at += 1;
                 continue;
             }
-            let Some(WaitingRequest { request, file }) = self.waiting.remove(at) else { return };
-            request.reply.note(|line| line.decided(decision));
+            let Some(WaitingRequest { request, mut file }) = self.waiting.remove(at) else { return };
+            request.reply.note(|line| line.decided_under(decision, rule.clone()));
+            file.rule = rule;
             match decision.verdict {
                 Verdict::Allow => self.serve(request, file.resolved).await,
                 Verdict::Ask => self.ask(request, file),
-                Verdict::Deny => self.refuse(request, decision.reason).await,
+                Verdict::Deny => self.refuse(request, decision.reason, file.rule).await,
             }
         }
     }
@@ -388,18 +396,24 @@ impl FileWorker {
         let FileRequest { session, place, reply, work } = request;
         let Some(reply) = reply.take() else { return };
         self.asking.insert(session, file.resolved.clone());
-        let OutsideFile { resolved: path, scope: target, location } = file.clone();
-        let linked = location == FileLocation::LinkedOutside;
-        let question = Question::Outside { path, target, access: work.access(), linked, command: None };
+        let OutsideFile { resolved: path, scope: target, location, rule } = file.clone();
+        let why = match (rule, location) {
+            (Some(rule), _) => AskReason::Rule(rule),
+            (None, FileLocation::LinkedOutside) => AskReason::LinkedOutside,
+            (None, FileLocation::InFolders | FileLocation::Outside) => AskReason::OutsideFolders,
+        };
+        let question = Question::Outside { path, target, access: work.access(), why, command: None };
         let held = PendingAccess { session, inside: Some((place, work, file)), commands };
         // The same; then what is held says that it is over.
         let _ = self.editor.send(EditorRequest::Outside { reply, question, held });
     }
 
     /// Says so in the chat before the agent gets to know it, which may end its turn.
-    async fn refuse(&self, request: FileRequest, reason: Reason) {
+    async fn refuse(&self, request: FileRequest, reason: Reason, rule: Option<String>) {
         let refused = spawn_blocking(move || {
             let (severity, error) = match reason {
+                Reason::RuleRejects => (Severity::Info, DiskError::Rule(rule.unwrap_or_default())),
+                Reason::DeniedBefore if rule.is_some() => (Severity::Info, DiskError::Refused),
                 Reason::DeniedBefore => (Severity::Info, request.not_allowed()),
                 Reason::LinkedOutside => (Severity::Warning, request.linked()),
                 _ => (Severity::Warning, request.outside()),
@@ -429,6 +443,40 @@ fn pass_on(editor: &mpsc::UnboundedSender<EditorRequest>, request: BufferRequest
 fn clear(queue: &mut mpsc::UnboundedReceiver<FileCommand>) {
     queue.close();
     while queue.try_recv().is_ok() {}
+}
+
+fn decide(
+    shared: &Shared,
+    request: &FileRequest,
+    file: &OutsideFile,
+) -> (Decision, Option<String>, Option<String>) {
+    let FileRequest { session, place, work, .. } = request;
+    decide_about(shared, (*session, place), (work.access(), work.path()), file)
+}
+
+/// Whether it may be: the decision, the rule that made it, and what the user should know of how that was found out.
+/// The path is the one that the agent wrote.
+fn decide_about(
+    shared: &Shared,
+    (session, place): (SessionKey, &Place),
+    (access, path): (Access, &Path),
+    file: &OutsideFile,
+) -> (Decision, Option<String>, Option<String>) {
+    let OutsideFile { resolved, location, .. } = file;
+    let action = Action::File { access, path: resolved, location: *location };
+    let (decision, trouble) = shared.policy.decide(session, &action);
+    let (kind, writes) = if access == Access::Wrote { ("edit", true) } else { ("read", false) };
+    let acts = vec![Act::File { path: path.to_owned(), writes }];
+    let request = Request { kind: Some(kind.to_owned()), acts, ..Request::default() };
+    let subject = subject(access, resolved);
+    let (decision, rule) = shared.policy.under_rules((session, &subject), place, decision, request);
+    (decision, rule, trouble)
+}
+
+/// As what the user says of a file is kept.
+fn subject(access: Access, path: &Path) -> String {
+    let verb = if access == Access::Wrote { "write" } else { "read" };
+    format!("{verb} {}", path.display())
 }
 
 impl SlowRequest {

@@ -74,6 +74,12 @@ impl Line {
         self.decision = Some(if allows { Decision::Allowed } else { Decision::Rejected });
     }
 
+    /// The same where a rule has decided, if one has.
+    pub fn decided_under(&mut self, decision: policy::Decision, rule: Option<String>) {
+        self.decided(decision);
+        self.rule = rule.or(self.rule.take());
+    }
+
     /// A rule has taken this answer for them.
     pub fn ruled(&mut self, kind: &str, allows: bool, rule: String) {
         self.answered(kind, allows);
@@ -125,6 +131,7 @@ fn because(reason: Reason) -> (By, Option<&'static str>) {
         Reason::InFolders => (By::Default, Some("in the session's folders")),
         Reason::OutsideFolders => (By::Default, Some("outside of the session's folders")),
         Reason::LinkedOutside => (By::Default, Some("has another name outside of the session's folders")),
+        Reason::RuleAsks | Reason::RuleRejects => (By::Rule, None),
         Reason::AllowedBefore | Reason::DeniedBefore => {
             (By::Earlier, Some("the options or an earlier answer"))
         }

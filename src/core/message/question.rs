@@ -36,8 +36,7 @@ pub enum Question {
         path: PathBuf,
         target: PathBuf,
         access: Access,
-        /// It is in a folder of the session's, but has other names elsewhere.
-        linked: bool,
+        why: AskReason,
         /// It is a folder, in which the agent wants to run this.
         #[serde(default)]
         command: Option<String>,
@@ -90,6 +89,16 @@ impl PermissionKind {
     pub fn rejects(&self) -> bool {
         matches!(self, Self::RejectOnce | Self::RejectAlways)
     }
+}
+
+/// Why the user is asked about a file or a command that the agent has not asked about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AskReason {
+    OutsideFolders,
+    /// It is in a folder of the session's, but has other names elsewhere.
+    LinkedOutside,
+    /// A rule of the user's wants it, which is described.
+    Rule(String),
 }
 
 /// The editor's answer to a [`Question`]. One that does not fit its question is an internal error

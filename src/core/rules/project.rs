@@ -2,11 +2,10 @@
 
 use serde::Deserialize;
 
+pub use super::rule::PROJECT_FILE as FILE;
 use super::rule::{Decision, Rule, Source};
 use super::sets;
 
-/// Below the folder of a session.
-pub const FILE: &str = ".acp/rules.json";
 /// What a person writes is smaller.
 pub const MOST_BYTES: u64 = 1 << 20;
 

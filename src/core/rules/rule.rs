@@ -4,7 +4,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::pattern::{command_depth, fits, path_depth};
-use super::project::FILE as PROJECT_FILE;
 
 /// What comes of a request, from the strictest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,6 +34,9 @@ pub enum Source {
     /// The project's file; by its place there, from 1.
     Project(usize),
 }
+
+/// Where a project's own rules stand, below the folder of a session.
+pub const PROJECT_FILE: &str = ".acp/rules.json";
 
 /// What a rule's `kind` may be: the protocol's kinds of tools, all that writes a file, and all there are.
 pub const KINDS: [&str; 12] = [

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::core::ids::{EntryId, Moment};
 use crate::core::message::{
-    Access, AgentInfo, AuthMethod, Cost, Failure, Picture, PlanContent, PlanItem, Reopen, Severity,
-    StopReason, Tokens,
+    Access, AgentInfo, AskReason, AuthMethod, Cost, Failure, Picture, PlanContent, PlanItem, Reopen,
+    Severity, StopReason, Tokens,
 };
 use crate::core::session::form::Form;
 use crate::core::session::subagent::{Relayed, Subagent};
@@ -195,8 +195,7 @@ pub enum Subject {
     Outside {
         access: Access,
         folders: Vec<PathBuf>,
-        /// It is in one of them, and has other names elsewhere.
-        linked: bool,
+        why: AskReason,
         /// It is a folder, in which the agent wants to run this.
         command: Option<String>,
     },

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{OpenAsk, Phase, Session, Wanted};
 use crate::core::ids::{AskId, Moment};
-use crate::core::message::{Access, Answer, Command};
+use crate::core::message::{Access, Answer, AskReason, Command};
 use crate::core::session::entry::{Body, Elicitation, Subject, Verdict};
 use crate::core::store::allowlist;
 
@@ -16,26 +16,33 @@ impl Session {
         ask: AskId,
         path: &Path,
         target: &Path,
-        (access, linked, command): (Access, bool, Option<String>),
+        (access, why, command): (Access, AskReason, Option<String>),
         now: Moment,
     ) -> Vec<Command> {
         if matches!(self.phase, Phase::Cancelling { .. } | Phase::Ending { .. } | Phase::Gone) {
             return vec![Command::Answer { ask, answer: Answer::Cancelled }];
         }
         let folders = self.place.folders().cloned().collect();
+        let options = match &why {
+            AskReason::Rule(_) => allowlist::options_under_rule(access, command.is_some()),
+            AskReason::OutsideFolders | AskReason::LinkedOutside => {
+                // For a command, its folder is no file.
+                let path = if command.is_some() { Path::new("") } else { path };
+                allowlist::options(path, target, access)
+            }
+        };
         let elicitation = Elicitation {
             asker: self.name(),
             message: path.display().to_string(),
-            subject: Subject::Outside { access, folders, linked, command: command.clone() },
+            subject: Subject::Outside { access, folders, why, command },
             verdict: Verdict::Open,
             choices: Vec::new(),
         };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
-        // For a command, its folder is no file.
-        let path = if command.is_some() { Path::new("") } else { path };
-        let wanted = Wanted::Permission(allowlist::options(path, target, access));
+        let wanted = Wanted::Permission(options);
         self.asks.push(OpenAsk { ask, entry, wanted });
         self.show_choices(entry);
+        self.note_user_time(now);
         self.status_touched = true;
         Vec::new()
     }
@@ -60,7 +67,7 @@ mod tests {
             ASK,
             Path::new("/x/a"),
             Path::new("/x"),
-            (Access::Read, false, None),
+            (Access::Read, AskReason::OutsideFolders, None),
             Moment(1),
         );
         assert_eq!(asked, []);
@@ -96,7 +103,7 @@ mod tests {
             AskId(8),
             Path::new("/y"),
             Path::new("/y"),
-            (Access::Read, false, None),
+            (Access::Read, AskReason::OutsideFolders, None),
             Moment(3),
         );
         assert_eq!(late, [Command::Answer { ask: AskId(8), answer: Answer::Cancelled }]);

@@ -100,7 +100,7 @@ mod tests {
     fn files_are_written_where_a_call_edits_or_has_a_diff() {
         let edit = json!({ "command": "str_replace", "path": "a.txt", "old_str": "a", "new_str": "b" });
         let written = Act::File { path: "/p/a.txt".into(), writes: true };
-        assert_eq!(requested(ToolKind::Edit, edit).acts, [written.clone()]);
+        assert_eq!(requested(ToolKind::Edit, edit).acts, std::slice::from_ref(&written));
         let read = Act::File { path: "/p/a.txt".into(), writes: false };
         assert_eq!(requested(ToolKind::Read, json!({ "file_path": "a.txt" })).acts, [read]);
         let mut call = ToolCall::new(ToolCallId("c1".into()), Moment(0));

@@ -124,6 +124,18 @@ pub fn options(path: &Path, target: &Path, access: Access) -> Vec<PermissionOpti
     Choice::ALL.into_iter().map(option).collect()
 }
 
+/// The answers to a question that a rule asks. One that counts for more counts for the same file or command; for
+/// longer than the session there are rules.
+pub fn options_under_rule(access: Access, is_command: bool) -> Vec<PermissionOption> {
+    let (doing, what) = if is_command { ("running", "this command") } else { (doing(access), "this file") };
+    let option = |choice: Choice| PermissionOption {
+        id: choice.id().to_owned(),
+        name: choice.label(doing, what),
+        kind: choice.kind(),
+    };
+    Choice::ALL.into_iter().filter(|choice| *choice != Choice::Always).map(option).collect()
+}
+
 pub fn doing(access: Access) -> &'static str {
     match access {
         Access::Read => "reading",

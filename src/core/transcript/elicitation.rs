@@ -5,7 +5,7 @@ use super::bounds::{MOST_BYTES, MOST_ROWS, beginning};
 use super::drawing::{Drawing, Mark, Style};
 use super::wording::{cut_end, cut_middle, status_mark};
 use super::{choices, one_line};
-use crate::core::message::Access;
+use crate::core::message::{Access, AskReason};
 use crate::core::session::entry::{Elicitation, Subject, Verdict};
 use crate::core::session::form::{Control, Field};
 use crate::core::session::tool_call::Status;
@@ -30,18 +30,27 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
                 drawing.left_out(form.fields.len().saturating_sub(MOST_ROWS), "    ", &style.hints);
             }
             Subject::Page(address) => draw_page(drawing, address),
-            Subject::Outside { folders, linked, .. } => {
+            Subject::Outside { folders, why, .. } => {
                 let folders: Vec<String> =
                     folders.iter().map(|folder| folder.display().to_string()).collect();
-                let what = if *linked { "has other names (hard links) " } else { "" };
-                let text = format!("{what}outside of the session's folders ({})", folders.join(", "));
+                let outside = format!("outside of the session's folders ({})", folders.join(", "));
+                let text = match why {
+                    AskReason::OutsideFolders => outside,
+                    AskReason::LinkedOutside => format!("has other names (hard links) {outside}"),
+                    AskReason::Rule(rule) => format!("Asked because: {}", one_line(rule)),
+                };
                 drawing.beginning(&text, "    ", Some("AcpMeta"));
             }
         }
     }
     match &asked.verdict {
         Verdict::Open if matches!(asked.subject, Subject::Outside { .. }) => {
-            let how = ":Acp allow [once|session|always]   :Acp reject [no|never]";
+            let how = match &asked.subject {
+                Subject::Outside { why: AskReason::Rule(_), .. } => {
+                    ":Acp allow [once|session]   :Acp reject [no|never]"
+                }
+                _ => ":Acp allow [once|session|always]   :Acp reject [no|never]",
+            };
             choices::draw(drawing, "Allow this?", &asked.choices, how, style);
         }
         Verdict::Open => {

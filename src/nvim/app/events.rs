@@ -177,8 +177,8 @@ impl App {
             Question::Write { path, content } => {
                 self.file_task(path, Task::Write { session: key, ask, content, checked: false })?;
             }
-            Question::Outside { path, target, access, linked, command } => {
-                self.asked_outside(key, ask, (path, target), (access, linked, command), now)?;
+            Question::Outside { path, target, access, why, command } => {
+                self.asked_outside(key, ask, (path, target), (access, why, command), now)?;
             }
             Question::Form { .. } | Question::Url { .. } => {
                 self.elicited((key, branch), ask, question, now)?

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use mlua::Result;
 
 use crate::core::ids::{AskId, Moment, SessionKey};
-use crate::core::message::{Access, Branch, PermissionKind, Question};
+use crate::core::message::{Access, AskReason, Branch, PermissionKind, Question};
 use crate::core::session::question_queue::{OpenQuestions, Sight};
 use crate::core::store::allowlist::Allowed;
 use crate::nvim::app::App;
@@ -161,7 +161,7 @@ impl App {
         key: SessionKey,
         ask: AskId,
         paths: (PathBuf, PathBuf),
-        access: (Access, bool, Option<String>),
+        access: (Access, AskReason, Option<String>),
         now: Moment,
     ) -> Result<()> {
         Questions::asked_outside(&mut self.cx, (key, ask), paths, access, now);

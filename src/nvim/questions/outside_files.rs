@@ -8,7 +8,8 @@ use serde_json::json;
 
 use crate::config::OutsideFiles;
 use crate::core::ids::{AskId, Moment, SessionKey};
-use crate::core::message::{Access, Command};
+use crate::core::message::{Access, AskReason, Command, RulesNews};
+use crate::core::rules::in_force;
 use crate::core::session::Session;
 use crate::core::session::entry::{Body, Subject};
 use crate::core::store::allowlist::{Allowed, Rules, Until, doing};
@@ -36,6 +37,10 @@ impl Questions {
             kept: Some(Path::new(&state).join(KEPT)),
         };
         cx.send(Command::Outside { rules });
+        let permission = &cx.config.permission;
+        let rules = in_force(&permission.sets, &permission.rules);
+        let trust = Some(Path::new(&state).join("trust"));
+        cx.send(Command::Rules(RulesNews::Are { rules, trust }));
         Ok(())
     }
 
@@ -43,12 +48,12 @@ impl Questions {
         cx: &mut Context,
         (key, ask): (SessionKey, AskId),
         (path, target): (PathBuf, PathBuf),
-        (access, linked, command): (Access, bool, Option<String>),
+        (access, why, command): (Access, AskReason, Option<String>),
         now: Moment,
     ) {
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         let doing = doing_what(access, command.as_deref());
-        let commands = session.asked_outside(ask, &path, &target, (access, linked, command), now);
+        let commands = session.asked_outside(ask, &path, &target, (access, why, command), now);
         let waits = commands.is_empty();
         let name = session.name();
         cx.send_all(commands);
@@ -63,12 +68,16 @@ impl Questions {
     pub fn outside_prompt(session: &Session, ask: AskId) -> Option<String> {
         match &session.entry(session.open_ask(ask)?.entry)?.body {
             Body::Elicitation(asked) => match &asked.subject {
-                Subject::Outside { access, linked, command, .. } => Some(format!(
-                    "{} asks to {} {}, {}outside of its folders",
+                Subject::Outside { access, why, command, .. } => Some(format!(
+                    "{} asks to {} {}, {}",
                     asked.asker,
                     doing_what(*access, command.as_deref()),
                     plain(&asked.message),
-                    if *linked { "which has other names " } else { "" },
+                    match why {
+                        AskReason::OutsideFolders => "outside of its folders".to_owned(),
+                        AskReason::LinkedOutside => "which has other names outside of its folders".to_owned(),
+                        AskReason::Rule(rule) => format!("asked because: {}", plain(rule)),
+                    },
                 )),
                 Subject::Form(_) | Subject::Page(_) => None,
             },

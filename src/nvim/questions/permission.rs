@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::core::changes::review::Review;
 use crate::core::ids::{AskId, EntryId, SessionKey};
-use crate::core::message::{FileDiff, PermissionKind, PermissionOption};
+use crate::core::message::{Command, FileDiff, PermissionKind, PermissionOption, RulesNews};
 use crate::core::session::OpenAsk;
 use crate::core::session::answer_label::{described, label};
 use crate::core::session::tool_call::count_lines;
@@ -99,7 +99,12 @@ impl Questions {
     pub fn answer(cx: &mut Context, key: SessionKey, ask: AskId, option: &str) {
         let now = cx.now();
         let Some(session) = cx.sessions.get_mut(&key) else { return };
+        let allowed = session.open_ask(ask).filter(|open| open.allows(option)).map(|open| open.entry);
         let commands = session.answer(ask, option, now);
+        let call = allowed.and_then(|entry| session.entry(entry)?.tool());
+        if let Some(request) = call.map(|call| call.requested(&session.place.cwd)) {
+            cx.send(Command::Rules(RulesNews::Granted { session: key, request }));
+        }
         if !commands.is_empty() {
             cx.emit("AcpPermissionAnswered", key, json!({ "option": option }));
         }

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use mlua::Result;
 
 use crate::core::ids::{AskId, SessionKey};
-use crate::core::message::{Branch, Outcome, PermissionOption, Place, Severity, ToolCallPatch, Work};
+use crate::core::message::{
+    Branch, Command, Outcome, PermissionOption, Place, RulesNews, Severity, ToolCallPatch, Work,
+};
 use crate::core::replay;
 use crate::core::rules::{Case, Request, Ruling, in_force};
 use crate::core::session::status::mode_id;
@@ -50,6 +52,18 @@ impl Sessions {
             Self::permission_judged(cx, key, ask, ruling);
             Ok(())
         });
+    }
+
+    /// Tells the background for whom rules count, if that is news.
+    pub fn tell_who(&mut self, cx: &mut Context, key: SessionKey) {
+        let Some(session) = cx.sessions.get(&key) else { return };
+        let who = (session.agent_name.clone(), mode_id(session));
+        if self.told_who.get(&key) == Some(&who) {
+            return;
+        }
+        let (agent, mode) = who.clone();
+        self.told_who.insert(key, who);
+        cx.send(Command::Rules(RulesNews::Who { session: key, agent, mode }));
     }
 
     /// What rules are held against, for a session as it is now; without one for an agent without a name, in the
