@@ -56,7 +56,7 @@ pub struct Log {
     mailbox: Arc<Mailbox>,
     bounds: Bounds,
     /// Lines that came close together, and are appended in one go.
-    kept: Vec<Box<Line>>,
+    kept: Vec<Line>,
     /// The folder that they go into, and what must not stand in them.
     goes_to: Option<(PathBuf, Arc<[String]>)>,
     /// It was said already that something can't be kept.
@@ -90,7 +90,7 @@ impl Serve for Log {
                     self.append();
                     self.goes_to = Some((folder.to_owned(), secrets));
                 }
-                self.kept.push(line);
+                self.kept.push(*line);
             }
             Wish::Asked(request) => {
                 self.append();
@@ -138,7 +138,7 @@ impl Log {
 }
 
 /// Appends lines, of which there are some.
-fn keep(folder: &Path, lines: Vec<Box<Line>>, secrets: &[String], bounds: Bounds) -> io::Result<()> {
+fn keep(folder: &Path, lines: Vec<Line>, secrets: &[String], bounds: Bounds) -> io::Result<()> {
     let now = lines.first().map_or(0, |line| line.at);
     let mut scrubber = Line::scrubber(secrets);
     let mut text = String::new();
@@ -306,7 +306,7 @@ mod tests {
         }
 
         fn keep(&self, line: Line, bounds: Bounds) {
-            keep(&self.0, vec![Box::new(line)], &[], bounds).expect("a line that can be kept");
+            keep(&self.0, vec![line], &[], bounds).expect("a line that can be kept");
         }
 
         fn read(&self, filter: &str, most: usize) -> Read {
@@ -399,7 +399,7 @@ mod tests {
             let folder = folder.0.clone();
             thread::spawn(move || {
                 for at in 0..200 {
-                    let lines = vec![Box::new(line(at, agent))];
+                    let lines = vec![line(at, agent)];
                     keep(&folder, lines, &[], bounds).expect("a line that can be kept");
                 }
             })

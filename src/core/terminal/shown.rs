@@ -175,7 +175,7 @@ mod tests {
             let (bytes, lines) = renderer.render(raw);
             shown.grew(&bytes, lines, *lost)
         };
-        pieces.iter().map(|piece| grow(piece)).collect()
+        pieces.iter().map(grow).collect()
     }
 
     fn exit(code: Option<u32>, signal: Option<&str>) -> Exit {
