@@ -19,6 +19,9 @@ use support::{DEADLINE, Nvim};
 
 const CODE: &str = "local function login()\n  return 1\nend\n\nlogin() -- é\nprint(login(), wrong)\nslow()\n";
 
+/// So many tools there are.
+const ALL: usize = 26;
+
 /// An agent's connection to the tools.
 struct Client {
     bridge: Child,
@@ -184,7 +187,7 @@ fn an_agent_lists_the_tools_and_calls_them_without_a_window_being_taken() {
     let windows = chat.nvim.exec_lua("return #vim.api.nvim_list_wins()", []);
     let mut client = Client::of(&mut chat);
     let names = client.names();
-    assert_eq!(names.len(), 18, "{names:?}");
+    assert_eq!(names.len(), ALL, "{names:?}");
 
     let place = || json!({ "file": "a.lua", "line": 5, "symbol": "login" });
     let places =
@@ -283,7 +286,7 @@ fn who_does_not_know_the_token_is_refused() {
     };
     let socket = std::path::Path::new(socket);
     assert_eq!((mode(socket), mode(socket.parent().expect("a folder")) & 0o077), (0o600, 0));
-    assert_eq!(Client::of(&mut chat).names().len(), 18);
+    assert_eq!(Client::of(&mut chat).names().len(), ALL);
 }
 
 #[test]
@@ -330,7 +333,7 @@ fn what_a_user_adds_is_checked_run_and_cancelled() {
         acp.tool({ name = 'slow', description = 'slow', timeout = 0.05, run = function() end })";
     chat.nvim.exec_lua(code, []);
     let mut client = Client::of(&mut chat);
-    assert_eq!(client.names().len(), 18 + 5);
+    assert_eq!(client.names().len(), ALL + 5);
     let sum: Value = serde_json::from_str(&client.gives("add", json!({ "a": 2 }))).expect("JSON");
     assert_eq!(sum["sum"], 3);
     assert_eq!(client.fails("add", json!({ "a": "2" })), "a: expected integer, got string");
@@ -369,7 +372,7 @@ fn what_a_user_adds_is_checked_run_and_cancelled() {
             break;
         }
     }
-    assert_eq!(client.names().len(), 18 + 4);
+    assert_eq!(client.names().len(), ALL + 4);
     let wrong = chat.nvim.try_lua(
         "require('acp').tool({ name = 'x', description = 'x', schema = { type = 'object', oneOf = {} }, run = print })",
         [],
@@ -388,5 +391,99 @@ fn an_agent_is_given_no_tools_that_the_user_does_not_want_it_to_have() {
     chat.configure("tools_denied = { 'hover' }");
     chat.chat();
     let names = Client::of(&mut chat).names();
-    assert!(names.len() == 17 && !names.contains(&"hover".to_owned()));
+    assert!(names.len() == ALL - 1 && !names.contains(&"hover".to_owned()));
+}
+
+/// A chat in a project of two Lua files, one of them in a window with unsaved text.
+fn changing() -> (Scripted, Client) {
+    let mut chat = Scripted::new(&[("a.lua", CODE), ("b.lua", "login()\n")], steps([]));
+    chat.configure("follow = false");
+    chat.chat();
+    chat.nvim.input("<Esc>");
+    serve(&mut chat.nvim);
+    chat.nvim.exec_lua(
+        "vim.cmd('topleft split a.lua') vim.api.nvim_buf_set_lines(0, 0, 0, false, { '-- mine' })",
+        [],
+    );
+    let client = Client::of(&mut chat);
+    (chat, client)
+}
+
+fn text(nvim: &mut Nvim, file: &str) -> String {
+    let code = "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr(...), 0, -1, false), '\\n')";
+    nvim.exec_lua(code, [file.into()]).as_str().expect("a text").to_owned()
+}
+
+#[test]
+fn a_symbol_is_renamed_in_all_files_with_unsaved_text_and_one_undo() {
+    let (mut chat, mut client) = changing();
+    let place = json!({ "file": "a.lua", "line": 6, "symbol": "login", "new_name": "sign_in" });
+    let answer = client.gives("rename", place);
+    assert_eq!(answer, "2 changed files for `login`\na.lua: 3 edits\nb.lua: 1 edit");
+    let renamed = format!("-- mine\n{}", CODE.trim_end().replace("login", "sign_in"));
+    assert_eq!(text(&mut chat.nvim, "a.lua"), renamed);
+    assert_eq!(chat.project.read("b.lua"), "sign_in()\n");
+    chat.nvim.command("silent undo");
+    assert_eq!(text(&mut chat.nvim, "a.lua"), format!("-- mine\n{}", CODE.trim_end()));
+}
+
+#[test]
+fn a_server_that_wants_to_remove_files_changes_nothing_and_one_that_makes_them_does() {
+    let (mut chat, mut client) = changing();
+    let place = |name: &str| json!({ "file": "a.lua", "line": 6, "symbol": "login", "new_name": name });
+    assert!(client.fails("rename", place("moved")).contains("wants to delete files"));
+    assert_eq!(client.gives("rename", place("created")), "1 changed file for `login`\nnew.lua: created");
+    assert_eq!(chat.project.read("new.lua"), "new\n");
+    assert!(client.fails("rename", place("created")).contains("new.lua is there already"));
+    assert_eq!(text(&mut chat.nvim, "a.lua"), format!("-- mine\n{}", CODE.trim_end()));
+}
+
+#[test]
+fn what_a_server_offers_is_listed_and_one_is_applied() {
+    let (mut chat, mut client) = changing();
+    let place = |apply: Option<&str>| match apply {
+        Some(apply) => json!({ "file": "a.lua", "line": 7, "apply": apply }),
+        None => json!({ "file": "a.lua", "line": 7 }),
+    };
+    let listed = client.gives("code_action", place(None));
+    assert_eq!(listed, "2 actions for a.lua\n1: quickfix: Make it right\n2: Run it");
+    assert!(client.fails("code_action", place(Some("Run it"))).contains("runs a command of the server"));
+    assert!(client.fails("code_action", place(Some("3"))).contains("no \"3\" among the 2"));
+    assert_eq!(client.gives("code_action", place(Some("1"))), "1 changed file for a.lua\na.lua: 1 edit");
+    assert!(text(&mut chat.nvim, "a.lua").contains("print(login(), right)"));
+    client.gives("organize_imports", json!({ "file": "a.lua" }));
+    assert!(text(&mut chat.nvim, "a.lua").ends_with("quick()"));
+    client.gives("format", json!({ "file": "a.lua" }));
+    assert!(text(&mut chat.nvim, "a.lua").contains("  return   1"));
+}
+
+#[test]
+fn a_text_is_replaced_where_it_is_once_and_files_elsewhere_are_the_users_to_allow() {
+    let (mut chat, mut client) = changing();
+    let edit = |file: &str, old: &str| json!({ "file": file, "old": old, "new": "yours" });
+    assert_eq!(
+        client.gives("edit_buffer", edit("a.lua", "-- mine")),
+        "1 changed file for a.lua\na.lua: 1 edit"
+    );
+    assert!(text(&mut chat.nvim, "a.lua").starts_with("yours\n"));
+    assert!(client.fails("edit_buffer", edit("a.lua", "login")).contains("is there 3 times"));
+    assert!(client.fails("edit_buffer", edit("a.lua", "none")).contains("not in the file"));
+    let outside = client.fails("edit_buffer", edit("/etc/hostname", "a"));
+    assert!(outside.contains("couldn't read /etc/hostname"), "{outside}");
+}
+
+#[test]
+fn a_user_is_asked_and_given_places_to_go_through() {
+    let (mut chat, mut client) = changing();
+    let places = json!(["a.lua:2:1: look", "b.lua:1: here"]);
+    let answer = client.gives("set_quickfix", json!({ "title": "To do", "places": places }));
+    assert_eq!(answer, "2 entries\na.lua:2:1: look\nb.lua:1: here");
+    let title = chat.nvim.exec_lua("return vim.fn.getqflist({ title = 1 }).title", []);
+    assert_eq!(title.as_str(), Some("To do"));
+    let elsewhere = json!({ "title": "x", "places": ["/etc/passwd:1: look"] });
+    assert!(client.fails("set_quickfix", elsewhere).contains("outside"));
+    chat.nvim
+        .exec_lua("vim.ui.select = function(items, _, choose) _G.items = items choose(items[2], 2) end", []);
+    let question = json!({ "question": "Which one?", "choices": ["this", "that"] });
+    assert_eq!(client.gives("ask_user", question), "that");
 }

@@ -14,16 +14,21 @@ end
 
 local door, token = os.getenv("ACP_NVIM_TOOLS"), os.getenv("ACP_NVIM_TOOLS_TOKEN")
 
---- Passes on all that one side says, and ends with it.
+--- Passes on all that one side says, and ends with it, once the other has taken all.
 local function pump(from, to)
   from:read_start(function(err, data)
-    if err or not data then
-      over = true
+    if not err and data then
+      to:write(data, function(trouble)
+        over = over or trouble ~= nil
+      end)
       return
     end
-    to:write(data, function(trouble)
-      over = over or trouble ~= nil
+    from:read_stop()
+    -- It comes after all that is being written.
+    local is_ending = to:shutdown(function()
+      over = true
     end)
+    over = over or not is_ending
   end)
 end
 

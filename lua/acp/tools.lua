@@ -24,6 +24,7 @@ local M = {}
 ---@field roots string[] the session's folders, without links
 ---@field done fun(found?: acp.tools.Found, why?: string)
 ---@field load fun(path: string): integer
+---@field request fun(method: string, params: table, go_on: fun(result: table, why?: string)) asks what an agent could ask
 
 --- How often agents have called which tool.
 ---@type table<string, integer>
@@ -48,6 +49,14 @@ local MODULES = {
   git_hunks = "editor",
   outline = "syntax",
   node = "syntax",
+  rename = "change",
+  code_action = "change",
+  format = "change",
+  organize_imports = "change",
+  edit_buffer = "change",
+  ask_user = "show",
+  set_quickfix = "show",
+  open_place = "show",
 }
 
 ---@param name string
@@ -76,6 +85,7 @@ end
 ---@field cwd string the session's folder
 ---@field roots string[] all of its folders, without links
 ---@field load fun(path: string): integer
+---@field request fun(method: string, params: table, go_on: fun(result?: table, why?: string))
 
 --- What a call is given beside its arguments, and what ends it.
 ---@param facts acp.tools.Facts
@@ -165,6 +175,9 @@ function M.start(facts, args, answer, own)
     end
   else
     ctx, stop = context(facts, answer)
+    function ctx.request(method, params, go_on)
+      facts.request(method, params, ctx.guard(go_on))
+    end
     ctx.guard(function()
       require("acp.tools." .. MODULES[facts.name])[facts.name](args, ctx)
     end)()

@@ -19,6 +19,7 @@ mod state;
 mod subagent_updates;
 mod subagents;
 mod system_prompt;
+mod tool_requests;
 mod updates;
 
 use std::ops::ControlFlow;

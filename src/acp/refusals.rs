@@ -15,7 +15,9 @@ pub fn session_of(command: &Command) -> Option<SessionKey> {
         | Command::CancelSubagent { session, .. }
         | Command::SetMode { session, .. }
         | Command::SetModel { session, .. }
-        | Command::SetOption { session, .. } => Some(*session),
+        | Command::SetOption { session, .. }
+        | Command::ServeTool { session, .. }
+        | Command::LeaveTool { session, .. } => Some(*session),
         _ => None,
     }
 }
@@ -31,6 +33,9 @@ pub fn refuse(mailbox: &Mailbox, agent: Option<AgentId>, command: Command, failu
         }
         (Command::Prompt { session, .. }, _) => {
             return mailbox.post(Event::TurnEnded { session, end: TurnEnd::Failed(failure) });
+        }
+        (Command::ServeTool { run, .. }, _) => {
+            return mailbox.post(Event::ToolServed { run, outcome: Err(failure.message) });
         }
         (Command::Steer { session, content }, _) => {
             let outcome = Steering::NotTaken(Some(failure));

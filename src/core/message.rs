@@ -154,6 +154,11 @@ pub enum Command {
     OfferTools { session: SessionKey, socket: PathBuf, token: String, without: Vec<String> },
     /// What became of a `ToolCalled`; a second one for the same call does nothing.
     AnswerTool { run: ToolRunId, answer: ToolAnswer },
+    /// Do for a tool what the session's agent could ask for with this method, by the same rules and questions. Answered
+    /// by `ToolServed`. A tool waits for one at a time.
+    ServeTool { session: SessionKey, run: ToolRunId, method: String, params: Value },
+    /// The tool does not wait any more for what it asked for.
+    LeaveTool { session: SessionKey, run: ToolRunId },
     /// Put a file back to what it was. With a file that goes go the folders that are empty then and were made for it: in
     /// this project, and not before this time (milliseconds since 1970). Answered by `Computed`.
     PutBack { job: JobId, path: PathBuf, what: PutBack, folders: Option<(PathBuf, u64)> },
@@ -248,6 +253,11 @@ pub enum Event {
         run: ToolRunId,
         name: String,
         args: Value,
+    },
+    /// What became of a `ServeTool`: the protocol's result, or why there is none.
+    ToolServed {
+        run: ToolRunId,
+        outcome: Result<Value, String>,
     },
     /// Nobody waits for what the tool gives.
     ToolCancelled {
@@ -476,6 +486,8 @@ impl Command {
             | Self::Resize { session, .. }
             | Self::Watch { session, .. }
             | Self::Edits { session, .. }
+            | Self::ServeTool { session, .. }
+            | Self::LeaveTool { session, .. }
             | Self::OfferTools { session, .. } => Some(session),
             Self::Connect { .. }
             | Self::List { .. }
@@ -559,6 +571,7 @@ impl Event {
             | Self::RecordFailed { .. }
             | Self::FolderUnwatched { .. }
             | Self::ToolCancelled { .. }
+            | Self::ToolServed { .. }
             | Self::Found { .. }
             | Self::PastPrompts { .. }
             | Self::Adopted { .. }

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 TEXTS = {}
@@ -44,6 +45,44 @@ def places(word):
                 yield {"uri": uri, "range": span(row, match)}
 
 
+def everywhere(word):
+    known = dict(TEXTS)
+    for path in sorted(Path.cwd().glob("*.lua")):
+        known.setdefault(path.as_uri(), path.read_text())
+    for uri, text in known.items():
+        found = []
+        for row, line in enumerate(text.split("\n")):
+            found += [span(row, match) for match in re.finditer(r"\b%s\b" % word, line)]
+        yield uri, found
+
+
+def edits(old, new, uris=None):
+    every = ((uri, [{"range": span, "newText": new} for span in found]) for uri, found in everywhere(old))
+    return {uri: found for uri, found in every if found and (uris is None or uri in uris)}
+
+
+def rename(params):
+    if params["newName"] == "moved":
+        return {"documentChanges": [{"kind": "delete", "uri": params["textDocument"]["uri"]}]}
+    changes = edits("login", params["newName"])
+    documents = [{"textDocument": {"uri": uri, "version": None}, "edits": each} for uri, each in changes.items()]
+    if params["newName"] == "created":
+        uri = (Path.cwd() / "new.lua").as_uri()
+        text = {"range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}, "newText": "new\n"}
+        documents = [{"kind": "create", "uri": uri}, {"textDocument": {"uri": uri, "version": None}, "edits": [text]}]
+    return {"documentChanges": documents}
+
+
+def actions(params):
+    uri = params["textDocument"]["uri"]
+    if params["context"].get("only"):
+        return [{"title": "Organize", "kind": "source.organizeImports", "data": uri}]
+    return [
+        {"title": "Make it right", "kind": "quickfix", "edit": {"changes": edits("wrong", "right", [uri])}},
+        {"title": "Run it", "command": {"title": "Run it", "command": "run"}},
+    ]
+
+
 def publish(uri):
     found = []
     for row, line in enumerate(TEXTS[uri].split("\n")):
@@ -66,8 +105,18 @@ def answer(method, params):
     first = [next(places("login"), None)]
     if method == "initialize":
         can = ["hover", "definition", "declaration", "typeDefinition", "implementation", "references"]
-        can += ["documentSymbol", "workspaceSymbol", "callHierarchy"]
-        return {"capabilities": {"textDocumentSync": 1, **{name + "Provider": True for name in can}}}
+        can += ["documentSymbol", "workspaceSymbol", "callHierarchy", "rename", "documentFormatting"]
+        can = {**{name + "Provider": True for name in can}, "codeActionProvider": {"resolveProvider": True}}
+        return {"capabilities": {"textDocumentSync": 1, **can}}
+    if method == "textDocument/rename":
+        return rename(params)
+    if method == "textDocument/codeAction":
+        return actions(params)
+    if method == "codeAction/resolve":
+        return {**params, "edit": {"changes": edits("slow", "quick", [params["data"]])}}
+    if method == "textDocument/formatting":
+        uri = params["textDocument"]["uri"]
+        return edits("return", "return  ", [uri]).get(uri)
     if method == "textDocument/hover":
         return {"contents": {"kind": "markdown", "value": "**login** does it"}}
     if method == "textDocument/references":

@@ -18,7 +18,10 @@ function M.is_inside(path, roots)
   return false
 end
 
-local function absolute(name, cwd)
+---@param name string
+---@param cwd string
+---@return string
+function M.absolute(name, cwd)
   local path = vim.fs.normalize(name)
   local is_absolute = vim.startswith(path, "/") or path:match("^%a:/") ~= nil
   return is_absolute and path or vim.fs.normalize(cwd .. "/" .. path)
@@ -29,7 +32,7 @@ end
 ---@param ctx acp.tools.Context
 ---@param go_on fun(buf: integer, is_new: boolean)
 function M.open(name, ctx, go_on)
-  local path = absolute(name, ctx.cwd)
+  local path = M.absolute(name, ctx.cwd)
   local function loaded(file)
     local buf = vim.fn.bufnr("^" .. vim.fn.escape(file, "[]*?{},\\^$") .. "$")
     return buf > 0 and vim.api.nvim_buf_is_loaded(buf) and buf or nil

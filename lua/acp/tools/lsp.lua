@@ -196,10 +196,12 @@ local function at_place(method, args, ctx, more, go_on)
         method,
         function(client)
           local encoding = client.offset_encoding or "utf-16"
+          local position = { line = args.line - 1, character = character(line, byte, encoding) }
+          local extra = type(more) == "function" and more(position, buf) or more
           return vim.tbl_extend("force", {
             textDocument = { uri = vim.uri_from_bufnr(buf) },
-            position = { line = args.line - 1, character = character(line, byte, encoding) },
-          }, more)
+            position = position,
+          }, extra)
         end,
         buf,
         ctx,
@@ -429,5 +431,8 @@ function M.call_hierarchy(args, ctx)
     )
   end)
 end
+
+M.byte_at, M.supports = byte_at, supports
+M.with_clients, M.ask, M.at_place = with_clients, ask, at_place
 
 return M

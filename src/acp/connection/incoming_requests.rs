@@ -37,6 +37,10 @@ impl Connection {
         if !self.shared.policy.serves(method) || self.without.declines(method) {
             return reply.fail(&RpcError::no_method(method));
         }
+        self.serve_method(method, params, reply);
+    }
+
+    pub(super) fn serve_method(&mut self, method: &str, params: &serde_json::Value, reply: Reply) {
         let served = from_acp::request(method, params).and_then(|request| {
             let mut actor = self.actor_of(&request)?;
             actor.branch = actor.branch.or_else(|| from_acp::started_by(&params["toolCall"]));

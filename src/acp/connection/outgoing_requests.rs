@@ -99,6 +99,10 @@ impl Connection {
                 self.request_if(can.logout, call, to_acp::LOGOUT, &to_acp::logout());
             }
             Command::Steer { session, content } => self.steer(session, content),
+            Command::ServeTool { session, run, method, params } => {
+                self.serve_tool(session, run, &method, params)
+            }
+            Command::LeaveTool { session: _, run } => self.leave_tool(run),
             Command::SetMode { session, mode } => {
                 let Some(acp_id) = self.open_session(session, what) else { return };
                 let params = to_acp::set_mode(&acp_id, &mode);

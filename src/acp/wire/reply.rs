@@ -1,9 +1,12 @@
-//! The answer that each request of the agent gets, exactly once.
+//! The answer that each request of the agent gets, exactly once; and that of one of the editor's tools, which asks as
+//! an agent would.
 
 use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::oneshot;
 
 use super::outbox::Outbox;
-use super::rpc::{REQUEST_CANCELLED, RequestId, RpcError};
+use super::rpc::{INTERNAL_ERROR, REQUEST_CANCELLED, RequestId, RpcError};
 use crate::acp::audit::Entry;
 use crate::core::audit::Line;
 
@@ -12,14 +15,47 @@ use crate::core::audit::Line;
 #[derive(Debug)]
 pub struct Reply {
     id: RequestId,
-    outbox: Option<Outbox>,
+    way: Option<Way>,
     /// What is recorded of it; it ends with the answer.
     entry: Option<Entry>,
 }
 
+/// Where an answer goes.
+#[derive(Debug)]
+enum Way {
+    Agent(Outbox),
+    Tool(oneshot::Sender<Result<Value, RpcError>>),
+}
+
+impl Way {
+    fn result(self, id: &RequestId, result: &impl Serialize) {
+        match self {
+            Self::Agent(outbox) => outbox.result(id, result),
+            Self::Tool(tool) => {
+                let result = serde_json::to_value(result);
+                // It may have been given up.
+                let _ = tool.send(result.map_err(|error| RpcError::new(INTERNAL_ERROR, error.to_string())));
+            }
+        }
+    }
+
+    fn error(self, id: &RequestId, error: &RpcError) {
+        match self {
+            Self::Agent(outbox) => outbox.error(id, error),
+            // The same.
+            Self::Tool(tool) => drop(tool.send(Err(error.clone()))),
+        }
+    }
+}
+
 impl Reply {
     pub fn new(id: RequestId, outbox: &Outbox) -> Self {
-        Self { id, outbox: Some(outbox.clone()), entry: None }
+        Self { id, way: Some(Way::Agent(outbox.clone())), entry: None }
+    }
+
+    /// That of a request which no agent has sent.
+    pub fn to_tool(id: RequestId, tool: oneshot::Sender<Result<Value, RpcError>>) -> Self {
+        Self { id, way: Some(Way::Tool(tool)), entry: None }
     }
 
     /// Has it recorded how the request ends.
@@ -41,15 +77,15 @@ impl Reply {
     }
 
     pub fn ok(mut self, result: impl Serialize) {
-        if let Some(outbox) = self.outbox.take() {
-            outbox.result(&self.id, &result);
+        if let Some(way) = self.way.take() {
+            way.result(&self.id, &result);
             self.entry.take().into_iter().for_each(Entry::done);
         }
     }
 
     pub fn fail(mut self, error: &RpcError) {
-        if let Some(outbox) = self.outbox.take() {
-            outbox.error(&self.id, error);
+        if let Some(way) = self.way.take() {
+            way.error(&self.id, error);
             if let Some(entry) = self.entry.take() {
                 entry.refused(error.code, &error.message);
             }
@@ -59,8 +95,8 @@ impl Reply {
 
 impl Drop for Reply {
     fn drop(&mut self) {
-        if let Some(outbox) = self.outbox.take() {
-            outbox.error(&self.id, &RpcError::new(REQUEST_CANCELLED, "request cancelled"));
+        if let Some(way) = self.way.take() {
+            way.error(&self.id, &RpcError::new(REQUEST_CANCELLED, "request cancelled"));
         }
     }
 }

@@ -26,6 +26,7 @@ impl Event {
                 Self::FilesChanged { files, .. } => files.iter().map(changed_size).sum(),
                 Self::Called { params, .. } | Self::Told { params, .. } => json_size(params),
                 Self::ToolCalled { args, .. } => json_size(args),
+                Self::ToolServed { outcome, .. } => outcome.as_ref().map_or(0, json_size),
                 Self::Asked { question, .. } => match question {
                     Question::Permission { call, options } => call_size(call) + SMALL * options.len(),
                     Question::Write { content, .. } => content.len(),

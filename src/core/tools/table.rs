@@ -9,6 +9,8 @@ use crate::core::message::ToolSpec;
 
 /// How long a call may take; each request to a language server has a shorter limit of its own.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The same where the user may be asked.
+const PATIENCE_OF_USERS: Duration = Duration::from_secs(3600);
 /// So many places an answer holds, unless the agent wants another number.
 const PAGE: u32 = 50;
 const LONGEST_PAGE: u32 = 500;
@@ -19,6 +21,15 @@ pub struct Tool {
     args: &'static [&'static [Arg]],
     /// What the items of an answer are called: one, several.
     pub items: (&'static str, &'static str),
+    effect: Effect,
+}
+
+/// What a tool does beside answering.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    Nothing,
+    /// It changes files or runs something, which may have to wait for the user.
+    Changes,
 }
 
 struct Arg {
@@ -31,6 +42,10 @@ enum Kind {
     /// Has to be given.
     Text,
     OptionalText,
+    /// Has to be given, and may be empty.
+    AnyText,
+    /// Texts, so many at least.
+    Texts(u32),
     /// From 1; has to be given.
     Line,
     OptionalLine,
@@ -94,36 +109,42 @@ pub const TOOLS: &[Tool] = &[
             PAGED,
         ],
         items: ("diagnostic", "diagnostics"),
+        effect: Effect::Nothing,
     },
     Tool {
         name: "hover",
         description: "The type, signature and documentation of a symbol, from the language server.",
         args: &[PLACE],
         items: ("text", "texts"),
+        effect: Effect::Nothing,
     },
     Tool {
         name: "definition",
         description: "Where a symbol is defined, from the language server. More reliable than a search for its name.",
         args: &[PLACE, PAGED],
         items: PLACES,
+        effect: Effect::Nothing,
     },
     Tool {
         name: "declaration",
         description: "Where a symbol is declared, from the language server.",
         args: &[PLACE, PAGED],
         items: PLACES,
+        effect: Effect::Nothing,
     },
     Tool {
         name: "type_definition",
         description: "Where the type of a symbol is defined, from the language server.",
         args: &[PLACE, PAGED],
         items: PLACES,
+        effect: Effect::Nothing,
     },
     Tool {
         name: "implementation",
         description: "Where an interface, trait or method is implemented, from the language server.",
         args: &[PLACE, PAGED],
         items: PLACES,
+        effect: Effect::Nothing,
     },
     Tool {
         name: "references",
@@ -139,12 +160,14 @@ pub const TOOLS: &[Tool] = &[
             PAGED,
         ],
         items: PLACES,
+        effect: Effect::Nothing,
     },
     Tool {
         name: "document_symbols",
         description: "The functions, types and variables of a file with their lines, from the language server.",
         args: &[&[FILE], PAGED],
         items: ("symbol", "symbols"),
+        effect: Effect::Nothing,
     },
     Tool {
         name: "workspace_symbols",
@@ -152,6 +175,7 @@ pub const TOOLS: &[Tool] = &[
                       servers that run.",
         args: &[&[Arg { name: "query", kind: Kind::Text, description: "The name, or a part of it." }], PAGED],
         items: ("symbol", "symbols"),
+        effect: Effect::Nothing,
     },
     Tool {
         name: "call_hierarchy",
@@ -166,12 +190,14 @@ pub const TOOLS: &[Tool] = &[
             PAGED,
         ],
         items: ("function", "functions"),
+        effect: Effect::Nothing,
     },
     Tool {
         name: "buffers",
         description: "The files that the user has open in the editor, and which of them have unsaved changes.",
         args: &[PAGED],
         items: ("open file", "open files"),
+        effect: Effect::Nothing,
     },
     Tool {
         name: "selection",
@@ -179,6 +205,7 @@ pub const TOOLS: &[Tool] = &[
                       mean.",
         args: &[],
         items: ("text", "texts"),
+        effect: Effect::Nothing,
     },
     Tool {
         name: "jumps",
@@ -192,6 +219,7 @@ pub const TOOLS: &[Tool] = &[
             PAGED,
         ],
         items: PLACES,
+        effect: Effect::Nothing,
     },
     Tool {
         name: "quickfix",
@@ -206,6 +234,7 @@ pub const TOOLS: &[Tool] = &[
             PAGED,
         ],
         items: ("entry", "entries"),
+        effect: Effect::Nothing,
     },
     Tool {
         name: "outline",
@@ -213,6 +242,7 @@ pub const TOOLS: &[Tool] = &[
                       server.",
         args: &[&[FILE], PAGED],
         items: ("definition", "definitions"),
+        effect: Effect::Nothing,
     },
     Tool {
         name: "node",
@@ -223,6 +253,7 @@ pub const TOOLS: &[Tool] = &[
             Arg { name: "column", kind: Kind::OptionalLine, description: "The column, from 1." },
         ]],
         items: ("text", "texts"),
+        effect: Effect::Nothing,
     },
     Tool {
         name: "messages",
@@ -233,12 +264,101 @@ pub const TOOLS: &[Tool] = &[
             description: "Give at most so many lines.",
         }]],
         items: ("text", "texts"),
+        effect: Effect::Nothing,
     },
     Tool {
         name: "git_hunks",
         description: "The uncommitted hunks of a file as the user's git plugin shows them, unsaved text included.",
         args: &[&[FILE], PAGED],
         items: ("hunk", "hunks"),
+        effect: Effect::Nothing,
+    },
+    Tool {
+        name: "rename",
+        description: "Rename a symbol everywhere in the project, by the language server. The files are changed as by \
+                      any edit of yours, unsaved text included.",
+        args: &[
+            PLACE,
+            &[Arg { name: "new_name", kind: Kind::Text, description: "What it is called from now on." }],
+        ],
+        items: ("changed file", "changed files"),
+        effect: Effect::Changes,
+    },
+    Tool {
+        name: "code_action",
+        description: "What the language server offers to do at a line: quick fixes, refactorings. Lists them; with \
+                      `apply`, does that one.",
+        args: &[
+            PLACE,
+            &[Arg {
+                name: "apply",
+                kind: Kind::OptionalText,
+                description: "The title of the one to apply, or its number in the list.",
+            }],
+        ],
+        items: ("action", "actions"),
+        effect: Effect::Changes,
+    },
+    Tool {
+        name: "format",
+        description: "Format a file by its language server.",
+        args: &[&[FILE]],
+        items: ("changed file", "changed files"),
+        effect: Effect::Changes,
+    },
+    Tool {
+        name: "organize_imports",
+        description: "Sort the imports of a file and remove the unused, by its language server.",
+        args: &[&[FILE]],
+        items: ("changed file", "changed files"),
+        effect: Effect::Changes,
+    },
+    Tool {
+        name: "edit_buffer",
+        description: "Replace a text in a file, as the editor has it, unsaved text included. The old text has to be \
+                      there exactly once, unless `all` is set.",
+        args: &[&[
+            FILE,
+            Arg { name: "old", kind: Kind::Text, description: "The exact text that is there now." },
+            Arg { name: "new", kind: Kind::AnyText, description: "What takes its place." },
+            Arg { name: "all", kind: Kind::Flag(false), description: "Replace it wherever it is." },
+        ]],
+        items: ("changed file", "changed files"),
+        effect: Effect::Changes,
+    },
+    Tool {
+        name: "ask_user",
+        description: "Ask the user a question with choices, and wait for the answer. Only for what you can't find out.",
+        args: &[&[
+            Arg { name: "question", kind: Kind::Text, description: "One question, in a sentence." },
+            Arg { name: "choices", kind: Kind::Texts(1), description: "The answers to choose from." },
+        ]],
+        items: ("text", "texts"),
+        effect: Effect::Changes,
+    },
+    Tool {
+        name: "set_quickfix",
+        description: "Give the user a list of places to go through (the quickfix list). Opens no window.",
+        args: &[&[
+            Arg { name: "title", kind: Kind::Text, description: "What the list is about." },
+            Arg {
+                name: "places",
+                kind: Kind::Texts(0),
+                description: "As `path:line:column: text` or `path:line: text`.",
+            },
+        ]],
+        items: ("entry", "entries"),
+        effect: Effect::Changes,
+    },
+    Tool {
+        name: "open_place",
+        description: "Show the user a place in a file. It opens in the window that follows you, never in the user's.",
+        args: &[&[
+            FILE,
+            Arg { name: "line", kind: Kind::Line, description: "The line in that file, from 1." },
+        ]],
+        items: ("text", "texts"),
+        effect: Effect::Nothing,
     },
 ];
 
@@ -257,8 +377,8 @@ impl Tool {
             name: self.name.to_owned(),
             description: self.description.to_owned(),
             schema: self.schema(),
-            reads_only: true,
-            patience: PATIENCE,
+            reads_only: self.effect == Effect::Nothing,
+            patience: if self.effect == Effect::Nothing { PATIENCE } else { PATIENCE_OF_USERS },
         }
     }
 
@@ -288,12 +408,17 @@ impl Tool {
 
 impl Arg {
     fn is_required(&self) -> bool {
-        matches!(self.kind, Kind::Text | Kind::Line)
+        matches!(self.kind, Kind::Text | Kind::AnyText | Kind::Texts(_) | Kind::Line)
     }
 
     fn default(&self) -> Option<Value> {
         match self.kind {
-            Kind::Text | Kind::OptionalText | Kind::Line | Kind::OptionalLine => None,
+            Kind::Text
+            | Kind::OptionalText
+            | Kind::AnyText
+            | Kind::Texts(_)
+            | Kind::Line
+            | Kind::OptionalLine => None,
             Kind::Count(default, _) => Some(default.into()),
             Kind::Offset => Some(0.into()),
             Kind::Flag(default) => Some(default.into()),
@@ -304,6 +429,10 @@ impl Arg {
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
             Kind::Text | Kind::OptionalText => json!({ "type": "string", "minLength": 1 }),
+            Kind::AnyText => json!({ "type": "string" }),
+            Kind::Texts(least) => {
+                json!({ "type": "array", "items": { "type": "string" }, "minItems": least })
+            }
             Kind::Line | Kind::OptionalLine => json!({ "type": "integer", "minimum": 1 }),
             Kind::Count(_, most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
             Kind::Offset => json!({ "type": "integer", "minimum": 0 }),

@@ -46,6 +46,7 @@ impl App {
             Event::ToolCalled { session, run, name, args } => {
                 self.tools.called(&mut self.cx, session, run, (name, args));
             }
+            Event::ToolServed { run, outcome } => self.tools.served(&mut self.cx, run, outcome),
             Event::ToolCancelled { run } => self.tools.cancelled(&mut self.cx, run),
             Event::Told { agent: _, session, method, params } => {
                 self.extensions.told(&mut self.cx, session, method, params);

@@ -3,7 +3,7 @@
 
 use std::path::{Component, Path};
 
-use mlua::{Function, LuaSerdeExt as _, Result, Table, Value};
+use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table, Value};
 use serde_json::{Map, Value as Json};
 
 use crate::core::ids::{SessionKey, ToolRunId};
@@ -35,7 +35,7 @@ impl Tools {
         match self.checked(cx, session, &name, args) {
             Ok(args) => {
                 follow(cx, session, &name, &args);
-                let running = Running { session, name, args, stop: None };
+                let running = Running { session, name, args, stop: None, waiting: None };
                 self.running.insert(run, running);
                 self.begin(cx, run);
             }
@@ -123,9 +123,39 @@ impl Tools {
 
     /// Nobody waits for it any more.
     pub fn cancelled(&mut self, cx: &mut Context, run: ToolRunId) {
-        if let Some(stop) = self.running.remove(&run).and_then(|running| running.stop) {
+        let Some(running) = self.running.remove(&run) else { return };
+        if running.waiting.is_some() {
+            cx.send(Command::LeaveTool { session: running.session, run });
+        }
+        if let Some(stop) = running.stop {
             stop_later(cx, stop);
         }
+    }
+
+    /// Has the background do what the agent could ask for.
+    fn request(
+        &mut self,
+        cx: &mut Context,
+        run: ToolRunId,
+        (method, params): (String, Json),
+        then: Function,
+    ) {
+        let Some(running) = self.running.get_mut(&run) else { return };
+        running.waiting = Some(then);
+        cx.send(Command::ServeTool { session: running.session, run, method, params });
+    }
+
+    pub fn served(&mut self, cx: &mut Context, run: ToolRunId, outcome: std::result::Result<Json, String>) {
+        let Some(then) = self.running.get_mut(&run).and_then(|running| running.waiting.take()) else {
+            return;
+        };
+        cx.attempt("couldn't go on with a tool", move |editor| {
+            let (result, why) = match &outcome {
+                Ok(result) => (to_lua(&editor.lua, result)?, None),
+                Err(why) => (Value::Nil, Some(why.as_str())),
+            };
+            then.call::<()>((result, why))
+        });
     }
 }
 
@@ -178,6 +208,7 @@ fn start(editor: &Editor, call: &Call) -> Result<Function> {
         ("cwd", editor.string(&call.cwd)?),
         ("roots", Value::Table(lua.create_sequence_from(roots)?)),
         ("load", Value::Function(load)),
+        ("request", Value::Function(requests(lua, call.run)?)),
     ])?;
     let (run, tool, is_own) = (call.run, find(&call.name), call.own.is_some());
     let answer = lua.create_function(move |lua, (is_done, value): (bool, Value)| {
@@ -197,6 +228,18 @@ fn start(editor: &Editor, call: &Call) -> Result<Function> {
     })?;
     let args = to_lua(lua, &call.args)?;
     module.get::<Function>("start")?.call((facts, args, answer, call.own.clone()))
+}
+
+/// Takes a method of the protocol, its parameters and a function that is called with the result, or nil and an error.
+fn requests(lua: &Lua, run: ToolRunId) -> Result<Function> {
+    lua.create_function(move |lua, (method, params, then): (String, Value, Function)| {
+        let params: Json = lua.from_value(params)?;
+        context::run(move |tools: &mut Tools, cx| {
+            tools.request(cx, run, (method, params), then);
+            Ok(())
+        });
+        Ok(())
+    })
 }
 
 fn text_of(value: &Value) -> Result<String> {

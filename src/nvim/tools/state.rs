@@ -27,4 +27,6 @@ pub struct Running {
     pub args: Map<String, Json>,
     /// There once it has begun.
     pub stop: Option<Function>,
+    /// Goes on with what it has asked the background for.
+    pub waiting: Option<Function>,
 }

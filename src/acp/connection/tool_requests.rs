@@ -1,0 +1,52 @@
+//! What the editor's tools ask of a session's connection: the same that its agent could ask for, by the same way, so that
+//! a tool can do nothing that the agent may not do. What the tools are is left to the editor.
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::pending_questions::EndReason;
+use super::state::Connection;
+use crate::acp::wire::reply::Reply;
+use crate::acp::wire::rpc::{METHOD_NOT_FOUND, RequestId, RpcError};
+use crate::core::ids::{SessionKey, ToolRunId};
+use crate::core::message::Event;
+
+impl Connection {
+    pub(super) fn serve_tool(
+        &mut self,
+        session: SessionKey,
+        run: ToolRunId,
+        method: &str,
+        mut params: Value,
+    ) {
+        let (tool, answer) = oneshot::channel::<Result<Value, RpcError>>();
+        let mailbox = self.shared.mailbox.clone();
+        tokio::spawn(async move {
+            let outcome = match answer.await {
+                Ok(outcome) => outcome.map_err(|error| error.message),
+                Err(_) => Err("it was cancelled".to_owned()),
+            };
+            mailbox.post(Event::ToolServed { run, outcome });
+        });
+        let Some(acp_id) = self.sessions.get_mut(session).map(|known| known.acp_id.clone()) else { return };
+        params["sessionId"] = json!(acp_id);
+        let Some(id) = id_of(run) else { return };
+        let reply = Reply::to_tool(id, tool);
+        if self.shared.policy.serves(method) {
+            self.serve_method(method, &params, reply);
+        } else {
+            reply.fail(&RpcError::new(METHOD_NOT_FOUND, "the user has turned this off for agents"));
+        }
+    }
+
+    pub(super) fn leave_tool(&mut self, run: ToolRunId) {
+        let Some(id) = id_of(run) else { return };
+        self.deferred.take_back(&id);
+        self.withdraw(&EndReason::CancelledByAgent(&id));
+    }
+}
+
+/// No agent has a reason to choose such an id.
+fn id_of(run: ToolRunId) -> Option<RequestId> {
+    RequestId::of(&json!(format!("acp.nvim/tool/{}", run.0)))
+}
