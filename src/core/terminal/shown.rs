@@ -171,7 +171,7 @@ mod tests {
     /// What comes of pieces of raw output.
     fn grow(shown: &mut Shown, pieces: &[(&[u8], (Skipped, usize))]) -> Vec<bool> {
         let mut renderer = Renderer::default();
-        let mut grow = |(raw, lost): &(&[u8], (Skipped, usize))| {
+        let grow = |(raw, lost): &(&[u8], (Skipped, usize))| {
             let (bytes, lines) = renderer.render(raw);
             shown.grew(&bytes, lines, *lost)
         };
