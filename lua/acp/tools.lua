@@ -54,7 +54,6 @@ local MODULES = {
   format = "change",
   organize_imports = "change",
   edit_buffer = "change",
-  ask_user = "show",
   set_quickfix = "show",
   open_place = "show",
 }

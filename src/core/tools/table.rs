@@ -327,16 +327,6 @@ pub const TOOLS: &[Tool] = &[
         effect: Effect::Changes,
     },
     Tool {
-        name: "ask_user",
-        description: "Ask the user a question with choices, and wait for the answer. Only for what you can't find out.",
-        args: &[&[
-            Arg { name: "question", kind: Kind::Text, description: "One question, in a sentence." },
-            Arg { name: "choices", kind: Kind::Texts(1), description: "The answers to choose from." },
-        ]],
-        items: ("text", "texts"),
-        effect: Effect::Changes,
-    },
-    Tool {
         name: "set_quickfix",
         description: "Give the user a list of places to go through (the quickfix list). Opens no window.",
         args: &[&[
