@@ -219,7 +219,8 @@ local function act(client, action, buf, before, ctx)
     function(answers)
       local resolved = answers[1] and answers[1].result
       if not (resolved and resolved.edit) then
-        return ctx.done(nil, ("the language server does not say what %q does"):format(action.title))
+        ctx.done(nil, ("the language server does not say what %q does"):format(action.title))
+        return
       end
       act(client, resolved, buf, before, ctx)
     end

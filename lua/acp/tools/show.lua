@@ -30,7 +30,8 @@ function M.open_place(args, ctx)
   file.open(args.file, ctx, function(buf)
     if args.line > vim.api.nvim_buf_line_count(buf) then
       local lines = vim.api.nvim_buf_line_count(buf)
-      return ctx.done(nil, ("%s has %d lines"):format(args.file, lines))
+      ctx.done(nil, ("%s has %d lines"):format(args.file, lines))
+      return
     end
     ctx.done({ text = "It is shown where the user follows you, if they do." })
   end)
