@@ -174,10 +174,11 @@ fn join(last: &mut Event, next: Event) -> Option<Event> {
             join_updates(u1, u2).map(|update| Event::Updated { session: s2, update })
         }
         (
-            Event::TerminalGrew { session: s1, terminal: t1, bytes: b1, cut: c1, .. },
-            Event::TerminalGrew { session: s2, terminal: t2, bytes: b2, skipped, cut: c2 },
+            Event::TerminalGrew { session: s1, terminal: t1, bytes: b1, lines: l1, cut: c1, .. },
+            Event::TerminalGrew { session: s2, terminal: t2, bytes: b2, lines: l2, skipped, cut: c2 },
         ) if *s1 == s2 && *t1 == t2 && skipped == Skipped::default() => {
             b1.extend_from_slice(&b2);
+            l1.take_in(l2);
             *c1 = c2;
             None
         }

@@ -135,3 +135,21 @@ fn a_line_of_a_change_is_commented_as_the_change_and_stands_in_the_review() {
     chat.nvim.command("Acp! comment");
     chat.nvim.wait_for_screen("1 commented");
 }
+
+#[test]
+fn a_comment_whose_window_was_left_for_the_list_is_gone_on_with_and_done_in_normal_mode() {
+    let mut chat = opened();
+    write(&mut chat.nvim, "2Acp comment", "why?<Esc><C-s>");
+    assert_eq!(listed(&mut chat.nvim), "a.txt|2| why?");
+    for _ in 0..2 {
+        chat.nvim.command("wincmd t | 2");
+        chat.nvim.command("Acp comment");
+        chat.nvim.wait_for_screen("Comment on a.txt:2");
+        let count = "return #vim.tbl_filter(function(win)
+            return vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-comment'
+          end, vim.api.nvim_list_wins())";
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(count, []) == 1.into(), "one window");
+        assert_eq!(chat.nvim.exec_lua("return vim.bo.filetype", []), "acp-comment".into());
+        assert_eq!(listed(&mut chat.nvim), "a.txt|2| why?");
+    }
+}

@@ -187,3 +187,19 @@ fn an_interrupt_in_neovims_own_picker_stops_the_turn_and_shows_no_stack() {
     let messages = messages.as_str().unwrap_or_default();
     assert!(!messages.contains("stack traceback") && !messages.contains("picker failed"), "{messages}");
 }
+
+#[test]
+fn a_macro_that_is_recorded_in_the_chat_is_ended_by_its_key_which_hides_nothing() {
+    let mut chat = Scripted::new(&[], steps([]));
+    chat.chat();
+    chat.nvim.stop_insert();
+    chat.nvim.input("qa<C-w>k");
+    let recording = "return vim.fn.reg_recording()";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(recording, []) == "a".into(), "a macro that is recorded");
+    chat.nvim.input("q");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(recording, []) == "".into(), "the end of the macro");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.getreg('a')", []), "\u{17}k".into());
+    assert!(chat.nvim.screen().contains("acp://fake chat"), "{}", chat.nvim.screen());
+    chat.nvim.input("q");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("acp://fake chat"), "the chat to be hidden");
+}

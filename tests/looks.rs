@@ -78,6 +78,15 @@ fn every_group_can_be_read_on_every_stock_scheme_light_and_dark_with_and_without
           return vim.api.nvim_get_hl(0, { name = name, link = false })
         end
         local normal, all = looks('Normal'), {}
+        -- The bars of the chat, of terminals and of pages. One whose background is another one altogether is not for the
+        -- same text.
+        local bars, bars_256 = {}, {}
+        for _, name in ipairs({ 'WinBar', 'WinBarNC' }) do
+          local bar = looks(name)
+          local cterm = bar.cterm or {}
+          if bar.reverse then bars[#bars + 1] = bar.fg else bars[#bars + 1] = bar.bg end
+          if cterm.reverse then bars_256[#bars_256 + 1] = bar.ctermfg else bars_256[#bars_256 + 1] = bar.ctermbg end
+        end
         for _, name in ipairs(vim.fn.getcompletion('Acp', 'highlight')) do
           local own = looks(name)
           local cterm = own.cterm or {}
@@ -86,7 +95,7 @@ fn every_group_can_be_read_on_every_stock_scheme_light_and_dark_with_and_without
           local cbg = own.ctermbg or normal.ctermbg or (dark and 0 or 15)
           if own.reverse then fg, bg = bg, fg end
           if cterm.reverse then cfg, cbg = cbg, cfg end
-          all[#all + 1] = { name, fg, bg, cfg, cbg }
+          all[#all + 1] = { name, fg, bg, cfg, cbg, own.bg and {} or bars, own.ctermbg and {} or bars_256 }
         end
         return all";
     let mut bad = Vec::new();
@@ -101,13 +110,48 @@ fn every_group_can_be_read_on_every_stock_scheme_light_and_dark_with_and_without
             }
             seen += 1;
             let number = |at: usize| group[at].as_u64().expect("a colour");
-            let (gui, cterm) = (ratio(number(1), number(2)), ratio(of_256(number(3)), of_256(number(4))));
+            let bars = |at: usize| -> Vec<u64> {
+                group[at].as_array().into_iter().flatten().filter_map(|bar| bar.as_u64()).collect()
+            };
+            let is_dark = |colour: u64| ratio(0xffffff, colour) > ratio(0, colour);
+            let least = |text: u64, behind: u64, bars: Vec<u64>| {
+                let alike = bars.into_iter().filter(|bar| is_dark(*bar) == is_dark(behind));
+                alike.chain([behind]).map(|behind| ratio(text, behind)).fold(f64::MAX, f64::min)
+            };
+            let bars_256 = bars(6).into_iter().map(of_256).collect();
+            let gui = least(number(1), number(2), bars(5));
+            let cterm = least(of_256(number(3)), of_256(number(4)), bars_256);
             if gui < 4.5 || cterm < 4.5 {
                 bad.push(format!("{scheme} {background} {name}: {gui:.1}, {cterm:.1}"));
             }
         }
     }
     assert!(seen > 1000 && bad.is_empty(), "of {seen}: {bad:#?}");
+}
+
+#[test]
+fn pages_that_float_have_the_background_on_which_their_colours_can_be_read() {
+    let mut chat = changed();
+    let groups = "for _, win in ipairs(vim.api.nvim_list_wins()) do
+          if vim.api.nvim_win_get_config(win).relative ~= '' and vim.api.nvim_win_get_config(win).focusable then
+            return vim.wo[win].winhighlight
+          end
+        end
+        return ''";
+    for page in ["Acp", "Acp usage", "Acp keys", "Acp comment"] {
+        chat.nvim.command(page);
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(groups, []) != "".into(), page);
+        let found = chat.nvim.exec_lua(groups, []);
+        assert!(
+            found.as_str().is_some_and(|groups| groups.contains("NormalFloat:Normal")),
+            "{page}: {found}"
+        );
+        chat.nvim.stop_insert();
+        chat.nvim.command("close!");
+    }
+    // Of no other window.
+    chat.nvim.command("botright new");
+    assert_eq!(chat.nvim.exec_lua("return vim.wo.winhighlight", []), "".into());
 }
 
 #[test]

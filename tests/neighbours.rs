@@ -156,3 +156,57 @@ fn a_terminal_of_snacks_that_comes_and_goes_leaves_the_prompt_as_it_was() {
     }
     chat.nvim.wait_until(|nvim| nvim.exec_lua(heights, []) == before, "the heights");
 }
+
+/// The text of the window for files, and whether the chat has its windows.
+const PLACES: &str = "local chat = require('acp').status().sessions[1]
+    local first = vim.fn.win_getid(1)
+    return vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(first))) .. ' '
+      .. tostring(vim.fn.bufwinid(chat.buffer) > 0 and vim.fn.bufwinid(chat.prompt) > 0)";
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn a_file_that_mini_files_opens_from_the_chat_goes_to_a_window_for_files() {
+    let mut chat = Scripted::sized(&[("a.txt", "one\n"), ("b.txt", "two\n")], steps([]), 140, 40);
+    if !load(&mut chat.nvim, "0.10", &["mini.nvim"]) {
+        return;
+    }
+    chat.nvim.exec_lua("require('mini.files').setup()", []);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.nvim.stop_insert();
+    for wincmd in ["wincmd b", "wincmd b | wincmd k"] {
+        chat.nvim.command(wincmd);
+        chat.nvim.exec_lua("MiniFiles.open(vim.fn.getcwd())", []);
+        chat.nvim.wait_until(
+            |nvim| nvim.exec_lua("return vim.bo.filetype", []) == "minifiles".into(),
+            "the explorer",
+        );
+        chat.nvim.exec_lua("vim.fn.search('b.txt') MiniFiles.go_in({ close_on_file = true })", []);
+        chat.nvim
+            .wait_until(|nvim| nvim.exec_lua(PLACES, []) == "b.txt true".into(), "the file beside the chat");
+        chat.nvim.command("wincmd t | edit a.txt");
+    }
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn a_buffer_that_mini_bufremove_takes_from_the_chat_leaves_the_chat_there() {
+    let mut chat = Scripted::sized(&[("a.txt", "one\n"), ("b.txt", "two\n")], steps([]), 140, 40);
+    if !load(&mut chat.nvim, "0.10", &["mini.nvim"]) {
+        return;
+    }
+    chat.nvim.exec_lua("require('mini.bufremove').setup()", []);
+    chat.nvim.command("edit b.txt | edit a.txt");
+    chat.chat();
+    chat.nvim.stop_insert();
+    // The file goes from its window, which shows another one.
+    chat.nvim.command("wincmd t");
+    chat.nvim.exec_lua("MiniBufremove.delete()", []);
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(PLACES, []) == "b.txt true".into(), "the other file");
+    // What it puts in the prompt's place goes to the window for files.
+    chat.nvim.command("wincmd b");
+    chat.nvim.exec_lua("MiniBufremove.unshow_in_window()", []);
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(PLACES, []) == "b.txt true".into(), "the chat in its windows");
+    let count = "return #vim.api.nvim_tabpage_list_wins(0)";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(count, []) == 3.into(), "no other window");
+}

@@ -395,6 +395,38 @@ fn of_three_edits_at_once_each_question_has_its_own_file_in_view() {
 }
 
 #[test]
+fn of_edits_of_one_file_at_once_only_the_one_that_is_asked_about_stands_in_it() {
+    let text = numbered("line", 30);
+    let names = ["first", "second", "third"];
+    let mut all = vec![prompt()];
+    for (at, name) in names.into_iter().enumerate() {
+        let old = format!("line {}\n", 10 + 2 * at);
+        let change = json!([diff("a.txt", Some(&old), &format!("{name} change\n"))]);
+        all.push(permission(&format!("p{at}"), edit(name, "Edit a.txt", change)));
+    }
+    all.extend([answered("p0"), answered("p1"), answered("p2"), says("Answered."), ends("end_turn")]);
+    let mut chat = started(&[("a.txt", text.as_str())], all, (140, 40), "");
+    // The file is on the screen before anything is asked.
+    chat.nvim
+        .exec_lua("vim.api.nvim_win_call(vim.fn.win_getid(1), function() vim.cmd.edit('a.txt') end)", []);
+    capture(&mut chat.nvim);
+    chat.send("go");
+    for (at, name) in names.into_iter().enumerate() {
+        let count = at as u64 + 1;
+        let asked = |nvim: &mut Nvim| nvim.exec_lua("return #_G.asked", []).as_u64() == Some(count);
+        chat.nvim.wait_until(asked, "the next question");
+        chat.nvim.wait_for_screen(&format!("{name} change"));
+        let screen = chat.nvim.screen();
+        for other in names.into_iter().filter(|other| *other != name) {
+            assert!(!screen.contains(&format!("{other} change")), "{name}: {screen}");
+        }
+        let answer = if at == 1 { "_G.choose('Reject', 3)" } else { "_G.choose('Allow', 1)" };
+        chat.nvim.exec_lua(answer, []);
+    }
+    chat.wait_for("Answered.");
+}
+
+#[test]
 fn who_reads_on_in_the_file_that_is_asked_about_stays_there() {
     let text = numbered("line", 100);
     let change = json!([diff("a.txt", Some("line 90\n"), "LINE 90\n")]);
@@ -593,6 +625,14 @@ fn a_file_with_changes_to_decide_about_shows_what_is_proposed_alone_until_it_is_
     let screen = chat.nvim.screen();
     assert!(screen.contains("    1 first") && screen.contains("    4 third"), "{screen}");
     assert!(!screen.contains("+   1 first") && !screen.contains("+   4 third"), "{screen}");
+    // The key goes to what is proposed, not to what cannot be seen.
+    let keys = "local win = vim.fn.bufwinid('new.txt')
+        return vim.api.nvim_win_call(win, function()
+          vim.api.nvim_win_set_cursor(win, { 1, 0 })
+          vim.fn.maparg(']c', 'n', false, true).callback()
+          return vim.fn.line('.')
+        end)";
+    assert_eq!(chat.nvim.exec_lua(keys, []), 3.into());
     chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.choose ~= nil", []) == true.into(), "the question");
     chat.nvim.exec_lua("_G.choose('Reject', 3)", []);
     chat.wait_for("Answered.");

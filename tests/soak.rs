@@ -285,6 +285,10 @@ impl Soak {
         if let (Some(queued), Ending::Answered | Ending::Failed | Ending::Either | Ending::Cancelled) =
             (queued, fault.ending)
         {
+            if fault.ending == Ending::Cancelled {
+                // What waits when the user stops a turn is held until the user sends it.
+                self.send_held();
+            }
             self.wait_for_answer(queued);
         }
         self.check();
@@ -498,6 +502,7 @@ impl Soak {
                 "ended" | "failed" if last != state => self.attempt("Acp restart"),
                 "working" if last != state => self.attempt("Acp cancel"),
                 "waiting" => self.answer_questions(&mut asked),
+                "idle" if queued > 0 && last != state => self.send_held(),
                 _ => {}
             }
             last = state;
@@ -506,6 +511,13 @@ impl Soak {
         let screen = self.nvim.screen();
         let (state, ..) = self.state();
         panic!("no chat came to rest: {state}\n{screen}");
+    }
+
+    fn send_held(&mut self) {
+        let (state, _, queued) = self.state();
+        if state == "idle" && queued > 0 {
+            self.attempt("Acp send");
+        }
     }
 
     /// Whether the chat has its buffers; if somebody wiped them out, they are made again.

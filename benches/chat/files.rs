@@ -71,13 +71,13 @@ pub fn terminal(subject: Subject, bytes: usize) -> Values {
     let project = TempProject::new(&[]);
     let out = project.file("times.json");
     let args = match subject {
-        Subject::OwnTerminal => ["sh", "-c", &code, ""],
+        Subject::OwnTerminal | Subject::Captured => ["sh", "-c", &code, ""],
         _ => ["--time", out.to_str().expect("a path in UTF-8"), "--polls", &code],
     };
     let measured = Stage::open(subject, &args).prompt_and_rest(Clock::Ticking);
     let mut values = at_once(&measured);
     values.push(("peak MB", measured.peak_mb));
-    if subject != Subject::OwnTerminal {
+    if !matches!(subject, Subject::OwnTerminal | Subject::Captured) {
         let report: Value = serde_json::from_str(&project.read("times.json")).expect("JSON");
         let times = times(&report);
         values.insert(1, ("poll p50 ms", times.at(50)));

@@ -118,6 +118,7 @@ pub enum Scenario {
     Writes,
     Rewrite,
     Terminal,
+    TerminalCaptured,
     Follow,
     Startup,
     Paragraph,
@@ -129,7 +130,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Burst,
         Self::KeysBurst,
         Self::Paced,
@@ -147,6 +148,7 @@ impl Scenario {
         Self::Writes,
         Self::Rewrite,
         Self::Terminal,
+        Self::TerminalCaptured,
         Self::Follow,
         Self::Startup,
         Self::Paragraph,
@@ -180,6 +182,7 @@ impl Scenario {
             Self::Writes => "writes",
             Self::Rewrite => "rewrite",
             Self::Terminal => "terminal",
+            Self::TerminalCaptured => "terminal-captured",
             Self::Follow => "follow",
             Self::Startup => "startup",
             Self::Paragraph => "paragraph",
@@ -210,6 +213,7 @@ impl Scenario {
             Self::Writes => "200 writes to 5,000 lines, of which each changes one",
             Self::Rewrite => "a write that changes 100,000 lines in 1,000 places",
             Self::Terminal => "what `yes` prints, in a terminal that is shown, beside Neovim's own",
+            Self::TerminalCaptured => "the same, beside Lua that keeps what `yes` prints and shows nothing",
             Self::Follow => "1,000 places in 20 files as fast as the agent can, followed and not",
             Self::Startup => "from nothing to a chat",
             Self::Paragraph => "100,000 chunks of one paragraph",
@@ -222,12 +226,13 @@ impl Scenario {
     }
 
     pub fn subjects(self) -> &'static [Subject] {
-        use Subject::{AtOnce, Floor, Ours, OwnTerminal, PerChunk, Plain};
+        use Subject::{AtOnce, Captured, Floor, Ours, OwnTerminal, PerChunk, Plain};
         match self {
             Self::Burst => &[Ours, Floor, Plain, PerChunk, AtOnce],
             Self::Paced => &[Ours, Floor, Plain, PerChunk],
             Self::Paced100K | Self::Paced10M => &[Ours, Floor, Plain],
             Self::Terminal => &[Ours, OwnTerminal],
+            Self::TerminalCaptured => &[Ours, Captured],
             Self::Follow | Self::Plan | Self::PromptLong | Self::Closed | Self::Chats => &[Ours],
             _ => &[Ours, Floor],
         }
@@ -237,6 +242,7 @@ impl Scenario {
     pub fn floor(self) -> Subject {
         match self {
             Self::Terminal => Subject::OwnTerminal,
+            Self::TerminalCaptured => Subject::Captured,
             _ => Subject::Floor,
         }
     }
@@ -273,7 +279,7 @@ impl Scenario {
             Self::ReadLarge => files::reads(subject, size.read_lines, 1),
             Self::Writes => files::writes(subject, 5000, size.writes, 1),
             Self::Rewrite => files::writes(subject, size.rewritten, 1, size.rewritten / 100),
-            Self::Terminal => files::terminal(subject, size.printed),
+            Self::Terminal | Self::TerminalCaptured => files::terminal(subject, size.printed),
             Self::Follow => scripts::follow(subject, size.places),
             Self::Startup => startup::startup(subject, size.starts),
             Self::Paragraph => large::paragraph(subject, size.many),

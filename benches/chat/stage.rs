@@ -32,11 +32,21 @@ pub enum Subject {
     AtOnce,
     /// Neovim's own terminal, with the command that an agent runs else.
     OwnTerminal,
+    /// Lua that keeps what that command prints, and shows none of it.
+    Captured,
 }
 
 impl Subject {
     pub fn named(name: &str) -> Option<Self> {
-        let all = [Self::Ours, Self::Plain, Self::Floor, Self::PerChunk, Self::AtOnce, Self::OwnTerminal];
+        let all = [
+            Self::Ours,
+            Self::Plain,
+            Self::Floor,
+            Self::PerChunk,
+            Self::AtOnce,
+            Self::OwnTerminal,
+            Self::Captured,
+        ];
         all.into_iter().find(|subject| subject.name() == name)
     }
 
@@ -48,6 +58,7 @@ impl Subject {
             Self::PerChunk => "per chunk",
             Self::AtOnce => "at once",
             Self::OwnTerminal => ":terminal",
+            Self::Captured => "captured",
         }
     }
 
@@ -60,6 +71,7 @@ impl Subject {
             Self::PerChunk => (include_str!("floor.lua"), "chunk"),
             Self::AtOnce => (include_str!("floor.lua"), "once"),
             Self::OwnTerminal => (include_str!("terminal.lua"), "own"),
+            Self::Captured => (include_str!("terminal.lua"), "captured"),
         }
     }
 }

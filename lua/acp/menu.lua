@@ -101,6 +101,9 @@ function M.open(groups, choose)
     title = " :Acp ",
   })
   vim.wo[win].wrap = false
+  -- Where the colours of what stands in it can be read.
+  local background = "NormalFloat:Normal,FloatBorder:Normal"
+  api.nvim_set_option_value("winhighlight", background, { win = win, scope = "local" })
   local at, mark = 1, nil
 
   local function show(index)

@@ -129,7 +129,7 @@ impl RuleBook {
         if decision == Decision::Ask && case.request.acts.iter().all(covered) {
             return None;
         }
-        Some((decision, why.to_owned()))
+        Some((decision, why))
     }
 }
 
@@ -164,3 +164,6 @@ pub fn of_project(cwd: &Path, trust: Option<&Path>) -> ProjectRules {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -80,6 +80,9 @@ pub trait Serve: Send + 'static {
     /// Does what is asked for; `at` is the folder or the file that it is about.
     fn serve(&mut self, at: &Path, request: Self::Request);
 
+    /// Nothing more is waiting just now: what was put off to be done together is done.
+    fn pause(&mut self) {}
+
     /// The thread couldn't be started.
     fn refuse(&mut self, at: &Path, request: Self::Request, why: &io::Error);
 
@@ -114,8 +117,10 @@ impl<S: Serve> Service<S> {
         let started = self.worker.start(|_| {
             let mut server = (self.begin)();
             move |queue: Receiver<(PathBuf, S::Request)>| {
-                for (at, request) in queue {
+                while let Ok((at, request)) = queue.recv() {
                     server.serve(&at, request);
+                    queue.try_iter().for_each(|(at, request)| server.serve(&at, request));
+                    server.pause();
                 }
                 server.end();
             }
@@ -139,6 +144,8 @@ mod tests {
     struct Notes {
         tell: Sender<String>,
         count: usize,
+        /// How many had been served by the last pause.
+        paused: usize,
     }
 
     impl Serve for Notes {
@@ -149,11 +156,16 @@ mod tests {
             self.tell.send(format!("{} {request} {}", at.display(), self.count)).expect("the test");
         }
 
+        fn pause(&mut self) {
+            self.paused = self.count;
+        }
+
         fn refuse(&mut self, _: &Path, _: &'static str, _: &io::Error) {
             panic!("a thread could not be started");
         }
 
         fn end(self) {
+            assert_eq!(self.paused, self.count, "nothing is put off at the end");
             self.tell.send("ended".to_owned()).expect("the test");
         }
     }
@@ -161,7 +173,7 @@ mod tests {
     #[test]
     fn a_service_serves_in_order_keeps_its_state_and_ends_once_all_is_done() {
         let (tell, told) = mpsc::channel();
-        let service = Service::named("acp-test", move || Notes { tell: tell.clone(), count: 0 });
+        let service = Service::named("acp-test", move || Notes { tell: tell.clone(), count: 0, paused: 0 });
         service.request("/a".into(), "one");
         service.clone().request("/b".into(), "two");
         service.finish();

@@ -750,7 +750,7 @@ pub const KEYS: &[KeySpec] = &[
         section: Section::Comment,
         panes: &[Pane::Comment],
         modes: &["n"],
-        default: &["<CR>"],
+        default: &["<CR>", "<C-s>"],
         about: "Finish the comment; one without a text is deleted. |:write| does the same.",
     },
     KeySpec {

@@ -40,6 +40,7 @@ use crate::core::store::allowlist::{Allowed, Rules};
 use crate::core::store::checkpoint::{self, Limits};
 use crate::core::store::record::{Kept, Wish};
 use crate::core::store::{registry, remembered, undecided, usage};
+use crate::core::terminal::last_lines::LastLines;
 use crate::core::text::Text;
 
 pub use again::Again;
@@ -316,13 +317,14 @@ pub enum Event {
         /// What the user types reaches the command; not so where the agent runs it itself.
         typing: bool,
     },
-    /// New output, as raw as the program wrote it. `skipped` bytes before it were dropped because
-    /// they came faster than anyone could read; the agent's own record is not concerned. Of that one,
-    /// `cut` bytes are gone from the beginning by now.
+    /// New output, made safe for the editor's terminals, and what it changed of the lines that the chat shows.
+    /// `skipped` bytes before it were dropped because they came faster than anyone could read; the agent's
+    /// own record is not concerned. Of that one, `cut` bytes are gone from the beginning by now.
     TerminalGrew {
         session: SessionKey,
         terminal: TerminalId,
         bytes: Vec<u8>,
+        lines: LastLines,
         skipped: Skipped,
         cut: usize,
     },

@@ -185,17 +185,16 @@ pub struct Ruling {
 }
 
 impl Ruling {
-    /// What comes of something that an agent does without asking for it: what rules say, and where nobody may know
-    /// what it does, a question if the user has rules that forbid.
-    pub fn unasked(&self, forbids: bool) -> Option<(Decision, &str)> {
-        let counts = |step: &&Step| match step.ground {
-            Ground::Rule => step.decision != Some(Decision::Allow),
-            Ground::Doubt => forbids,
-            Ground::Place | Ground::Nothing => false,
+    /// What comes of something that an agent does without asking for it, and why: what rules say, and where nobody may
+    /// know what it does, a question if the user has rules that forbid.
+    pub fn unasked(&self, forbids: bool) -> Option<(Decision, String)> {
+        let why = |step: &Step| match step.ground {
+            Ground::Rule if step.decision != Some(Decision::Allow) => Some(step.why.clone()),
+            Ground::Doubt if forbids => Some(format!("your rules forbid commands, and {}", step.why)),
+            _ => None,
         };
-        let steps = self.steps.iter().filter(counts);
-        let strictest = steps.filter_map(|step| Some((step.decision?, &*step.why)));
-        strictest.min_by_key(|(decision, _)| *decision)
+        let steps = self.steps.iter().filter_map(|step| Some((step.decision?, why(step)?)));
+        steps.min_by_key(|(decision, _)| *decision)
     }
 }
 

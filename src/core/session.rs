@@ -41,6 +41,7 @@ mod tool_title;
 mod turn;
 pub mod unsaved_note;
 mod updates;
+mod user_time;
 pub mod written;
 pub mod written_files;
 
@@ -206,6 +207,7 @@ struct Turn {
     first: usize,
     /// The user was told that the agent does not confirm the cancel.
     stuck: bool,
+    user_time: user_time::UserTime,
 }
 
 /// What a session knows of those who work for it.

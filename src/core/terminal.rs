@@ -4,7 +4,9 @@
 pub mod backlog;
 pub mod bar;
 pub mod error_locations;
+pub mod last_lines;
 pub mod output;
+pub mod render;
 pub mod sanitize;
 pub mod screen;
 pub mod shown;

@@ -2,6 +2,12 @@
 local api = vim.api
 local before_row = { right_gravity = false }
 
+-- A floating window has the background of all others: the colours of what stands in it can be read there.
+local function on_normal(win)
+  local groups = "NormalFloat:Normal,FloatBorder:Normal"
+  api.nvim_set_option_value("winhighlight", groups, { win = win, scope = "local" })
+end
+
 -- Calls a function that has a window show a buffer: without 'F' in 'shortmess' Neovim says afterwards which file that
 -- is, and on a small screen waits for a key then.
 local function quietly(fn, ...)
@@ -328,7 +334,25 @@ return {
   end,
 
   open_win = function(buf, enter, config)
-    return quietly(api.nvim_open_win, buf, enter, config)
+    local win = quietly(api.nvim_open_win, buf, enter, config)
+    if config.relative and config.relative ~= "" then
+      on_normal(win)
+    end
+    return win
+  end,
+
+  -- A key's action, for |q|.
+  unless_recording = function(action)
+    return function()
+      local register = vim.fn.reg_recording():lower()
+      if register == "" then
+        return action()
+      end
+      vim.cmd("normal! q")
+      -- The key itself was recorded, too.
+      local recorded = vim.fn.getreg(register):gsub("q$", "")
+      vim.fn.setreg(register, recorded, "v")
+    end
   end,
 
   win_set_buf = function(win, buf)
@@ -856,6 +880,7 @@ return {
       noautocmd = true,
     })
     vim.wo[float].wrap = false
+    on_normal(float)
     local group = api.nvim_create_augroup("acp.beside." .. float, {})
     api.nvim_create_autocmd(
       { "CursorMoved", "InsertEnter", "WinLeave", "BufLeave", "WinScrolled", "WinClosed" },

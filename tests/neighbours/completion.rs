@@ -75,3 +75,53 @@ fn mini_completion_leaves_the_menu_of_references_alone() {
     chat.nvim.input("<C-y>");
     chat.nvim.wait_for_screen("look at @notes.txt");
 }
+
+/// nvim-cmp, set up as the help says if `setup` does that.
+fn with_cmp(setup: &str) -> Option<Scripted> {
+    let mut chat = Scripted::new(&[("notes.txt", "one\n"), ("numbers.txt", "two\n")], steps([]));
+    if !load(&mut chat.nvim, "0.10", &["nvim-cmp"]) {
+        return None;
+    }
+    let keys = "local cmp = require('cmp')
+        cmp.setup({ mapping = cmp.mapping.preset.insert({ ['<C-y>'] = cmp.mapping.confirm({ select = true }) }) })";
+    chat.nvim.exec_lua(&format!("{keys} {setup}"), []);
+    chat.chat();
+    Some(chat)
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn nvim_cmp_completes_references_with_the_source() {
+    let source = "cmp.register_source('acp', require('acp.cmp').new())
+        cmp.setup.filetype('acp-prompt', { sources = { { name = 'acp' } } })";
+    let Some(mut chat) = with_cmp(source) else { return };
+    let is_open = "return require('cmp').visible()";
+    chat.nvim.input("look at @not");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(is_open, []) == true.into(), "the menu");
+    chat.nvim.wait_for_screen("notes.txt");
+    // The plugin's own stays away.
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.pumvisible()", []), 0.into());
+    chat.nvim.input("<C-y>");
+    chat.nvim.wait_for_screen("look at @notes.txt");
+    // While it is open, the key does not change the agent's mode.
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(is_open, []) == false.into(), "the menu to go");
+    chat.nvim.input(" ");
+    let line = "return vim.api.nvim_get_current_line()";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(line, []) == "look at @notes.txt ".into(), "the blank");
+    chat.nvim.input("@");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(is_open, []) == true.into(), "the menu again");
+    chat.nvim.input("<S-Tab>");
+    chat.nvim.wait_for_screen("look at @notes.txt");
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn without_the_source_the_plugins_own_menu_opens_beside_nvim_cmp() {
+    let Some(mut chat) = with_cmp("") else { return };
+    chat.nvim.input("look at @not");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.fn.pumvisible()", []) == 1.into(),
+        "the plugin's own menu",
+    );
+    chat.nvim.wait_for_screen("notes.txt");
+}

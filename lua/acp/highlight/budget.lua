@@ -1,4 +1,4 @@
---- Runs Neovim's parsers in slices of some 3 ms, for tree-sitter's time may grow with the square of a text that is not
+--- Runs Neovim's parsers in slices of some 2 ms, for tree-sitter's time may grow with the square of a text that is not
 --- well formed. The parser itself keeps to the slice. When the next one comes is up to the caller, as is what becomes
 --- of a text that is given up.
 
@@ -17,7 +17,10 @@ local MISSED, MOST_MISSED = 0.008, 3
 M.clock = vim.uv.hrtime
 
 --- Where `LanguageTree:parse()` has no callback, a parser has a time limit of its own. µs.
-local SLICE = 3000
+local SLICE = 2000
+--- How much of Neovim's own time for a slice, 3 ms, a parse takes where it has one: a parser that meets errors looks at
+--- the clock so seldom that it takes 2 ms more.
+local SHARE = 2 / 3
 local has_callback = vim.fn.has("nvim-0.11") == 1
 
 --- Bytes of the texts that parsers were made for since the compiled code was last dropped, and how many there may be.
@@ -101,6 +104,16 @@ function M.is_over()
   return os.clock() > ends
 end
 
+--- CPU seconds of a slice after which no parser begins on a long text: it takes 3 ms, and then the step that it is in,
+--- which may be as long.
+local EARLY = 0.0003
+
+--- Whether the slice has worked for so long already. What waits for the next one begins that, so it gets its turn.
+---@return boolean
+function M.is_late()
+  return os.clock() > ends - WORK + EARLY
+end
+
 --- A parser over a text or a buffer. No other file makes one.
 ---@param source string|integer
 ---@param lang string
@@ -177,10 +190,36 @@ local function take(parse, slice)
   end
 end
 
+---@type table<vim.treesitter.LanguageTree, true>
+local limited = setmetatable({}, { __mode = "k" })
+
+--- Has a parser's slices be shorter than Neovim would have them, in whatever unit it counts.
+---@param parser table
+local function shorten(parser)
+  local parse = parser._parse
+  if limited[parser] or not parse then
+    return
+  end
+  limited[parser] = true
+  parser._parse = function(self, range, state)
+    local most = state.timeout and state.timeout * SHARE or math.huge
+    -- What is left is set anew at the beginning of each slice.
+    local less = setmetatable({}, {
+      __index = function(_, key)
+        local value = state[key]
+        return key == "timeout" and value and math.min(value, most) or value
+      end,
+      __newindex = state,
+    })
+    return parse(self, range, less)
+  end
+end
+
 ---@param parser vim.treesitter.LanguageTree
 ---@param range boolean|Range
 ---@return acp.highlight.Parse
 local function begin(parser, range)
+  shorten(parser)
   local parse = { range = range, finished = false, spent = 0, missed = 0 }
   parse.resume = function()
     parser:parse(range, function(failure)
@@ -189,9 +228,6 @@ local function begin(parser, range)
   end
   return parse
 end
-
----@type table<vim.treesitter.LanguageTree, true>
-local limited = setmetatable({}, { __mode = "k" })
 
 ---@param parser table
 local function limit(parser)

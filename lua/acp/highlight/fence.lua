@@ -44,6 +44,7 @@ local LONGEST_CLOSING, REMEMBERED = 200, 500
 ---@class acp.highlight.FenceReading
 ---@field last integer the row after the code
 ---@field line string? the last line
+---@field parsed boolean? whether the parser is done with it
 
 ---@class acp.highlight.FenceLooks What the opening line says.
 ---@field first acp.highlight.Segment[] the segments of the opening line
@@ -231,7 +232,14 @@ local function read(fence)
   if not fence.parser then
     return true
   end
-  local state = budget.parse(fence.parser, false)
+  local state, reading = budget.parse(fence.parser, false), fence.reading
+  if state == "done" and not reading.parsed then
+    reading.parsed = true
+    if budget.is_over() then
+      -- What is left to do with it may take as long.
+      return false
+    end
+  end
   if state == "given up" then
     leave_plain(fence, "slow")
   elseif state == "done" then

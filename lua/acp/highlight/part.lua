@@ -14,7 +14,27 @@ local M = {}
 ---@field parser vim.treesitter.LanguageTree?
 ---@field source string|integer?
 ---@field guard userdata? as in a text
----@field whole boolean? whether the tree is there and fit for a query
+---@field parsed boolean? whether the tree is there
+---@field whole boolean? whether it is, and is known to be fit for a query or not
+---@field fast boolean? whether the parser's last slice was short
+
+--- CPU seconds of a parser's slice that leave room for others.
+local FAST = 0.001
+
+--- Parses for a slice, at its beginning if the last one was long.
+---@param part acp.highlight.Part
+---@param range boolean|Range
+---@return boolean done
+---@return string? state
+local function parse(part, range)
+  if not part.fast and budget.is_late() then
+    return false
+  end
+  local began = os.clock()
+  local done, state = spans.parse_slice(assert(part.parser), range)
+  part.fast = os.clock() - began < FAST
+  return done, state
+end
 
 --- Takes the code out of the buffer.
 ---@param buf integer
@@ -49,9 +69,15 @@ function M.read(part, block, from, to)
   if not parser or block.plain then
     return true
   elseif not part.whole then
-    local done, state = spans.parse_slice(parser, false)
+    local done, state = parse(part, false)
     if not done then
       return false
+    elseif not part.parsed then
+      part.parsed = true
+      if budget.is_over() then
+        -- To look whether it is fit may take as long.
+        return false
+      end
     end
     block.plain = state == "given up" and "slow" or nil
     for _, tree in pairs(parser:trees()) do
@@ -63,7 +89,7 @@ function M.read(part, block, from, to)
     return block.plain ~= nil
   end
   from, to = math.max(from - part.first, 0), math.min(to - part.first, #part.lines)
-  return from >= to or (spans.parse_slice(parser, { from, to }))
+  return from >= to or (parse(part, { from, to }))
 end
 
 local function walk(rows, part, ltree, from, to)

@@ -1,9 +1,7 @@
 //! Commands that agents run in terminals of this client: whether they may, which is asked where their folder is none of
 //! the session's, and their start. What is known of them later is asked in `incoming_requests`.
 
-use std::path::PathBuf;
-
-use super::deferred_replies::{Judged, Next, PendingCommand};
+use super::deferred_replies::{Chosen, Judged, Next, PendingCommand};
 use super::pending_questions::EndsWith;
 use super::state::Connection;
 use crate::acp::audit::Entry;
@@ -15,13 +13,14 @@ use crate::core::changes::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Access, AskReason, Event, Question, Severity};
 use crate::core::policy::{Reason, Verdict};
-use crate::core::store::allowlist::Choice;
+
+const NOT_ALLOWED: &str = "couldn't run the command: the user did not allow it";
 
 impl Connection {
     pub(super) fn command_next(&mut self, next: Next) {
         match next {
             Next::Judge(pending, judged) => self.command_judged(*pending, judged),
-            Next::Decided(pending, choice, trouble) => self.command_decided(*pending, choice, trouble),
+            Next::Decided(pending, chosen) => self.command_decided(*pending, chosen),
         }
     }
 
@@ -34,10 +33,14 @@ impl Connection {
         pending.reply.note(|line| line.decided_under(decision, rule.clone()));
         match decision.verdict {
             Verdict::Allow => self.start_command(pending),
-            Verdict::Deny => {
-                let rejecting = rule.filter(|_| decision.reason == Reason::RuleRejects);
-                self.refuse_command(pending, rejecting.as_deref());
-            }
+            Verdict::Deny => match (rule, decision.reason) {
+                (Some(rule), Reason::RuleRejects) => {
+                    let text = format!("couldn't run the command: the user's rules reject it ({rule})");
+                    self.refuse_command(pending, text);
+                }
+                (Some(_), _) => self.refuse_command(pending, NOT_ALLOWED.to_owned()),
+                (None, _) => self.refuse_folder(pending),
+            },
             Verdict::Ask => {
                 let session = pending.session;
                 let Some(known) = self.sessions.get_mut(session) else { return };
@@ -65,35 +68,33 @@ impl Connection {
     }
 
     /// The user has answered.
-    fn command_decided(&mut self, pending: PendingCommand, choice: Choice, trouble: Option<String>) {
-        if let Some(trouble) = trouble {
+    fn command_decided(&mut self, pending: PendingCommand, chosen: Chosen) {
+        if let Some(trouble) = chosen.trouble {
             self.note(Some(pending.session), Severity::Warning, trouble);
         }
-        if choice.allows() { self.start_command(pending) } else { self.refuse_command(pending, None) }
+        match chosen.choice.allows() {
+            true => self.start_command(pending),
+            false if chosen.by_rule => self.refuse_command(pending, NOT_ALLOWED.to_owned()),
+            false => self.refuse_folder(pending),
+        }
     }
 
-    fn refuse_command(&mut self, pending: PendingCommand, rule: Option<&str>) {
-        let PendingCommand { session, reply, spec, .. } = pending;
-        if let Some(rule) = rule {
-            let text = format!("couldn't run the command: the user's rules reject it ({rule})");
-            self.note(Some(session), Severity::Info, text.clone());
-            return reply.fail(&RpcError::new(INVALID_PARAMS, text));
-        }
-        let place = self.sessions.get(session).map(|known| known.place.clone());
-        let folders: Vec<&PathBuf> = place.iter().flat_map(|place| place.folders()).collect();
-        if folders.iter().any(|folder| spec.cwd.starts_with(folder)) {
-            let text = "couldn't run the command: the user did not allow it";
-            self.note(Some(session), Severity::Info, text.to_owned());
-            return reply.fail(&RpcError::new(INVALID_PARAMS, text));
-        }
-        let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    /// The user did not allow it where it was to run.
+    fn refuse_folder(&mut self, pending: PendingCommand) {
+        let place = self.sessions.get(pending.session).map(|known| known.place.clone());
+        let folders = place.iter().flat_map(|place| place.folders());
+        let folders: Vec<String> = folders.map(|folder| folder.display().to_string()).collect();
         let text = format!(
             "couldn't run the command: the user did not allow it in {}; run it in the session's folders ({})",
-            spec.cwd.display(),
+            pending.spec.cwd.display(),
             folders.join(", ")
         );
-        self.note(Some(session), Severity::Info, text.clone());
-        reply.fail(&RpcError::new(INVALID_PARAMS, text));
+        self.refuse_command(pending, text);
+    }
+
+    fn refuse_command(&mut self, pending: PendingCommand, why: String) {
+        self.note(Some(pending.session), Severity::Info, why.clone());
+        pending.reply.fail(&RpcError::new(INVALID_PARAMS, why));
     }
 
     /// Starts a command that may run.

@@ -35,8 +35,16 @@ pub enum Done {
     Exited(Exit),
     /// The disk of the folder answers.
     FolderAnswers(Judged),
-    /// The user has answered, and what they should know of that.
-    Chosen(Box<PendingCommand>, Choice, Option<String>),
+    Chosen(Box<PendingCommand>, Chosen),
+}
+
+/// The user has answered.
+pub struct Chosen {
+    pub choice: Choice,
+    /// A rule has asked; else it was about the folder.
+    pub by_rule: bool,
+    /// What they should know of that.
+    pub trouble: Option<String>,
 }
 
 /// What the policy says of a command.
@@ -62,7 +70,7 @@ pub struct PendingCommand {
 /// What is to be done about a command.
 pub enum Next {
     Judge(Box<PendingCommand>, Judged),
-    Decided(Box<PendingCommand>, Choice, Option<String>),
+    Decided(Box<PendingCommand>, Chosen),
 }
 
 /// A command that the user is asked about, apart from its reply, which waits with the question.
@@ -87,7 +95,7 @@ impl HeldCommand {
         if by_rule {
             shared.policy.rules.say(session, line, choice);
             // A connection that is gone drops the request, which answers it.
-            let _ = tell.send((0, Done::Chosen(pending, choice, None)));
+            let _ = tell.send((0, Done::Chosen(pending, Chosen { choice, by_rule, trouble: None })));
             return;
         }
         tokio::spawn(async move {
@@ -96,7 +104,7 @@ impl HeldCommand {
             // After a panic it counts this once.
             let trouble = said.await.unwrap_or_default();
             // A connection that is gone drops the request, which answers it.
-            let _ = tell.send((0, Done::Chosen(pending, choice, trouble)));
+            let _ = tell.send((0, Done::Chosen(pending, Chosen { choice, by_rule, trouble })));
         });
     }
 }
@@ -173,7 +181,7 @@ impl DeferredReplies {
                 None
             }
             Done::FolderAnswers(judged) => Some(Next::Judge(Box::new(self.starting.remove(&wait)?), judged)),
-            Done::Chosen(pending, choice, trouble) => Some(Next::Decided(pending, choice, trouble)),
+            Done::Chosen(pending, chosen) => Some(Next::Decided(pending, chosen)),
         }
     }
 

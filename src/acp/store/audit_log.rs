@@ -19,6 +19,9 @@ use crate::platform::files::{create_private_folder, private, wait_lock};
 
 const LOCK: &str = "audit.lock";
 
+/// Lines that are appended in one go at the most.
+const TOGETHER: usize = 64;
+
 /// How much is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
@@ -52,6 +55,10 @@ pub type AuditLog = Service<Log>;
 pub struct Log {
     mailbox: Arc<Mailbox>,
     bounds: Bounds,
+    /// Lines that came close together, and are appended in one go.
+    kept: Vec<Line>,
+    /// The folder that they go into, and what must not stand in them.
+    goes_to: Option<(PathBuf, Arc<[String]>)>,
     /// It was said already that something can't be kept.
     told: bool,
 }
@@ -62,7 +69,13 @@ impl Service<Log> {
     }
 
     fn bounded(mailbox: Arc<Mailbox>, bounds: Bounds) -> Self {
-        Self::named("acp-audit", move || Log { mailbox: mailbox.clone(), bounds, told: false })
+        Self::named("acp-audit", move || Log {
+            mailbox: mailbox.clone(),
+            bounds,
+            kept: Vec::new(),
+            goes_to: None,
+            told: false,
+        })
     }
 }
 
@@ -72,15 +85,23 @@ impl Serve for Log {
     fn serve(&mut self, folder: &Path, wish: Wish) {
         match wish {
             Wish::Keep(line, secrets) => {
-                if let Err(error) = keep(folder, *line, &secrets, self.bounds) {
-                    self.not_kept(folder, &error);
+                let is_same = |(to, hidden): &(PathBuf, Arc<[String]>)| to == folder && *hidden == secrets;
+                if self.kept.len() >= TOGETHER || !self.goes_to.as_ref().is_some_and(is_same) {
+                    self.append();
+                    self.goes_to = Some((folder.to_owned(), secrets));
                 }
+                self.kept.push(*line);
             }
             Wish::Asked(request) => {
+                self.append();
                 let (job, reply) = answer(folder, request, self.bounds.shown);
                 self.mailbox.post(Event::AuditRead { job, reply });
             }
         }
+    }
+
+    fn pause(&mut self) {
+        self.append();
     }
 
     fn refuse(&mut self, folder: &Path, wish: Wish, why: &io::Error) {
@@ -95,6 +116,15 @@ impl Serve for Log {
 }
 
 impl Log {
+    /// Appends what was kept until now.
+    fn append(&mut self) {
+        let lines = std::mem::take(&mut self.kept);
+        let Some((folder, secrets)) = self.goes_to.take().filter(|_| !lines.is_empty()) else { return };
+        if let Err(error) = keep(&folder, lines, &secrets, self.bounds) {
+            self.not_kept(&folder, &error);
+        }
+    }
+
     /// The reason will be the same next time, so it is told of once.
     fn not_kept(&mut self, folder: &Path, error: &io::Error) {
         if !std::mem::replace(&mut self.told, true) {
@@ -107,13 +137,18 @@ impl Log {
     }
 }
 
-fn keep(folder: &Path, line: Line, secrets: &[String], bounds: Bounds) -> io::Result<()> {
+/// Appends lines, of which there are some.
+fn keep(folder: &Path, lines: Vec<Line>, secrets: &[String], bounds: Bounds) -> io::Result<()> {
+    let now = lines.first().map_or(0, |line| line.at);
+    let mut scrubber = Line::scrubber(secrets);
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(&line.written(&mut scrubber).to_string());
+        text.push('\n');
+    }
     create_private_folder(folder)?;
     let held = private().read(true).write(true).create(true).truncate(false).open(folder.join(LOCK))?;
     wait_lock(&held)?;
-    let now = line.at;
-    let mut text = line.written(secrets).to_string();
-    text.push('\n');
     let all = files(folder)?;
     let last = all.last();
     let goes_on = last.filter(|(begun, path)| {
@@ -271,7 +306,7 @@ mod tests {
         }
 
         fn keep(&self, line: Line, bounds: Bounds) {
-            keep(&self.0, line, &[], bounds).expect("a line that can be kept");
+            keep(&self.0, vec![line], &[], bounds).expect("a line that can be kept");
         }
 
         fn read(&self, filter: &str, most: usize) -> Read {
@@ -298,6 +333,25 @@ mod tests {
         let read = folder.read("agent:odd", 2);
         assert_eq!(read.lines.iter().map(|line| line.at).collect::<Vec<_>>(), [7, 9]);
         assert_eq!((read.all, read.passing, read.broken), (10, 5, 0));
+    }
+
+    #[test]
+    fn what_comes_close_together_is_kept_in_order_each_without_its_own_secrets() {
+        let folder = Folder::new("together");
+        let log = AuditLog::new(Mailbox::new(|_| {}));
+        let secrets: [Arc<[String]>; 2] = [Arc::new(["of-one".into()]), Arc::new(["of-two".into()])];
+        for at in 0..3 * TOGETHER as u64 {
+            let hidden = secrets[usize::from(at >= TOGETHER as u64 + 9)].clone();
+            let line = Line { error: Some("of-one of-two".into()), ..line(at, "a") };
+            log.request(folder.0.clone(), Wish::Keep(Box::new(line), hidden));
+        }
+        log.finish();
+        let read = folder.read("", 1000);
+        assert!(read.lines.iter().map(|line| line.at).eq(0..3 * TOGETHER as u64), "{read:?}");
+        let hides = |word: &str| {
+            read.lines.iter().position(|line| !line.error.as_ref().is_some_and(|text| text.contains(word)))
+        };
+        assert_eq!((hides("of-one"), hides("of-two")), (Some(0), Some(TOGETHER + 9)));
     }
 
     #[test]
@@ -345,7 +399,8 @@ mod tests {
             let folder = folder.0.clone();
             thread::spawn(move || {
                 for at in 0..200 {
-                    keep(&folder, line(at, agent), &[], bounds).expect("a line that can be kept");
+                    let lines = vec![line(at, agent)];
+                    keep(&folder, lines, &[], bounds).expect("a line that can be kept");
                 }
             })
         });

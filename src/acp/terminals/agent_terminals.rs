@@ -15,6 +15,7 @@ use self::written::Written;
 use crate::acp::wire::from_acp::{self, Data};
 use crate::core::ids::{AgentId, SessionKey, TerminalId, ToolCallId};
 use crate::core::message::{Content, Event, Exit, Skipped, ToolCallPatch, ToolContent, Update};
+use crate::core::terminal::render::Renderer;
 
 /// The most that is kept of a call's own output; of more, the end is.
 const MOST_TEXT: usize = 64 << 10;
@@ -52,6 +53,8 @@ struct Terminal {
     written: Written,
     /// The output ended in a carriage return.
     returned: bool,
+    /// With the usual 24 rows: no agent says how many its command has, and the user's window is not told to it.
+    renderer: Renderer,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -261,6 +264,7 @@ impl AgentTerminals {
             cwd: None,
             written: Written::default(),
             returned: false,
+            renderer: Renderer::default(),
         };
         self.terminals.entry(name).insert_entry(terminal).into_mut()
     }
@@ -299,13 +303,11 @@ impl Terminal {
         }
         as_from_a_terminal(text, &mut self.returned, &mut bytes);
         let terminal = self.id.clone();
-        (!bytes.is_empty()).then_some(Event::TerminalGrew {
-            session,
-            terminal,
-            bytes,
-            skipped: Skipped::default(),
-            cut: 0,
-        })
+        if bytes.is_empty() {
+            return None;
+        }
+        let (bytes, lines) = self.renderer.render(&bytes);
+        Some(Event::TerminalGrew { session, terminal, bytes, lines, skipped: Skipped::default(), cut: 0 })
     }
 
     fn end(&mut self, session: SessionKey, exit: Exit) -> Event {

@@ -15,6 +15,7 @@ use super::registry::Registry;
 use super::spec::GRACE;
 use super::terminal::{EndRequest, ProgramState, Terminal};
 use crate::core::message::{Event, Exit};
+use crate::core::terminal::render::Renderer;
 use crate::platform::Signal;
 
 /// How long to wait, once a process has ended, for what it wrote; one that it left behind may hold
@@ -43,6 +44,7 @@ pub fn start(terminal: &Arc<Terminal>, registry: &Arc<Registry>, listener: Liste
         quiet: false,
         ended: None,
         throttle: OutputThrottle::default(),
+        renderer: Renderer::default(),
         room: None,
         over: None,
         told: false,
@@ -102,6 +104,7 @@ struct Pump {
     /// When this thread, which may be late on a busy machine, learnt that the process has ended.
     ended: Option<Instant>,
     throttle: OutputThrottle,
+    renderer: Renderer,
     /// Waits for the editor to catch up; rings the notifier.
     room: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// How it ended, once all that it wrote is in the record.
@@ -239,11 +242,16 @@ impl Pump {
             && self.has_room()
             && let Some(chunk) = self.throttle.take(now)
         {
-            let cut = self.terminal.lock().record.dropped();
+            let state = self.terminal.lock();
+            let (cut, rows) = (state.record.dropped(), state.rows);
+            drop(state);
+            self.renderer.resize(rows);
+            let (bytes, lines) = self.renderer.render(&chunk.bytes);
             self.registry.mailbox.post(Event::TerminalGrew {
                 session: self.terminal.session,
                 terminal: self.terminal.id.clone(),
-                bytes: chunk.bytes,
+                bytes,
+                lines,
                 skipped: chunk.skipped,
                 cut,
             });

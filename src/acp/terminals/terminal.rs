@@ -41,6 +41,8 @@ pub struct Terminal {
 
 pub struct State {
     pub record: Output,
+    /// As the program was last told.
+    pub rows: u16,
     pub process: ProgramState,
     /// The group of its own that a shell gave to what it ran when it was asked to end.
     pub job: Option<Group>,
@@ -101,6 +103,7 @@ impl Terminal {
         let (program, group) = pty::spawn(theirs, command).map_err(StartError::Program)?;
         let state = State {
             record: Output::new(limits.output),
+            rows: SIZE.0,
             process: ProgramState::Running(program),
             job: None,
             ended: None,
@@ -182,7 +185,10 @@ impl Terminal {
     }
 
     pub fn resize(&self, rows: u16, columns: u16) {
-        let ours = self.lock().ours.clone();
+        let mut state = self.lock();
+        state.rows = rows;
+        let ours = state.ours.clone();
+        drop(state);
         if let Some(ours) = ours {
             // A terminal that just went away needs no size.
             let _ = pty::resize(&ours, rows, columns);

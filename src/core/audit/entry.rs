@@ -95,13 +95,18 @@ impl Line {
         self.decision.get_or_insert(Decision::Undecided);
     }
 
+    /// What takes secrets out of lines.
+    pub fn scrubber(secrets: &[String]) -> Scrubber {
+        Scrubber::new(&Origin::default(), secrets)
+    }
+
     /// As it is written: without secrets, and no longer than a line should be.
-    pub fn written(mut self, secrets: &[String]) -> Value {
+    pub fn written(mut self, scrubber: &mut Scrubber) -> Value {
         let error = self.error.take().map(|error| short(&error));
         self.error = error;
         self.args = self.args.iter().take(MOST_PATHS).map(|arg| short(arg)).collect();
         let mut value = serde_json::to_value(&self).unwrap_or_default();
-        Scrubber::new(&Origin::default(), secrets).message(&mut value);
+        scrubber.message(&mut value);
         value
     }
 
@@ -154,7 +159,7 @@ mod tests {
         line.offer(&options);
         line.decided(policy::Decision { verdict: Verdict::Ask, reason: Reason::AgentAsks });
         line.answered("allow_once", true);
-        let written = line.clone().written(&[]);
+        let written = line.clone().written(&mut Line::scrubber(&[]));
         assert_eq!(serde_json::from_value::<Line>(written.clone()).expect("a line"), line);
         assert_eq!(written["command"], "cargo test");
         assert_eq!(written["tool"], "Execute");
@@ -178,7 +183,7 @@ mod tests {
         let mut line = Line { what: What::Command, command: Some("curl".into()), ..Line::default() };
         line.args = vec!["-H".into(), "Authorization: Bearer abcdefghi".into(), "of-the-environment".into()];
         line.error = Some("sk-0123456789abcdef is no key".into());
-        let written = line.written(&["of-the-environment".into()]).to_string();
+        let written = line.written(&mut Line::scrubber(&["of-the-environment".into()])).to_string();
         for secret in ["abcdefghi", "of-the-environment", "0123456789abcdef"] {
             assert!(!written.contains(secret), "{secret} in {written}");
         }
@@ -187,7 +192,7 @@ mod tests {
     #[test]
     fn a_long_text_is_cut_and_a_line_of_another_version_is_read() {
         let line = Line { error: Some("x".repeat(100_000)), ..Line::default() };
-        assert!(line.written(&[]).to_string().len() < 2 * MOST_TEXT);
+        assert!(line.written(&mut Line::scrubber(&[])).to_string().len() < 2 * MOST_TEXT);
         let line: Line =
             serde_json::from_value(json!({ "at": 1, "what": "read", "new": {} })).expect("a line");
         assert_eq!((line.at, line.what), (1, What::Read));

@@ -180,9 +180,12 @@ impl ProposalPage {
 /// agent goes first, and then the beginning of the file's name.
 pub fn proposal_bar(agent: &str, name: &str, counts: (usize, usize), how: &str, width: usize) -> String {
     let (added, removed) = counts;
-    let counts = format!("  +{added} -{removed}");
     let answers = format!(" {how} answers ");
-    let rest = cells(name) + cells(&counts) + cells(&answers) + 1;
+    let fixed = cells(name) + cells(&answers) + 1;
+    // They stand in the first line, too.
+    let counts = Some(format!("  +{added} -{removed}")).filter(|counts| fixed + cells(counts) <= width);
+    let counts = counts.unwrap_or_default();
+    let rest = fixed + cells(&counts);
     let agent = if rest + cells(agent) + 2 <= width { format!("{agent}: ") } else { String::new() };
     let escape = |text: &str| text.replace('%', "%%");
     format!(
@@ -299,5 +302,16 @@ mod tests {
         assert!(bar(80).contains(" Fake 1%%: %<src/a%%.rs%#AcpMeta#  +10 -0%="), "{}", bar(80));
         assert!(bar(40).contains(" %<src/a%%.rs%#AcpMeta#"), "{}", bar(40));
         assert!(bar(40).ends_with("%#AcpToolWaiting# <CR> answers "), "{}", bar(40));
+    }
+
+    #[test]
+    fn a_bar_is_no_longer_than_its_window_as_long_as_the_name_fits() {
+        for width in 32..120 {
+            let bar = proposal_bar("Demo agent", "acp-tour-long.txt", (120, 0), "<CR>", width);
+            let parts = bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text));
+            let shown = parts.collect::<String>().replace("%<", "").replace("%=", "");
+            assert!(cells(&shown) <= width, "{shown:?} in {width}");
+            assert_eq!(shown.contains("+120"), width >= 41, "{shown:?} in {width}");
+        }
     }
 }

@@ -24,24 +24,44 @@ pub struct Origin {
     pub host: String,
 }
 
-/// What secrets look like. The group `keep` stays.
-static TOKENS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    [
+/// What a secret looks like.
+struct Token {
+    /// One of these is in each of them, in small letters where the pattern takes any: to look for them is cheap.
+    needles: &'static [&'static str],
+    is_any_case: bool,
+    /// The group `keep` stays.
+    pattern: Regex,
+}
+
+static TOKENS: LazyLock<Vec<Token>> = LazyLock::new(|| {
+    let all: [(&[&str], &str); 9] = [
         // A private key, also where its line breaks are escaped.
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?",
-        r"(?i)(?P<keep>\b(?:bearer|basic)\s+)[A-Za-z0-9+/=._~-]{6,}",
-        r"\beyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*){0,2}",
-        r"\b(?:sk|pk|rk|xai|gsk|glpat|dop_v1|shpat|xox[abeoprs])[-_][A-Za-z0-9_-]{8,}",
-        r"\b(?:gh[oprsu]_|github_pat_|npm_|hf_|pypi-|r8_)[A-Za-z0-9_-]{8,}",
-        r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}",
-        r"\bAIza[A-Za-z0-9_-]{16,}",
-        r"(?P<keep>://)[^/\s:@\x22']+:[^/\s@\x22']+@",
+        (&["-----BEGIN "], r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?"),
+        (&["bearer", "basic"], r"(?i)(?P<keep>\b(?:bearer|basic)\s+)[A-Za-z0-9+/=._~-]{6,}"),
+        (&["eyJ"], r"\beyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*){0,2}"),
+        (
+            &["sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "xai", "glpat", "dop_v1", "shpat", "xox"],
+            r"\b(?:sk|pk|rk|xai|gsk|glpat|dop_v1|shpat|xox[abeoprs])[-_][A-Za-z0-9_-]{8,}",
+        ),
+        (
+            &["gh", "github_pat_", "npm_", "hf_", "pypi-", "r8_"],
+            r"\b(?:gh[oprsu]_|github_pat_|npm_|hf_|pypi-|r8_)[A-Za-z0-9_-]{8,}",
+        ),
+        (&["AKIA", "ASIA"], r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}"),
+        (&["AIza"], r"\bAIza[A-Za-z0-9_-]{16,}"),
+        (&["://"], r"(?P<keep>://)[^/\s:@\x22']+:[^/\s@\x22']+@"),
         // What stands after a name like that of a secret; in JSON inside of a text quotes are escaped.
-        r#"(?i)(?P<keep>(?:token|api[-_ ]?key|access[-_ ]?key|secret|passw(?:or)?d|passphrase|authorization|credentials?|cookie|private[-_ ]?key)[A-Za-z0-9_-]*(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?)(?:(?:bearer|basic)\s+)?[^\s"'\\,;(){}<>]{6,}"#,
-    ]
-    .iter()
-    .map(|pattern| Regex::new(pattern).expect("a pattern that was tried"))
-    .collect()
+        (
+            &["token", "key", "secret", "passw", "passphrase", "authorization", "credential", "cookie"],
+            r#"(?i)(?P<keep>(?:token|api[-_ ]?key|access[-_ ]?key|secret|passw(?:or)?d|passphrase|authorization|credentials?|cookie|private[-_ ]?key)[A-Za-z0-9_-]*(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?)(?:(?:bearer|basic)\s+)?[^\s"'\\,;(){}<>]{6,}"#,
+        ),
+    ];
+    let token = |(needles, pattern): (&'static [&'static str], &str)| Token {
+        needles,
+        is_any_case: pattern.starts_with("(?i)"),
+        pattern: Regex::new(pattern).expect("a pattern that was tried"),
+    };
+    all.into_iter().map(token).collect()
 });
 
 /// Takes out what belongs to one place and its people.
@@ -120,9 +140,15 @@ impl Scrubber {
             self.replaced += count;
             text = replaced;
         }
-        for pattern in TOKENS.iter() {
+        let small = text.to_ascii_lowercase();
+        for token in TOKENS.iter() {
+            // What is hidden on the way adds no needle: its own name has none.
+            let place = if token.is_any_case { &small } else { &text };
+            if !token.needles.iter().any(|needle| place.contains(needle)) {
+                continue;
+            }
             let mut count = 0;
-            let replaced = pattern.replace_all(&text, |found: &regex_lite::Captures<'_>| {
+            let replaced = token.pattern.replace_all(&text, |found: &regex_lite::Captures<'_>| {
                 count += usize::from(!found[0].ends_with(HIDDEN));
                 let kept = found.name("keep").map_or("", |kept| kept.as_str());
                 let end = if found[0].ends_with('@') { "@" } else { "" };
@@ -298,6 +324,25 @@ mod tests {
     }
 
     proptest! {
+        /// Otherwise the pattern would not be tried.
+        #[test]
+        fn what_a_pattern_finds_has_one_of_its_needles(
+            words in prop::collection::vec(prop_oneof![
+                secret().prop_map(|(_, text)| text),
+                "(TOKEN|Api Key|access_key|PassWord|passwd|PASSPHRASE|Credentials|private-key)(=|: )[a-z]{6,9}",
+                "(bearer|BASIC|sk|rk|gsk|xoxb|ghp|r8|npm|AKIA|AIza|eyJ)[ _-]?[A-Za-z0-9]{4,20}",
+                "[a-zA-Z_:=/@-]{1,9}",
+            ], 1..6),
+        ) {
+            let text = words.join(" ");
+            let small = text.to_ascii_lowercase();
+            for token in TOKENS.iter().filter(|token| token.pattern.is_match(&text)) {
+                let place = if token.is_any_case { &small } else { &text };
+                let is_found = token.needles.iter().any(|needle| place.contains(needle));
+                prop_assert!(is_found, "{} in {}", token.pattern.as_str(), text);
+            }
+        }
+
         #[test]
         fn no_secret_survives_and_twice_is_as_once(
             secrets in prop::collection::vec((secret(), "[ a-z.,:\n]{0,12}"), 1..5),

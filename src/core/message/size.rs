@@ -18,7 +18,7 @@ impl Event {
         SMALL
             + match self {
                 Self::Updated { update, .. } => update_size(update),
-                Self::TerminalGrew { bytes, .. } => bytes.len(),
+                Self::TerminalGrew { bytes, lines, .. } => bytes.len() + lines.size(),
                 Self::TerminalStarted { command, .. } => command.len(),
                 Self::FileServed { before, after, .. } => {
                     [before, after].into_iter().flatten().map(|text| text.len()).sum()

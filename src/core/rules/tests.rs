@@ -4,8 +4,11 @@ use proptest::prelude::*;
 
 use super::*;
 
-const LINES: &str = include_str!("../../../tests/data/rules/lines.txt");
-const PATHS: &str = include_str!("../../../tests/data/rules/paths.txt");
+/// One of the tables in `tests/data/rules`.
+fn table(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/rules").join(name);
+    std::fs::read_to_string(path).expect("a table of the project")
+}
 
 fn rule(decision: Decision, command: &str) -> Rule {
     Rule { command: Some(command.to_owned()), ..Rule::new(decision, Source::Options(1)) }
@@ -69,7 +72,7 @@ fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
 fn each_line_of_the_table_is_judged_as_it_says() {
     let rules = rules();
     let mut wrong = Vec::new();
-    for (expected, line) in rows(LINES) {
+    for (expected, line) in rows(&table("lines.txt")) {
         let ruling = of_line(&rules, &unescape(line));
         let decision = ruling.decision.map_or("ask", Decision::word);
         if decision != expected {
@@ -77,7 +80,7 @@ fn each_line_of_the_table_is_judged_as_it_says() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(rows(LINES).count() > 300);
+    assert!(rows(&table("lines.txt")).count() > 300);
 }
 
 #[test]
@@ -94,7 +97,7 @@ fn each_path_of_the_table_is_judged_as_it_says() {
     ];
     let rules = in_force(&[], &own);
     let mut wrong = Vec::new();
-    for (expected, row) in rows(PATHS) {
+    for (expected, row) in rows(&table("paths.txt")) {
         let (verb, path) = row.split_once(' ').expect("a verb and a path");
         let ruling = of_file(&rules, path, verb == "write");
         let decision = ruling.decision.map_or("none", Decision::word);
@@ -103,7 +106,7 @@ fn each_path_of_the_table_is_judged_as_it_says() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(rows(PATHS).count() >= 60);
+    assert!(rows(&table("paths.txt")).count() >= 60);
 }
 
 #[test]

@@ -146,6 +146,7 @@ impl Session {
         let at = self.asks.iter().position(|other| other.ask > ask).unwrap_or(self.asks.len());
         self.asks.insert(at, open);
         self.show_choices(entry);
+        self.note_user_time(now);
         self.status_touched = true;
         Vec::new()
     }
@@ -161,7 +162,7 @@ impl Session {
     pub fn answer(&mut self, ask: AskId, option: &str, now: Moment) -> Vec<Command> {
         let offered = self.open_ask(ask).and_then(|open| open.options().iter().find(|one| one.id == option));
         let Some(kind) = offered.map(|offered| offered.kind.clone()) else { return Vec::new() };
-        let Some(open) = self.close(ask) else { return Vec::new() };
+        let Some(open) = self.close(ask, now) else { return Vec::new() };
         let cause = match kind {
             PermissionKind::AllowOnce | PermissionKind::AllowAlways => Cause::Allowed,
             PermissionKind::RejectOnce | PermissionKind::RejectAlways => Cause::Rejected,
@@ -212,6 +213,7 @@ impl Session {
             Elicitation { asker: self.speaker(), message, subject, verdict, choices: Vec::new() };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
         self.asks.push(OpenAsk { ask, entry, wanted });
+        self.note_user_time(now);
         self.status_touched = true;
         Vec::new()
     }
@@ -225,7 +227,7 @@ impl Session {
     }
 
     /// The user sends the form, or agrees to open the page. A form that is not complete stays open.
-    pub fn accept(&mut self, ask: AskId) -> Vec<Command> {
+    pub fn accept(&mut self, ask: AskId, now: Moment) -> Vec<Command> {
         let (content, verdict) = match self.open_ask(ask).map(|open| &open.wanted) {
             Some(Wanted::Form(filling)) => match filling.content() {
                 Ok(content) => (content, Verdict::Answered(filling.filled())),
@@ -234,23 +236,23 @@ impl Session {
             Some(Wanted::Page(_)) => (Value::Null, Verdict::Agreed),
             Some(Wanted::Permission(_)) | None => return Vec::new(),
         };
-        self.conclude(ask, verdict, Answer::Accepted(content))
+        self.conclude(ask, verdict, Answer::Accepted(content), now)
     }
 
-    pub fn decline(&mut self, ask: AskId) -> Vec<Command> {
-        self.conclude(ask, Verdict::Declined, Answer::Declined)
+    pub fn decline(&mut self, ask: AskId, now: Moment) -> Vec<Command> {
+        self.conclude(ask, Verdict::Declined, Answer::Declined, now)
     }
 
     /// The user stops a form or page without a decision.
-    pub fn dismiss(&mut self, ask: AskId) -> Vec<Command> {
-        self.conclude(ask, Verdict::Cancelled, Answer::Cancelled)
+    pub fn dismiss(&mut self, ask: AskId, now: Moment) -> Vec<Command> {
+        self.conclude(ask, Verdict::Cancelled, Answer::Cancelled, now)
     }
 
-    fn conclude(&mut self, ask: AskId, verdict: Verdict, answer: Answer) -> Vec<Command> {
+    fn conclude(&mut self, ask: AskId, verdict: Verdict, answer: Answer, now: Moment) -> Vec<Command> {
         if self.open_ask(ask).is_none_or(OpenAsk::is_permission) {
             return Vec::new();
         }
-        let Some(open) = self.close(ask) else { return Vec::new() };
+        let Some(open) = self.close(ask, now) else { return Vec::new() };
         self.judge(open.entry, verdict);
         vec![Command::Answer { ask, answer }]
     }
@@ -260,7 +262,7 @@ impl Session {
     /// A question is over without the user.
     pub fn withdrawn(&mut self, ask: AskId, now: Moment) -> bool {
         self.judging.retain(|open| open.ask != ask);
-        let Some(open) = self.close(ask) else { return false };
+        let Some(open) = self.close(ask, now) else { return false };
         self.advance(open.entry, &Cause::Withdrawn, now);
         self.judge(open.entry, Verdict::Withdrawn);
         true
@@ -301,10 +303,11 @@ impl Session {
         asks.into_iter().chain(judging).map(|open| open.ask).collect()
     }
 
-    fn close(&mut self, ask: AskId) -> Option<OpenAsk> {
+    fn close(&mut self, ask: AskId, now: Moment) -> Option<OpenAsk> {
         let index = self.asks.iter().position(|open| open.ask == ask)?;
         self.status_touched = true;
         let open = self.asks.remove(index);
+        self.note_user_time(now);
         self.show_choices(open.entry);
         Some(open)
     }
@@ -409,15 +412,15 @@ mod tests {
     #[test]
     fn a_form_is_sent_when_it_is_complete_and_only_once() {
         let mut session = asked();
-        assert_eq!(session.accept(ASK), [], "not complete");
+        assert_eq!(session.accept(ASK, Moment(0)), [], "not complete");
         assert!(session.fill(ASK, 0, Some(json!(1))).is_err());
         session.fill(ASK, 0, Some(json!("Ada"))).expect("a fit");
         session.take_touched();
-        assert_eq!(session.accept(ASK), is(Answer::Accepted(json!({ "who": "Ada" }))));
+        assert_eq!(session.accept(ASK, Moment(0)), is(Answer::Accepted(json!({ "who": "Ada" }))));
         assert_eq!(verdicts(&session), [Verdict::Answered(vec!["Name".into()])]);
         assert!(session.take_touched().1, "the state changed");
         for again in [Session::accept, Session::decline, Session::dismiss] {
-            assert_eq!(again(&mut session, ASK), []);
+            assert_eq!(again(&mut session, ASK, Moment(0)), []);
         }
         assert!(!session.withdrawn(ASK, Moment(2)));
         assert_eq!(verdicts(&session).len(), 1);
@@ -427,7 +430,7 @@ mod tests {
     fn no_value_is_kept_once_the_form_is_sent() {
         let mut session = asked();
         session.fill(ASK, 0, Some(json!("hunter2"))).expect("a fit");
-        session.accept(ASK);
+        session.accept(ASK, Moment(0));
         let kept = format!("{:?}{:?}", session.entries(), session.asks());
         assert!(!kept.contains("hunter2"), "{kept}");
     }
@@ -435,10 +438,10 @@ mod tests {
     #[test]
     fn a_form_is_declined_or_dismissed() {
         let mut session = asked();
-        assert_eq!(session.decline(ASK), is(Answer::Declined));
+        assert_eq!(session.decline(ASK, Moment(0)), is(Answer::Declined));
         assert_eq!(verdicts(&session), [Verdict::Declined]);
         let mut session = asked();
-        assert_eq!(session.dismiss(ASK), is(Answer::Cancelled));
+        assert_eq!(session.dismiss(ASK, Moment(0)), is(Answer::Cancelled));
         assert_eq!(verdicts(&session), [Verdict::Cancelled]);
     }
 
@@ -446,7 +449,7 @@ mod tests {
     fn a_page_is_agreed_to() {
         let mut session = working();
         session.asked_to_open(ASK, "Log in".into(), "https://example.com/", Moment(1));
-        assert_eq!(session.accept(ASK), is(Answer::Accepted(Value::Null)));
+        assert_eq!(session.accept(ASK, Moment(0)), is(Answer::Accepted(Value::Null)));
         assert_eq!(verdicts(&session), [Verdict::Agreed]);
     }
 
@@ -458,7 +461,7 @@ mod tests {
         session.asked(AskId(8), ToolCallPatch::new("c"), options, Moment(1));
         assert_eq!(session.answer(ASK, "y", Moment(2)), []);
         for wrong in [Session::accept, Session::decline, Session::dismiss] {
-            assert_eq!(wrong(&mut session, AskId(8)), []);
+            assert_eq!(wrong(&mut session, AskId(8), Moment(0)), []);
         }
         assert_eq!(session.permission().map(|open| open.ask), Some(AskId(8)));
         assert_eq!(session.elicitation().map(|open| open.ask), Some(ASK));

@@ -42,6 +42,7 @@ impl Session {
         let wanted = Wanted::Permission(options);
         self.asks.push(OpenAsk { ask, entry, wanted });
         self.show_choices(entry);
+        self.note_user_time(now);
         self.status_touched = true;
         Vec::new()
     }

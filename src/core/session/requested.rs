@@ -9,6 +9,9 @@ use crate::core::message::ToolKind;
 use crate::core::rules::{Act, Request};
 use crate::core::text::url_check::Address;
 
+/// Under these names adapters offer the agent's own tools, such as `mcp__acp__Bash`.
+const ADAPTERS: [&str; 1] = ["acp"];
+
 impl ToolCall {
     /// What is asked for with it, in a session that works in this folder.
     pub fn requested(&self, cwd: &Path) -> Request {
@@ -43,6 +46,10 @@ impl ToolCall {
         let name = self.name.as_deref().unwrap_or(&self.title);
         let (server, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
         let is_name = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
+        // What it does is judged by what it runs and changes.
+        if ADAPTERS.contains(&server) && self.kind != ToolKind::Other {
+            return None;
+        }
         (is_name(server) && is_name(tool)).then(|| format!("{server}.{tool}"))
     }
 }

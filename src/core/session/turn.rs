@@ -220,6 +220,7 @@ impl Session {
         self.end_thought(now);
         self.status_touched = true;
         let asks = self.close_own_asks(&Verdict::Cancelled);
+        self.note_user_time(now);
         let cancelled = |ask| Command::Answer { ask, answer: Answer::Cancelled };
         let mut commands: Vec<Command> = asks.into_iter().map(cancelled).collect();
         commands.push(Command::Cancel { session: self.key });
@@ -250,9 +251,9 @@ impl Session {
     }
 
     pub fn turn_ended(&mut self, end: TurnEnd, now: Moment) -> Vec<Command> {
-        let (since, cancelling) = match self.phase {
-            Phase::Working { since } => (since, false),
-            Phase::Cancelling { since, .. } => (since, true),
+        let cancelling = match self.phase {
+            Phase::Working { .. } => false,
+            Phase::Cancelling { .. } => true,
             Phase::Ending { since, .. } => {
                 self.phase = Phase::Ending { since, in_turn: false };
                 return Vec::new();
@@ -264,7 +265,7 @@ impl Session {
             return Vec::new();
         }
         self.end_thought(now);
-        let took = now.since(since);
+        let took = self.worked(now);
         let usage = match &end {
             TurnEnd::Stopped { usage, .. } => *usage,
             TurnEnd::Failed(_) => None,

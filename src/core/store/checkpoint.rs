@@ -317,9 +317,26 @@ impl Turn {
         of_files.chain(of_steps).filter_map(Stored::name)
     }
 
-    /// How many lines were added and removed.
-    pub fn counts(&self) -> (usize, usize) {
-        self.files.iter().fold((0, 0), |(a, r), file| (a + file.added, r + file.removed))
+    /// How many files are others after it, and how many lines were added and removed. One that only has another name is
+    /// one file.
+    pub fn counts(&self) -> (usize, (usize, usize)) {
+        let mut files: Vec<&Touched> = self.changed().collect();
+        let gone: Vec<&Touched> = files.iter().filter(|file| file.after == Stored::Absent).copied().collect();
+        let mut renamed = 0;
+        for old in gone {
+            let is_new = |file: &&Touched| {
+                file.before == Stored::Absent
+                    && old.before.name().is_some()
+                    && file.after.matches(&old.before)
+            };
+            if let Some(new) = files.iter().position(is_new) {
+                files.remove(new);
+                files.retain(|file| file.path != old.path);
+                renamed += 1;
+            }
+        }
+        let lines = files.iter().fold((0, 0), |(a, r), file| (a + file.added, r + file.removed));
+        (files.len() + renamed, lines)
     }
 
     /// The files that are others after it.
@@ -572,6 +589,16 @@ mod tests {
             .collect();
         assert_eq!(steps, [["0", "1", ""], ["mine", "2", "Edit a"], ["2", "3", ""]]);
         assert_eq!(turn.texts().collect::<std::collections::BTreeSet<_>>().len(), 5);
+    }
+
+    #[test]
+    fn a_file_that_has_another_name_is_one_file() {
+        let counts = |files: &[(&str, &str, &str)]| turn("1", "s1", files).counts();
+        assert_eq!(counts(&[("/a", "x", ""), ("/b", "", "x")]), (1, (0, 0)));
+        assert_eq!(counts(&[("/b", "", "x"), ("/a", "x", ""), ("/c", "1", "2")]), (2, (1, 0)));
+        // A copy of one that is gone, and one that is another file.
+        assert_eq!(counts(&[("/a", "x", ""), ("/b", "", "x"), ("/c", "", "x")]), (2, (1, 0)));
+        assert_eq!(counts(&[("/a", "x", ""), ("/b", "", "y")]), (2, (2, 0)));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use vte::{Params, Parser, Perform};
 
 /// A row is not kept beyond this; nobody sees so far to the right.
@@ -17,17 +18,19 @@ pub struct Screen {
     page: Page,
     /// The start of a character whose other bytes have not come yet.
     partial: Vec<u8>,
+    /// How many rows there were when [`Self::changed`] was last asked.
+    told: usize,
 }
 
 /// One row as text, and what colours it; the spans do not overlap.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     pub text: String,
     pub spans: Vec<Span>,
 }
 
 /// Bytes of a line that look alike, and not as text does by itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     pub start: usize,
     pub end: usize,
@@ -35,7 +38,7 @@ pub struct Span {
 }
 
 /// How text looks. Of more than sixteen colours the nearest is taken, so that a user's colours fit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Style {
     /// 0 to 15.
     pub foreground: Option<u8>,
@@ -86,7 +89,7 @@ impl Style {
 impl Screen {
     /// Remembers the last `rows`. Programs that draw all over the screen are taken to see as many.
     pub fn new(rows: usize) -> Self {
-        Self { parser: Parser::new(), page: Page::new(rows.max(1)), partial: Vec::new() }
+        Self { parser: Parser::new(), page: Page::new(rows.max(1)), partial: Vec::new(), told: 0 }
     }
 
     /// Takes the next bytes; how they are cut into pieces makes no difference.
@@ -109,8 +112,24 @@ impl Screen {
         self.page.height = rows.max(1);
     }
 
+    /// What has changed since this was last asked: the last rows from the first of those on, `most` of them, without
+    /// empty ones at the end, and how many are before them. Nothing while a program has the whole screen.
+    pub fn changed(&mut self, most: usize) -> Option<(usize, Vec<Line>)> {
+        // What is under it is told anew when the program leaves.
+        if self.is_taken() {
+            return None;
+        }
+        let (gone, filled) = (self.page.gone, self.filled());
+        let count = gone + filled;
+        let changed = self.page.touched.min(self.told).min(count);
+        let from = changed.max(gone).max(count.saturating_sub(most));
+        self.page.touched = usize::MAX;
+        self.told = count;
+        Some((from, self.page.rows.range(from - gone..filled).map(Row::line).collect()))
+    }
+
     /// A program has the whole screen for itself, such as an editor or a pager.
-    pub fn is_taken(&self) -> bool {
+    fn is_taken(&self) -> bool {
         self.page.main.is_some()
     }
 
@@ -122,7 +141,7 @@ impl Screen {
     /// The last rows, oldest first, without empty ones at the end.
     pub fn tail(&self, count: usize) -> Vec<Line> {
         let filled = self.filled();
-        self.page.rows.range(filled.saturating_sub(count)..filled).map(|row| row.line()).collect()
+        self.page.rows.range(filled.saturating_sub(count)..filled).map(Row::line).collect()
     }
 
     fn filled(&self) -> usize {
@@ -158,6 +177,8 @@ struct Page {
     style: Style,
     /// What is under a program that has the whole screen, and its cursor.
     main: Option<(VecDeque<Row>, usize, usize)>,
+    /// The first row, of all that there have been, that may have changed since somebody asked.
+    touched: usize,
 }
 
 #[derive(Clone, Default)]
@@ -230,6 +251,7 @@ impl Page {
             saved: (0, 0),
             style: Style::default(),
             main: None,
+            touched: 0,
         }
     }
 
@@ -239,7 +261,13 @@ impl Page {
     }
 
     fn here(&mut self) -> &mut Row {
+        self.touch(self.row);
         &mut self.rows[self.row]
+    }
+
+    /// A row is about to change.
+    fn touch(&mut self, row: usize) {
+        self.touched = self.touched.min(self.gone + row);
     }
 
     fn line_feed(&mut self) {
@@ -275,6 +303,7 @@ impl Page {
 
     fn erase_screen(&mut self, how: usize) {
         let (row, column) = (self.row, self.column);
+        self.touch(self.top().min(row));
         match how {
             0 => {
                 self.here().0.truncate(column);
@@ -293,7 +322,7 @@ impl Page {
                 // What a reader can no longer go back to is not counted either.
                 let top = self.top().min(self.row);
                 self.rows.drain(..top);
-                (self.gone, self.row) = (0, self.row - top);
+                (self.gone, self.touched, self.row) = (0, 0, self.row - top);
                 self.saved.0 = self.saved.0.saturating_sub(top);
             }
             _ => {}
@@ -301,6 +330,7 @@ impl Page {
     }
 
     fn enter_whole_screen(&mut self, enter: bool) {
+        self.touched = 0;
         if enter && self.main.is_none() {
             let rows = std::mem::replace(&mut self.rows, VecDeque::from([Row::default()]));
             self.main = Some((rows, self.row, self.column));

@@ -8,12 +8,8 @@ use crate::core::message::{Exit, Skipped};
 use crate::core::session::exit_text;
 use crate::core::terminal::backlog::Backlog;
 use crate::core::terminal::bar::{self, Lost, State, amount};
-use crate::core::terminal::sanitize::Harmless;
-use crate::core::terminal::screen::Screen;
+use crate::core::terminal::last_lines::LastLines;
 use crate::core::transcript::Tail;
-
-/// How many lines the chat shows at the most.
-const TAIL_LINES: usize = 200;
 
 /// What runs in a terminal.
 pub struct Program {
@@ -32,9 +28,9 @@ pub struct Shown {
     told: bool,
     /// There has been output.
     grew: bool,
-    harmless: Harmless,
     backlog: Backlog,
-    screen: Screen,
+    /// What the chat shows.
+    last_lines: LastLines,
     /// How many bytes came too fast to be shown, and how many the agent's record lacks at its beginning.
     lost: Lost,
     /// Lines in what came too fast to be shown.
@@ -51,9 +47,8 @@ impl Shown {
             ended: None,
             told: false,
             grew: false,
-            harmless: Harmless::default(),
             backlog: Backlog::default(),
-            screen: Screen::new(TAIL_LINES),
+            last_lines: LastLines::default(),
             lost: Lost::default(),
             skipped_lines: 0,
             size: (24, 80),
@@ -74,13 +69,12 @@ impl Shown {
 
     // What comes in.
 
-    /// Takes new output in, and how much was skipped before it and is cut from the agent's record. Says
-    /// whether it is the first.
-    pub fn grew(&mut self, bytes: &[u8], (skipped, cut): (Skipped, usize)) -> bool {
+    /// Takes new output in, as `render` made it, and how much was skipped before it and is cut from the agent's
+    /// record. Says whether it is the first.
+    pub fn grew(&mut self, bytes: &[u8], lines: LastLines, (skipped, cut): (Skipped, usize)) -> bool {
         self.lost.cut = self.lost.cut.max(cut);
         let first = !std::mem::replace(&mut self.grew, true);
-        let bytes = self.harmless.pass(bytes);
-        self.screen.feed(&bytes);
+        self.last_lines.take_in(lines);
         if skipped.bytes > 0 {
             self.lost.skipped += skipped.bytes;
             self.skipped_lines += skipped.lines;
@@ -88,7 +82,7 @@ impl Shown {
             let note = format!("\x1b[0m\r\n\x1b[2m\u{2026} {amount} not shown \u{2026}\x1b[0m\r\n");
             self.backlog.push(note.as_bytes());
         }
-        self.backlog.push(&bytes);
+        self.backlog.push(bytes);
         first
     }
 
@@ -110,7 +104,6 @@ impl Shown {
             return false;
         }
         self.size = (rows, columns);
-        self.screen.resize(usize::from(rows));
         true
     }
 
@@ -136,17 +129,13 @@ impl Shown {
         let running = self.is_running();
         let failed = self.state().has_failed();
         let took = self.ended.map(|ended| ended.since(self.program.started));
-        if self.screen.is_taken() {
+        if self.last_lines.is_taken {
             let lines = vec!["(it has the whole terminal for itself, <CR> shows it)".to_owned()];
             return Tail { lines, spans: Vec::new(), total: 1, running, failed, took };
         }
-        let (lines, spans) = self
-            .screen
-            .tail(TAIL_LINES)
-            .into_iter()
-            .map(|line| (line.text, line.spans))
-            .unzip::<_, _, Vec<_>, Vec<_>>();
-        let total = self.screen.count().max(lines.len()) + self.skipped_lines;
+        let lines = self.last_lines.lines.iter().map(|line| (line.text.clone(), line.spans.clone()));
+        let (lines, spans) = lines.unzip::<_, _, Vec<_>, Vec<_>>();
+        let total = self.last_lines.total() + self.skipped_lines;
         Tail { lines, spans, total, running, failed, took }
     }
 
@@ -169,6 +158,7 @@ impl Shown {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::terminal::render::Renderer;
 
     /// Nothing was skipped, nothing cut.
     const NOTHING: (Skipped, usize) = (Skipped { bytes: 0, lines: 0 }, 0);
@@ -176,6 +166,16 @@ mod tests {
     fn shown() -> Shown {
         let (command, cwd) = ("make".to_owned(), PathBuf::from("/p"));
         Shown::new(Program { command, cwd, typing: true, started: Moment(1000) })
+    }
+
+    /// What comes of pieces of raw output.
+    fn grow(shown: &mut Shown, pieces: &[(&[u8], (Skipped, usize))]) -> Vec<bool> {
+        let mut renderer = Renderer::default();
+        let grow = |(raw, lost): &(&[u8], (Skipped, usize))| {
+            let (bytes, lines) = renderer.render(raw);
+            shown.grew(&bytes, lines, *lost)
+        };
+        pieces.iter().map(grow).collect()
     }
 
     fn exit(code: Option<u32>, signal: Option<&str>) -> Exit {
@@ -193,8 +193,8 @@ mod tests {
     #[test]
     fn only_the_first_output_is_the_first() {
         let mut shown = shown();
-        assert!(shown.grew(b"one\r\n", NOTHING));
-        assert!(!shown.grew(b"two\r\n", NOTHING));
+        let firsts = grow(&mut shown, &[(b"one\r\n", NOTHING), (b"two\r\n", NOTHING)]);
+        assert_eq!(firsts, [true, false]);
         assert_eq!(shown.tail().lines, ["one", "two"]);
         assert_eq!(shown.raw(), b"one\r\ntwo\r\n");
     }
@@ -202,8 +202,8 @@ mod tests {
     #[test]
     fn what_was_skipped_is_named_where_it_is_missing_and_in_the_bar() {
         let mut shown = shown();
-        shown.grew(b"before\r\n", NOTHING);
-        shown.grew(b"after\r\n", (Skipped { bytes: 2_000_000, lines: 40_000 }, 0));
+        let lost = (Skipped { bytes: 2_000_000, lines: 40_000 }, 0);
+        grow(&mut shown, &[(b"before\r\n", NOTHING), (b"after\r\n", lost)]);
         let text = text(&mut shown);
         let (before, after) = text.split_once("2.0 MB not shown").expect("it is named");
         assert!(before.starts_with("before") && after.ends_with("after\r\n"), "{text:?}");
@@ -216,8 +216,7 @@ mod tests {
     #[test]
     fn the_most_that_was_cut_for_the_agent_counts() {
         let mut shown = shown();
-        shown.grew(b"x", (Skipped::default(), 5000));
-        shown.grew(b"y", (Skipped::default(), 3000));
+        grow(&mut shown, &[(b"x", (Skipped::default(), 5000)), (b"y", (Skipped::default(), 3000))]);
         assert!(shown.bar(None, Moment(2000), 80).contains("5 kB cut"));
     }
 
@@ -256,7 +255,7 @@ mod tests {
     #[test]
     fn what_takes_the_whole_screen_is_not_drawn_into_the_chat() {
         let mut shown = shown();
-        shown.grew(b"\x1b[?1049hfull", NOTHING);
+        grow(&mut shown, &[(b"\x1b[?1049hfull", NOTHING)]);
         let tail = shown.tail();
         assert_eq!((tail.lines.len(), tail.total, tail.running), (1, 1, true));
         assert!(tail.lines[0].contains("<CR>"));

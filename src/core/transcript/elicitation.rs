@@ -37,7 +37,7 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
                 let text = match why {
                     AskReason::OutsideFolders => outside,
                     AskReason::LinkedOutside => format!("has other names (hard links) {outside}"),
-                    AskReason::Rule(rule) => format!("asked by a rule: {}", one_line(rule)),
+                    AskReason::Rule(rule) => format!("Asked because: {}", one_line(rule)),
                 };
                 drawing.beginning(&text, "    ", Some("AcpMeta"));
             }

@@ -407,8 +407,8 @@ fn what_the_agent_wants_to_know_is_shown_in_full_while_it_waits() {
 fn what_the_user_did_about_it_takes_a_line_or_two() {
     let mut session = asking();
     session.fill(AskId(1), 0, Some("red".into())).expect("a fit");
-    session.accept(AskId(1));
-    session.accept(AskId(2));
+    session.accept(AskId(1), Moment(0));
+    session.accept(AskId(2), Moment(0));
     assert_snapshot!(asked(&session, &style(false)), @r"
     demo
     [x] demo asked: Which colour?
@@ -417,7 +417,7 @@ fn what_the_user_did_about_it_takes_a_line_or_two() {
         you agreed to open example.com
     ");
     let mut session = asking();
-    session.decline(AskId(1));
+    session.decline(AskId(1), Moment(0));
     session.withdrawn(AskId(2), Moment(2));
     assert_snapshot!(asked(&session, &style(true)), @r"
     demo

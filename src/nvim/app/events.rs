@@ -91,8 +91,8 @@ impl App {
                 let program = Program { command, cwd, typing, started: now };
                 self.terminals.started(&mut self.cx, (session, terminal), program)?;
             }
-            Event::TerminalGrew { session, terminal, bytes, skipped, cut } => {
-                self.terminals.grew(&mut self.cx, (session, terminal), &bytes, (skipped, cut))?;
+            Event::TerminalGrew { session, terminal, bytes, lines, skipped, cut } => {
+                self.terminals.grew(&mut self.cx, (session, terminal), (&bytes, lines), (skipped, cut))?;
             }
             Event::TerminalEnded { session, terminal, exit } => {
                 self.terminals.ended(&mut self.cx, (session, terminal), exit)?;

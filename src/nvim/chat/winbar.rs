@@ -27,9 +27,7 @@ pub fn transcript(
         Phase::LoginNeeded => ("log in".to_owned(), "AcpToolWaiting"),
         Phase::Gone => ("ended".to_owned(), "AcpError"),
         Phase::Idle => ("ready".to_owned(), "AcpMeta"),
-        Phase::Working { since } => {
-            (format!("working {}", running_time(now.since(*since))), "AcpToolRunning")
-        }
+        Phase::Working { .. } => (format!("working {}", running_time(session.worked(now))), "AcpToolRunning"),
         Phase::Waiting { due, .. } => {
             (format!("again in {}", running_time(due.since(now) + 999)), "AcpToolWaiting")
         }

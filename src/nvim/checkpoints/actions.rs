@@ -61,7 +61,7 @@ impl Checkpoints {
             let format = if day == today { "%H:%M" } else { "%Y-%m-%d %H:%M" };
             let time_of = |at: u64| cx.editor.func::<String>("strftime", (format, at / 1000));
             let time = time_of(turn.at)?;
-            let (files, (added, removed)) = (turn.changed().count(), turn.counts());
+            let (files, (added, removed)) = turn.counts();
             let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
             let of = match mine(turn) {
                 true => String::new(),

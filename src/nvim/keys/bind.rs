@@ -26,7 +26,11 @@ pub fn bind_pane(editor: &Editor, keys: &Keys, pane: Pane, buf: Buf) -> Result<(
     let keymap: Table = editor.module("keymap")?;
     let set: Function = keymap.get("set")?;
     for (key, lhs) in keys.of(pane).filter(|(key, _)| ![ANSWER, SUGGESTION].contains(&key.name)) {
-        let action = key_action(&editor.lua, key.name)?;
+        let mut action = key_action(&editor.lua, key.name)?;
+        if lhs == "q" {
+            // While a macro is recorded, it ends that.
+            action = editor.helper("unless_recording", action)?;
+        }
         let options = editor.table([
             ("buffer", mlua::Value::Integer(buf.0)),
             ("nowait", mlua::Value::Boolean(true)),

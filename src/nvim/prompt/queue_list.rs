@@ -54,7 +54,11 @@ impl Prompts {
         }
         cx.editor.set_win_option(win, "signcolumn", "no")?;
         cx.editor.set_win_option(win, "winbar", "")?;
-        cx.editor.set_win_option(win, "winhighlight", "NormalFloat:Normal,FloatFooter:AcpMeta")?;
+        cx.editor.set_win_option(
+            win,
+            "winhighlight",
+            "NormalFloat:Normal,FloatBorder:Normal,FloatFooter:AcpMeta",
+        )?;
         // It stands over what is being typed, so it goes when it is left.
         cx.editor.command(&format!(
             "autocmd WinLeave <buffer={}> ++once lua vim.schedule(function() pcall(vim.api.nvim_win_close, {}, true) end)",

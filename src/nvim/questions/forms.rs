@@ -127,7 +127,7 @@ impl Questions {
         };
         let oldest = |session: &Session| Some((session.key, session.elicitation()?.ask));
         match sessions.find_map(oldest) {
-            Some((key, ask)) => conclude(cx, key, |session| answer(session, ask)),
+            Some((key, ask)) => conclude(cx, key, |session, now| answer(session, ask, now)),
             None => {
                 fail("no form or page is waiting for you; :Acp allow and :Acp reject answer other questions")
             }
@@ -354,9 +354,9 @@ impl Questions {
                 this.ask_field(cx, Step { key, ask, field, back, problem: None });
                 Ok(())
             }
-            Review::Send => conclude(cx, key, |session| session.accept(ask)),
-            Review::Decline => conclude(cx, key, |session| session.decline(ask)),
-            Review::Cancel => conclude(cx, key, |session| session.dismiss(ask)),
+            Review::Send => conclude(cx, key, |session, now| session.accept(ask, now)),
+            Review::Decline => conclude(cx, key, |session, now| session.decline(ask, now)),
+            Review::Cancel => conclude(cx, key, |session, now| session.dismiss(ask, now)),
         });
     }
 
@@ -409,8 +409,8 @@ impl Questions {
                 this.visit(cx, (key, ask), move |editor| copy(editor, &url));
                 Ok(())
             }
-            Page::Decline => conclude(cx, key, |session| session.decline(ask)),
-            Page::Cancel => conclude(cx, key, |session| session.dismiss(ask)),
+            Page::Decline => conclude(cx, key, |session, now| session.decline(ask, now)),
+            Page::Cancel => conclude(cx, key, |session, now| session.dismiss(ask, now)),
         });
     }
 
@@ -439,7 +439,7 @@ impl Questions {
                     }
                 }
                 match visited {
-                    Ok(()) => conclude(cx, key, |session| session.accept(ask)),
+                    Ok(()) => conclude(cx, key, |session, now| session.accept(ask, now)),
                     Err(_) => Ok(()),
                 }
             });
@@ -450,10 +450,11 @@ impl Questions {
 fn conclude(
     cx: &mut Context,
     key: SessionKey,
-    conclude: impl FnOnce(&mut Session) -> Vec<Command>,
+    conclude: impl FnOnce(&mut Session, Moment) -> Vec<Command>,
 ) -> Result<()> {
+    let now = cx.now();
     let Some(session) = cx.sessions.get_mut(&key) else { return Ok(()) };
-    let commands = conclude(session);
+    let commands = conclude(session, now);
     for command in &commands {
         if let Command::Answer { answer, .. } = command {
             use crate::core::message::Answer;

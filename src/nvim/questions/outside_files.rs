@@ -76,7 +76,7 @@ impl Questions {
                     match why {
                         AskReason::OutsideFolders => "outside of its folders".to_owned(),
                         AskReason::LinkedOutside => "which has other names outside of its folders".to_owned(),
-                        AskReason::Rule(rule) => format!("by your rule: {}", plain(rule)),
+                        AskReason::Rule(rule) => format!("asked because: {}", plain(rule)),
                     },
                 )),
                 Subject::Form(_) | Subject::Page(_) => None,

@@ -128,9 +128,15 @@ impl Reviews {
         }
         let row = cx.editor.cursor(win)?.0 - 1;
         let here = self.path_of(buf).map(Path::to_owned);
-        let mut places: Vec<(PathBuf, usize)> = Vec::new();
+        // Files that show what is proposed show nothing else.
+        let alone = self.stage.as_ref().map(|stage| stage.alone_in.clone()).unwrap_or_default();
+        let hidden: Vec<PathBuf> =
+            alone.into_iter().filter_map(|buf| Some(self.path_of(buf)?.to_owned())).collect();
+        let mut places: Vec<(PathBuf, usize)> =
+            self.stage.as_ref().map(|stage| stage.places.clone()).unwrap_or_default();
         for (path, file) in self.listed() {
             match file {
+                _ if hidden.iter().any(|hidden| hidden == path) => {}
                 Listed::Read(file) => {
                     let last = file.line_count() - 1;
                     places.extend(file.hunks().iter().map(|hunk| (path.to_owned(), hunk.row.min(last))));
@@ -140,7 +146,11 @@ impl Reviews {
                 Listed::Unknown(_) => {}
             }
         }
+        places.sort();
         let now = (here.unwrap_or_default(), row);
+        if places.is_empty() && !hidden.is_empty() {
+            return fail("this file shows what you are asked about; answer that first");
+        }
         match step(&places, &now, count, forward) {
             Some((path, row)) => self.go_to_row(cx, &path, row),
             None => self.when_left_is_known(cx, move |this: &mut Self, cx| match this.listed().is_empty() {

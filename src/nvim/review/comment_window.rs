@@ -129,7 +129,8 @@ impl Reviews {
         self.leave_comment(cx)?;
         let editor = cx.editor.clone();
         let buf = editor.create_buf(false, true)?;
-        editor.set_buf_name(buf, &format!("acp://comment/{}", comment.at))?;
+        // Neovim may still hold the buffer of a window that was just left.
+        editor.set_free_name(buf, &format!("acp://comment/{}", comment.at))?;
         let lines: Vec<&str> = comment.text.split('\n').collect();
         editor.set_lines(buf, 0..1, &lines)?;
         for (option, value) in [("buftype", "acwrite"), ("bufhidden", "wipe"), ("filetype", "acp-comment")] {

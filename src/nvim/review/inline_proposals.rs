@@ -98,7 +98,8 @@ impl Reviews {
             .and_then(|session| session.entry(call))
             .and_then(|entry| entry.tool())
             .is_some_and(|call| !call.status.is_over());
-        if !waits || !cx.editor.buf_is_loaded(buf) {
+        let is_later = self.has_its_turn_later(cx, (session, call), buf);
+        if !waits || is_later || !cx.editor.buf_is_loaded(buf) {
             return Ok(());
         }
         if cx.editor.changedtick(buf)? != tick {

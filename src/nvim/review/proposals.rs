@@ -45,6 +45,15 @@ impl Proposals {
         self.drawn.contains_key(&call)
     }
 
+    pub fn is_drawn_in(&self, call: Call, buf: Buf) -> bool {
+        self.drawn.get(&call).is_some_and(|bufs| bufs.contains(&buf))
+    }
+
+    /// The calls whose changes are drawn, and where.
+    pub fn all_drawn(&self) -> Vec<(Call, Vec<Buf>)> {
+        self.drawn.iter().map(|(call, bufs)| (*call, bufs.clone())).collect()
+    }
+
     /// Has a call's changes drawn in a buffer, in the place of those that are.
     pub fn begin(
         &mut self,

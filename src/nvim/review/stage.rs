@@ -1,6 +1,7 @@
 //! The call that the user is asked about, as it stands on the screen: the window that it has, the page in it, and how
 //! much can be seen. How it comes there and goes is left to `staging`.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use mlua::Table;
@@ -23,6 +24,8 @@ pub struct Stage {
     pub preview: Rc<Vec<String>>,
     /// Files that show what is proposed alone: what was left to decide in them looks the same.
     pub alone_in: Vec<Buf>,
+    /// Where in its files something is proposed.
+    pub places: Vec<(PathBuf, usize)>,
 }
 
 /// A window that shows something else for a while, and what it had.

@@ -62,6 +62,7 @@ impl Reviews {
         if self.stage.as_ref().map(|stage| stage.call) != call {
             self.leave_stage(cx)?;
         }
+        self.leave_the_files_to(cx, call)?;
         let Some((call, covered)) = wanted else { return Ok(Shape::Nothing) };
         let is_new = self.stage.is_none();
         let stage = self.stage.get_or_insert_with(|| Stage {
@@ -73,6 +74,7 @@ impl Reviews {
             page: None,
             preview: Rc::default(),
             alone_in: Vec::new(),
+            places: Vec::new(),
         });
         stage.covered = covered;
         if is_new || stage.shape == Shape::Blocked {
@@ -210,6 +212,9 @@ impl Reviews {
             return self.set_up_stage(cx);
         }
         self.hide_reviews(cx, &found)?;
+        if let Some(stage) = &mut self.stage {
+            stage.places = places_in(&found);
+        }
         for Found { file, buf } in &found {
             if let Some(at) = buf.filter(|(buf, _)| cx.editor.buf_is_loaded(*buf)) {
                 let made_shown = self.path_of(at.0).is_some();
@@ -245,6 +250,24 @@ impl Reviews {
             }
         }
         Ok(())
+    }
+
+    /// What other calls propose goes from the screen where it would be taken for what is asked about: each has its turn.
+    fn leave_the_files_to(&mut self, cx: &Context, call: Option<Call>) -> Result<()> {
+        for (other, bufs) in self.proposals.all_drawn() {
+            if Some(other) != call && bufs.iter().any(|buf| self.has_its_turn_later(cx, other, *buf)) {
+                self.proposals.clear(&cx.editor, other)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether what a call proposes is not to be seen in a file now: it waits for its answer, and another question is
+    /// before it, or the file shows what is asked about.
+    pub fn has_its_turn_later(&self, cx: &Context, call: Call, buf: Buf) -> bool {
+        let staged = self.stage.as_ref().map(|stage| stage.call);
+        staged != Some(call)
+            && (is_waiting(cx, call) || staged.is_some_and(|staged| self.proposals.is_drawn_in(staged, buf)))
     }
 
     fn show_reviews(&mut self, cx: &Context, bufs: impl Iterator<Item = Buf>) {
@@ -467,6 +490,17 @@ impl Reviews {
             cx.editor.complain(cx.editor.delete_buf(shown.buf));
         }
     }
+}
+
+/// The lines at which something is proposed. What is made already is among what is left to decide.
+fn places_in(found: &[Found]) -> Vec<(PathBuf, usize)> {
+    let rows = |found: &Found| -> Vec<(PathBuf, usize)> {
+        let hunks = found.file.hunks();
+        let proposed = hunks.iter().filter(|(state, _)| *state != PlacedState::Applied);
+        let path = canonical(&found.file.path);
+        proposed.map(|(_, hunk)| (path.clone(), hunk.row)).collect()
+    };
+    found.iter().filter(|found| found.buf.is_some()).flat_map(rows).collect()
 }
 
 /// The lines of the present text that a hunk is about.

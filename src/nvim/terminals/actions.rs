@@ -245,8 +245,8 @@ impl Terminals {
 fn list_locations(cx: &mut Context, title: &str, locations: &[Location]) -> Result<()> {
     if locations.is_empty() {
         // A longer message would hold the editor at a prompt.
-        let command = cut_middle(&one_line(title), 30);
-        let text = format!("the output of {command} names no place in a file");
+        let command = cut_middle(&one_line(&name_of(title)), 24);
+        let text = format!("the output of {command} names no place in a file that exists");
         cx.advise(text, Level::Info);
         return Ok(());
     }

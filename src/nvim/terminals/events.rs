@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::config::{AutoClose, AutoOpen};
 use crate::core::message::{Command, Exit, Skipped};
 use crate::core::session::Session;
+use crate::core::terminal::last_lines::LastLines;
 use crate::core::terminal::shown::Program;
 use crate::nvim::context::Context;
 use crate::nvim::editor::code_window::code_window;
@@ -43,8 +44,14 @@ impl Terminals {
     }
 
     /// `lost` says how much was skipped before this, and how much the agent's record lacks.
-    pub fn grew(&mut self, cx: &mut Context, key: Key, bytes: &[u8], lost: (Skipped, usize)) -> Result<()> {
-        let first = self.open.get_mut(&key).is_some_and(|terminal| terminal.shown.grew(bytes, lost));
+    pub fn grew(
+        &mut self,
+        cx: &mut Context,
+        key: Key,
+        (bytes, lines): (&[u8], LastLines),
+        lost: (Skipped, usize),
+    ) -> Result<()> {
+        let first = self.open.get_mut(&key).is_some_and(|terminal| terminal.shown.grew(bytes, lines, lost));
         touch(cx, &key);
         // Many agents tell of what they run themselves only in the end: until then there is
         // nothing to see, and nothing to do.

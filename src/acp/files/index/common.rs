@@ -23,7 +23,7 @@ use crate::platform::files;
 const MOST: u64 = 64 << 20;
 
 /// No more bytes of texts are told to the editor's side in this time.
-const ALLOWANCE: usize = 1 << 20;
+pub const ALLOWANCE: usize = 1 << 20;
 const REFILL: Duration = Duration::from_secs(2);
 
 /// The clock is never ahead of the time by more than this.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::common::Common;
+use super::common::{ALLOWANCE, Common};
 use crate::acp::mutex::lock;
 use crate::core::changes::folder_index::join_renames;
 use crate::core::message::{Cause, ChangedFile, Event};
@@ -18,17 +18,21 @@ const FILES: usize = 1000;
 pub struct Report {
     common: Arc<Common>,
     causes: Vec<(Cause, Vec<ChangedFile>)>,
+    /// The bytes of texts in it. However long it takes to make, it is told at once.
+    told: usize,
 }
 
 impl Report {
     pub fn new(common: Arc<Common>) -> Self {
-        Self { common, causes: Vec::new() }
+        Self { common, causes: Vec::new(), told: 0 }
     }
 
     pub fn add(&mut self, cause: Cause, mut file: ChangedFile) {
         let bytes = file.before.size() + file.after.size();
-        if bytes > 0 && !self.common.may_tell(bytes) {
+        if bytes > 0 && (self.told + bytes > ALLOWANCE || !self.common.may_tell(bytes)) {
             put_away(&self.common, &mut file);
+        } else {
+            self.told += bytes;
         }
         match self.causes.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, files)) => files.push(file),

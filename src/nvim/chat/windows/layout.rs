@@ -165,7 +165,11 @@ pub fn dress(editor: &Editor, transcript: Win, prompt: Win) -> Result<()> {
         // A margin. 'statuscolumn' could draw it as well, but has every row of the window drawn again
         // whenever lines are added.
         editor.set_win_option(win, "foldcolumn", "1")?;
-        editor.set_win_option(win, "winhighlight", "FoldColumn:EndOfBuffer")?;
+        editor.set_win_option(
+            win,
+            "winhighlight",
+            "FoldColumn:EndOfBuffer,NormalFloat:Normal,FloatBorder:Normal",
+        )?;
         editor.set_win_option(win, "foldenable", false)?;
         editor.set_win_option(win, "colorcolumn", "")?;
         editor.set_win_option(win, "conceallevel", 2)?;

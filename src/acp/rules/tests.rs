@@ -1,0 +1,87 @@
+//! What recordings of real agents ask for, decided by the ready sets.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::acp::wire::from_acp::{self, AgentRequest, Fact};
+use crate::core::ids::{Moment, ToolCallId};
+use crate::core::message::Update;
+use crate::core::rules::{Act, Case, Request, in_force};
+use crate::core::session::tool_call::ToolCall;
+
+#[test]
+fn what_real_agents_asked_for_is_decided_by_the_ready_sets() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let files = std::fs::read_dir(folder).expect("the recordings").flatten().map(|file| file.path());
+    let mut files: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|it| it == "jsonl")).collect();
+    files.sort();
+    let mut told = String::new();
+    for file in files {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        for line in decisions(&std::fs::read_to_string(&file).expect("a recording")) {
+            writeln!(told, "{name}: {line}").expect("a String takes all");
+        }
+    }
+    insta::assert_snapshot!(told);
+}
+
+/// A line for each thing that is asked for.
+fn decisions(recording: &str) -> Vec<String> {
+    let mut cwd = PathBuf::from("/");
+    let mut calls: BTreeMap<ToolCallId, ToolCall> = BTreeMap::new();
+    let mut told = Vec::new();
+    let messages = recording.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    for message in messages.map(|line| line["msg"].clone()) {
+        let (Some(method), params) = (message["method"].as_str(), &message["params"]) else { continue };
+        if let Some(folder) = params["cwd"].as_str().filter(|_| method.starts_with("session/")) {
+            cwd = folder.into();
+        }
+        if method == "session/update" {
+            for fact in from_acp::update(&params["update"]) {
+                if let Fact::Update(Update::ToolCall(patch)) = fact {
+                    let new = || ToolCall::new(patch.id.clone(), Moment(0));
+                    calls.entry(patch.id.clone()).or_insert_with(new).patch(*patch, Moment(0));
+                }
+            }
+        }
+        let request = match from_acp::request(method, params) {
+            Ok(AgentRequest::Permission { call, .. }) => {
+                let new = || ToolCall::new(call.id.clone(), Moment(0));
+                let known = calls.entry(call.id.clone()).or_insert_with(new);
+                known.patch(*call, Moment(0));
+                known.requested(&cwd)
+            }
+            Ok(AgentRequest::TerminalCreate { command, args, .. }) if args.is_empty() => Request {
+                kind: Some("execute".to_owned()),
+                acts: vec![Act::Line(command)],
+                ..Request::default()
+            },
+            _ => continue,
+        };
+        told.push(decided(request, &cwd));
+    }
+    told
+}
+
+fn decided(request: Request, cwd: &Path) -> String {
+    let acts: Vec<String> = request.acts.iter().map(|act| format!("{act:?}")).collect();
+    let about = format!("{} {}", request.kind.as_deref().unwrap_or("-"), acts.join(" "));
+    let case = Case {
+        request,
+        agent: "any".to_owned(),
+        mode: None,
+        cwd: cwd.to_owned(),
+        folders: vec![cwd.to_owned()],
+        home: Some("/home/user".into()),
+        rules: in_force(&["read-only".to_owned(), "tests".to_owned()], &[]),
+        trust: None,
+    };
+    let ruling = case.judge(&|path: &Path| Some(path.to_owned()));
+    let decision = ruling.decision.map_or("left to the agent", |decision| decision.word());
+    let dangers: Vec<&str> = ruling.dangers.iter().map(|danger| danger.words()).collect();
+    format!("{about}\n    {decision}: {} {dangers:?}", ruling.why)
+}
