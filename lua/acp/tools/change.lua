@@ -107,6 +107,13 @@ local function write(steps, ctx)
   local function next_file(index)
     local step = steps[index]
     if not step then
+      if ctx.is_action then
+        local lines = { #items == 1 and "1 changed file" or ("%d changed files"):format(#items) }
+        for _, item in ipairs(items) do
+          table.insert(lines, ("%s: %s"):format(ctx.relative(item.path), item.text))
+        end
+        return ctx.done({ text = table.concat(lines, "\n") })
+      end
       return ctx.done({ total = #items, items = items })
     end
     ctx.request("fs/write_text_file", { path = step.path, content = step.text }, function(_, why)
@@ -264,6 +271,8 @@ function M.code_action(args, ctx)
     if not chosen then
       return ctx.done(nil, ("there is no %q among the %d actions"):format(args.apply, #list))
     end
+    -- What is told then are files, not actions.
+    ctx.is_action = true
     act(chosen.client, chosen.action, buf, before, ctx)
   end)
 end
