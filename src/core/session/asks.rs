@@ -73,7 +73,8 @@ impl Session {
 
     // Permission.
 
-    /// The agent asks, and nobody's rules are held against that.
+    /// The agent asks, and there are no rules to hold against that.
+    #[cfg(test)]
     pub fn asked(
         &mut self,
         ask: AskId,
