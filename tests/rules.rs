@@ -33,6 +33,9 @@ fn option(answer: &Value) -> &str {
     answer["result"]["outcome"]["optionId"].as_str().unwrap_or_default()
 }
 
+/// No picker opens, which would hold a command that is given meanwhile.
+const NO_PICKER: &str = "permission = { open = 'never' }";
+
 const RULES: &str = r#"permission = { sets = { "read-only" }, rules = {
     { decision = "allow", command = "make **" },
     { decision = "reject", command = "git push **", reason = "nothing is pushed from here" },
@@ -87,7 +90,7 @@ fn a_trial_run_tells_which_rule_decides_and_why() {
 
 #[test]
 fn the_rules_of_a_project_count_once_they_are_trusted() {
-    let mut chat = chat(&["just check", "just check"], "");
+    let mut chat = chat(&["just check", "just check"], NO_PICKER);
     let file = chat.project.file(".acp/rules.json");
     std::fs::create_dir_all(file.parent().expect("a folder")).expect("the folder is made");
     let text = r#"{"rules": [{"decision": "allow", "command": "just check"}]}"#;
@@ -138,9 +141,9 @@ fn turn_of(parts: impl IntoIterator<Item = Value>, options: &str) -> Scripted {
 fn what_runs_later_is_not_written_without_a_question() {
     let twice =
         writes(".git/hooks/pre-commit", "one\n").into_iter().chain(writes(".git/hooks/pre-commit", "two\n"));
-    let mut chat = turn_of(twice.chain(writes("b.txt", "b\n")), "");
+    let mut chat = turn_of(twice.chain(writes("b.txt", "b\n")), NO_PICKER);
     chat.send("go");
-    chat.nvim.wait_for_screen("what it holds is run later");
+    chat.wait_for("what it holds is run later");
     let hook = chat.project.file(".git/hooks/pre-commit");
     assert!(!hook.exists(), "it was written before the answer");
     chat.nvim.stop_insert();
@@ -157,7 +160,7 @@ fn what_was_allowed_when_the_agent_asked_is_not_asked_again() {
     let call = json!({ "toolCallId": "c1", "title": "Edit .envrc", "kind": "edit",
         "locations": [{ "path": "$PROJECT/.envrc" }] });
     let parts = [permission("p", call), answered("p")].into_iter().chain(writes(".envrc", "X=1\n"));
-    let mut chat = turn_of(parts, "");
+    let mut chat = turn_of(parts, NO_PICKER);
     chat.send("go");
     chat.nvim.wait_for_screen("! code that runs later");
     chat.nvim.stop_insert();
@@ -169,7 +172,7 @@ fn what_was_allowed_when_the_agent_asked_is_not_asked_again() {
 #[test]
 fn what_rules_forbid_is_neither_written_nor_run_however_it_is_wrapped() {
     let wrapped = "env A=1 sh -c 'cd / && git push --force'";
-    let rejected = r#"permission = { rules = {
+    let rejected = r#"permission = { open = "never", rules = {
         { decision = "reject", command = "git push **", reason = "nothing is pushed from here" },
         { decision = "reject", path = "vendor/**" },
     } }"#;
