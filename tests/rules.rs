@@ -81,10 +81,10 @@ fn a_trial_run_tells_which_rule_decides_and_why() {
     // Quotes and bars are the command's, not Neovim's.
     chat.nvim.command("Acp permissions git status | sh -c \"rm -rf x\"");
     let told = page(&mut chat, "As a command");
-    assert!(told.contains("left to the agent: no rule is about it"), "{told}");
-    assert!(told.contains("- rm -rf x: left to the agent"), "{told}");
+    assert!(told.contains("asked if the agent asks: no rule is about it"), "{told}");
+    assert!(told.contains("- rm -rf x: asked if the agent asks"), "{told}");
     chat.nvim.command("Acp permissions .envrc");
-    let told = page(&mut chat, "Writing it");
+    let told = page(&mut chat, "As a command");
     assert!(told.contains("! code that runs later"), "{told}");
 }
 

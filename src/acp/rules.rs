@@ -10,7 +10,7 @@ use super::files::disk;
 use super::mutex::lock;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Place, RulesNews};
-use crate::core::rules::project::{FILE, MOST_BYTES, ProjectRules, read, trusted};
+use crate::core::rules::project::{FILE, MOST_BYTES, ProjectRules, Trust, read, trusted};
 use crate::core::rules::{Case, Decision, Request, Rule, Ruling};
 use crate::core::store::allowlist::Choice;
 use crate::fingerprint;
@@ -156,9 +156,10 @@ pub fn of_project(cwd: &Path, trust: Option<&Path>) -> ProjectRules {
     let list = trust.map(|list| std::fs::read(list).unwrap_or_default()).unwrap_or_default();
     let list = String::from_utf8_lossy(&list);
     match trusted(&list, &real.to_string_lossy(), &fingerprint::sha256(&content)) {
-        None => ProjectRules::Untrusted,
-        Some(false) => ProjectRules::Denied,
-        Some(true) => match String::from_utf8(content) {
+        Trust::Unknown => ProjectRules::Untrusted,
+        Trust::Earlier => ProjectRules::Changed,
+        Trust::Denied => ProjectRules::Denied,
+        Trust::Given => match String::from_utf8(content) {
             Ok(text) => read(&text).map_or_else(ProjectRules::Broken, ProjectRules::Trusted),
             Err(_) => ProjectRules::Broken("it is not UTF-8".to_owned()),
         },

@@ -165,7 +165,12 @@ impl Step {
 
     fn ruled(what: impl Into<String>, rule: Option<(&Rule, Decision)>) -> Self {
         let (decision, ground, why) = match rule {
-            Some((rule, decision)) => (Some(decision), Ground::Rule, rule.describe()),
+            Some((rule, decision)) if rule.decision == decision => {
+                (Some(decision), Ground::Rule, rule.describe())
+            }
+            Some((rule, decision)) => {
+                (Some(decision), Ground::Rule, format!("it may be what a rule is about: {}", rule.describe()))
+            }
             None => (None, Ground::Nothing, "no rule is about it".to_owned()),
         };
         Self { what: what.into(), decision, ground, why }
@@ -190,7 +195,9 @@ impl Ruling {
     pub fn unasked(&self, forbids: bool) -> Option<(Decision, String)> {
         let why = |step: &Step| match step.ground {
             Ground::Rule if step.decision != Some(Decision::Allow) => Some(step.why.clone()),
-            Ground::Doubt if forbids => Some(format!("your rules forbid commands, and {}", step.why)),
+            Ground::Doubt if forbids => {
+                Some(format!("you have rules that reject or ask about commands, and here {}", step.why))
+            }
             _ => None,
         };
         let steps = self.steps.iter().filter_map(|step| Some((step.decision?, why(step)?)));
@@ -323,7 +330,7 @@ impl Judge<'_> {
                 Some((_, Decision::Allow)) => {}
                 Some(found) => ruling.steps.push(Step::ruled(text, Some(found))),
                 None if is_outside => {
-                    ruling.steps.push(Step::outside(text, "it is outside of the session's folders"));
+                    ruling.steps.push(Step::outside(text, OUTSIDE));
                 }
                 None => {}
             }
@@ -342,7 +349,10 @@ impl Judge<'_> {
             (Some(one), Some(two)) if two.1 < one.1 => Some(two),
             (one, two) => one.or(two),
         };
-        ruling.steps.push(Step::ruled(given.to_string(), found));
+        ruling.steps.push(match found {
+            None if is_outside => Step::outside(given.to_string(), OUTSIDE),
+            found => Step::ruled(given.to_string(), found),
+        });
     }
 
     /// The file that a word names.
@@ -438,6 +448,7 @@ impl Judge<'_> {
     }
 }
 
+const OUTSIDE: &str = "it is outside of the session's folders";
 const UNKNOWN_FILE: &str = "which file it is is known only to the shell";
 
 /// Whether a word is surely meant as a path.

@@ -59,6 +59,7 @@ pub fn page(view: &View<'_>) -> Page {
         page.text(&format!("  {state}  {}: {}", set.name, set.about), "");
         page.page.marks.push((row, 2, 5, group));
     }
+    page.text("  What is in them: :help acp-rules-sets", "AcpMeta");
     page.heading("By default");
     page.text(&format!("  ask  before what is run later is written: {}", RUNS_LATER.join(" ")), "");
     page.text(&format!("  ask  before what may hold secrets is used: {}", SECRETS.join(" ")), "");
@@ -87,9 +88,10 @@ pub fn trial(what: &str, rulings: &[(&str, Ruling)], width: usize) -> Page {
                 .iter()
                 .for_each(|step| page.text(&format!("  - {}", step_in_words(step)), "AcpMeta"));
         }
-        if let Some(problem) = &ruling.problem {
-            page.text(&format!("  {problem}"), "AcpToolWaiting");
-        }
+    }
+    if let Some(problem) = rulings.iter().find_map(|(_, ruling)| ruling.problem.as_ref()) {
+        page.page.lines.push(String::new());
+        page.text(problem, "AcpToolWaiting");
     }
     page.page
 }
@@ -101,7 +103,7 @@ pub fn step_in_words(step: &Step) -> String {
 
 fn in_words(decision: Option<Decision>) -> (&'static str, &'static str) {
     match decision {
-        None => ("left to the agent", "AcpMeta"),
+        None => ("asked if the agent asks", "AcpMeta"),
         Some(Decision::Allow) => ("allowed", "AcpToolDone"),
         Some(Decision::Ask) => ("asked", "AcpToolWaiting"),
         Some(Decision::Reject) => ("rejected", "AcpError"),
@@ -188,6 +190,7 @@ mod tests {
                 "you have not trusted them: read the file, and run :trust there",
                 "off read-only: Commands that look at files",
                 "on tests: Commands that build",
+                ":help acp-rules-sets",
                 "ask before what is run later is written: **/.git/hooks/**",
             ] {
                 assert!(words.contains(part), "{part} is missing:\n{text}");

@@ -168,9 +168,15 @@ pub fn path_depth(pattern: &str) -> usize {
     named + if parts.last().is_some_and(|last| says(last)) { 10 } else { 0 }
 }
 
-/// Whether a path fits a pattern. Without a slash it is a name anywhere; a relative one begins at `root`.
+/// Whether a path fits a pattern. Without a slash it is a name anywhere; a relative one begins at `root`. What allows
+/// something (it is not loose) says so where it reaches out of the roots: by `/` or `~`.
 pub fn path_fits(pattern: &str, path: &str, roots: &[String], home: Option<&str>, is_loose: bool) -> bool {
+    let below = |root: &String| path.strip_prefix(root.trim_end_matches('/'));
+    let is_inside = roots.iter().filter_map(below).any(|rest| rest.is_empty() || rest.starts_with('/'));
     alternatives(pattern).iter().any(|pattern| {
+        if !is_loose && !is_inside && !pattern.starts_with(['/', '~']) {
+            return false;
+        }
         if !pattern.contains('/') {
             return path.rsplit('/').next().is_some_and(|name| fits(pattern, name, is_loose))
                 || pattern.chars().all(|char| char == '*');

@@ -16,6 +16,8 @@ pub enum ProjectRules {
     None,
     /// The user has not said that it counts.
     Untrusted,
+    /// It is another than the one that counted.
+    Changed,
     /// The user has said that it does not.
     Denied,
     /// It can't be read, and why.
@@ -30,6 +32,10 @@ impl ProjectRules {
             Self::None | Self::Denied | Self::Trusted(_) => None,
             Self::Untrusted => Some(format!(
                 "the rules in {FILE} don't count, since you have not trusted them: read the file, and run :trust there"
+            )),
+            Self::Changed => Some(format!(
+                "the rules in {FILE} don't count, since they have changed after you trusted them: read the file, and run \
+                 :trust there again"
             )),
             Self::Broken(why) => Some(format!("the rules in {FILE} don't count: {why}")),
         }
@@ -80,16 +86,28 @@ pub fn read(text: &str) -> Result<Vec<Rule>, String> {
     Ok(rules)
 }
 
+/// What the user has said of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    Unknown,
+    /// Of an earlier text that it counts.
+    Earlier,
+    Denied,
+    Given,
+}
+
 /// What Neovim's list of trusted files says of one with this text: its lines are the text's SHA-256 and the path, or
 /// `!` and the path of one that is not to be trusted.
-pub fn trusted(list: &str, path: &str, sha256: &str) -> Option<bool> {
+pub fn trusted(list: &str, path: &str, sha256: &str) -> Trust {
     let of_path = |line: &str| {
         let (mark, named) = line.split_once(' ')?;
         (named == path).then(|| mark.to_owned())
     };
-    match list.lines().rev().find_map(of_path)?.as_str() {
-        "!" => Some(false),
-        hash => (hash == sha256).then_some(true),
+    match list.lines().rev().find_map(of_path).as_deref() {
+        None => Trust::Unknown,
+        Some("!") => Trust::Denied,
+        Some(hash) if hash == sha256 => Trust::Given,
+        Some(_) => Trust::Earlier,
     }
 }
 
@@ -108,6 +126,14 @@ mod tests {
             (r#"{"rule": []}"#, "unknown field `rule`"),
             (r#"{"sets": ["all"]}"#, r#"there is no set "all"; there are "read-only", "tests""#),
             (r#"{"rules": [{"decision": "permit", "command": "x"}]}"#, "unknown variant `permit`"),
+            (
+                r#"{"rules": [{"decision": "reject", "command": "git {push"}]}"#,
+                "rule 1: \"git {push\" has a brace",
+            ),
+            (
+                r#"{"rules": [{"decision": "reject", "command": "a && b"}]}"#,
+                "rule 1: a rule is about one command",
+            ),
             (r#"{"rules": [{"decision": "allow"}]}"#, "rule 1: a rule needs one of command"),
             (r#"{"rules": [{"decision": "allow", "kind": "exec"}]}"#, r#"rule 1: there is no kind "exec""#),
             (
@@ -124,12 +150,12 @@ mod tests {
     fn a_file_counts_as_the_list_of_trusted_files_says() {
         let list = "aa /p/.acp/rules.json\n! /q/.acp/rules.json\nbb /with space/.acp/rules.json\n";
         for (path, hash, says) in [
-            ("/p/.acp/rules.json", "aa", Some(true)),
+            ("/p/.acp/rules.json", "aa", Trust::Given),
             // It has changed since.
-            ("/p/.acp/rules.json", "ab", None),
-            ("/q/.acp/rules.json", "aa", Some(false)),
-            ("/with space/.acp/rules.json", "bb", Some(true)),
-            ("/r/.acp/rules.json", "aa", None),
+            ("/p/.acp/rules.json", "ab", Trust::Earlier),
+            ("/q/.acp/rules.json", "aa", Trust::Denied),
+            ("/with space/.acp/rules.json", "bb", Trust::Given),
+            ("/r/.acp/rules.json", "aa", Trust::Unknown),
         ] {
             assert_eq!(trusted(list, path, hash), says, "{path} {hash}");
         }

@@ -94,6 +94,19 @@ impl Rule {
             let known: Vec<String> = KINDS.iter().map(|kind| format!("{kind:?}")).collect();
             return Err(format!("there is no kind {kind:?}; there are {}", known.join(", ")));
         }
+        let patterns = [&self.agent, &self.mode, &self.path, &self.command, &self.host, &self.mcp];
+        for pattern in patterns.into_iter().flatten() {
+            if pattern.matches('{').count() != pattern.matches('}').count() {
+                return Err(format!("{pattern:?} has a brace without the other one"));
+            }
+        }
+        let signs = ["&&", "||", "|", ";", "&", ">", "<", "$(", "`"];
+        let found = self.command.as_ref().and_then(|shape| signs.iter().find(|sign| shape.contains(**sign)));
+        if let Some(sign) = found {
+            return Err(format!(
+                "a rule is about one command, so {sign:?} can't be in it: each command of a line is judged on its own"
+            ));
+        }
         match named[..] {
             [] if self.kind.is_none() => {
                 Err("a rule needs one of command, path, host, mcp or kind, to say what it is about"

@@ -162,6 +162,22 @@ fn what_runs_elsewhere_or_without_the_agents_sandbox_is_asked_about() {
 }
 
 #[test]
+fn what_is_allowed_everywhere_is_allowed_in_the_sessions_folders() {
+    let allows = |pattern: &str, path: &str| {
+        let rule = Rule { path: Some(pattern.into()), ..Rule::new(Decision::Allow, Source::Options(1)) };
+        of_file(&[rule], path, true).decision == Some(Decision::Allow)
+    };
+    for pattern in ["**", "*", "*.md", "**/*.md"] {
+        assert!(allows(pattern, "/p/src/a.md"), "{pattern}");
+        assert!(!allows(pattern, "/etc/a.md"), "{pattern}");
+    }
+    assert!(allows("/etc/*.md", "/etc/a.md") && allows("/**", "/etc/a.md"));
+    let rejects = Rule { path: Some("*.md".into()), ..Rule::new(Decision::Reject, Source::Options(1)) };
+    assert_eq!(of_file(&[rejects], "/etc/a.md", true).decision, Some(Decision::Reject));
+    assert_eq!(of_file(&[], "/etc/a.md", true).why, "it is outside of the session's folders");
+}
+
+#[test]
 fn dangers_are_named() {
     let dangers = |line: &str| of_line(&[], line).dangers;
     assert_eq!(dangers("rm -rf x"), [Danger::Deletes]);

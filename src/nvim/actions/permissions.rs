@@ -43,7 +43,7 @@ impl App {
             acts: vec![Act::Line(what.to_owned())],
             ..Request::default()
         };
-        let mut ways = vec![("As a command", line)];
+        let mut ways = Vec::new();
         // What can be the name of a file is judged as one, too.
         if !what.contains(char::is_whitespace) && what.contains(['/', '.', '~']) {
             let path = home_replaced(what);
@@ -54,6 +54,7 @@ impl App {
             ways.push(("Reading it", file("read", false)));
             ways.push(("Writing it", file("edit", true)));
         }
+        ways.push(("As a command", line));
         let what = what.to_owned();
         judge_all(&mut self.cx, ways, Vec::new(), what)?;
         self.route()
@@ -91,6 +92,8 @@ fn show(cx: &Context, page: &Page) -> Result<()> {
     let win = float(editor, &page.lines)?;
     let buf = editor.win_buf(win)?;
     editor.set_buf_option(buf, "filetype", "acp-permissions")?;
+    // Words that are longer than the window go on where their line begins.
+    editor.set_win_option(win, "breakindent", true)?;
     let namespace = editor.namespace("acp.permissions")?;
     let marks = editor.lua.create_table()?;
     for (row, from, to, group) in &page.marks {
