@@ -281,7 +281,9 @@ fn sh(folder: &Path, script: &str) {
 
 /// All that is in a folder but what is of no concern to a review.
 fn walk(root: &Path, folder: &Path, tree: &mut Tree) {
-    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+    // What is undone meanwhile takes its folders along.
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
         let path = entry.path();
         let name = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
         // Files on their way to another name.
