@@ -323,6 +323,25 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
+    fn names_that_are_no_text_are_kept_byte_for_byte() {
+        in_folder("bytes", |folder| {
+            let path = |name: &[u8]| crate::platform::files::path_of_bytes(name);
+            let Fact::Undecided(mut stored) = file("/a") else { panic!("a file") };
+            (stored.path, stored.renamed_from) = (path(b"/p/caf\xe9"), Some(path(b"/p/th\xe9")));
+            stored.original = Some(crate::core::store::held::Held::Link(path(b"\xff/..")));
+            let gone = Fact::Settled(path(b"/p/\xfe"));
+            let mut one = writer();
+            one.keep(folder, vec![Fact::Undecided(stored.clone()), gone, file("/b")]).expect("to be kept");
+            drop(one);
+            let left = writer().adopt(folder).expect("to be read").left;
+            let expected = StoredFile { ..stored.with_hunks() };
+            assert_eq!(left.files.get(&expected.path), Some(&expected));
+            assert_eq!(left.files.len(), 2);
+        });
+    }
+
+    #[test]
     fn nothing_is_written_where_nothing_is_to_be_kept() {
         in_folder("nothing", |folder| {
             writer().keep(folder, vec![Fact::Settled("/a".into()), Fact::Comments(vec![])]).expect("nothing");

@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::changes::anchor::Anchor;
 use crate::core::changes::diff::Hunk;
+use crate::core::store::stored_path;
 
 /// What the user has to say about lines, or about a change of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comment {
     /// When it was begun, in milliseconds since 1970; no two have the same.
     pub at: u64,
+    #[serde(with = "stored_path")]
     pub path: PathBuf,
     /// The lines. Those of a change are its added ones, and there are removed ones beside them.
     pub anchor: Anchor,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::ids::SessionKey;
 use crate::core::message::files::Access;
 use crate::core::message::question::{PermissionKind, PermissionOption};
+use crate::core::store::stored_path;
 
 /// What the user's options say.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,7 @@ pub struct Rules {
 /// A folder with all that is in it, or a single file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowed {
+    #[serde(with = "stored_path")]
     pub path: PathBuf,
     pub access: Access,
     pub until: Until,

@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::core::store::stored_path;
 use crate::core::text::Text;
 
 /// More bytes are not kept of a file.
@@ -26,7 +27,7 @@ pub enum Held {
     /// A file of anything else.
     Bytes(Bytes, Mode),
     /// A symbolic link, and where it led, as it says so itself.
-    Link(PathBuf),
+    Link(#[serde(with = "stored_path")] PathBuf),
     /// More than is kept, a folder, a device, or what could not be read.
     Unknown,
 }

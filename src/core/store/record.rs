@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::core::ids::JobId;
+use crate::core::store::stored_path;
 use crate::core::text::{cut, one_line};
 
 /// Prompts of a session that are kept: the first, and the newest.
@@ -22,6 +23,7 @@ pub struct Owner {
     pub agent: String,
     /// The agent's own id of the session.
     pub acp_id: String,
+    #[serde(with = "stored_path")]
     pub cwd: PathBuf,
 }
 

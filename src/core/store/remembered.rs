@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::core::ids::JobId;
+use crate::core::store::stored_path;
 
 /// So many are remembered; of more, those go that were chosen first.
 pub const MOST: usize = 500;
@@ -22,6 +23,7 @@ pub enum What {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remembered {
     /// The folder that sessions work in.
+    #[serde(with = "stored_path")]
     pub project: PathBuf,
     /// The configured name.
     pub agent: String,

@@ -25,3 +25,21 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf
         Stored::Other(name) => name.into(),
     })
 }
+
+/// The same for a path that need not be there.
+pub mod if_any {
+    use std::path::PathBuf;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Path(#[serde(with = "super")] PathBuf);
+
+    pub fn serialize<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+        path.clone().map(Path).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
+        Ok(Option::<Path>::deserialize(deserializer)?.map(|path| path.0))
+    }
+}

@@ -11,6 +11,7 @@ use crate::core::changes::file_review::Written;
 use crate::core::changes::undecided::Undecided;
 use crate::core::ids::{JobId, OriginId};
 use crate::core::store::held::{Held, Mode};
+use crate::core::store::stored_path;
 use crate::core::text::Text;
 
 /// More files are not kept, and no larger ones.
@@ -20,6 +21,7 @@ pub const MAX_BYTES: usize = 1 << 20;
 /// A file with something to decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredFile {
+    #[serde(with = "stored_path")]
     pub path: PathBuf,
     /// Whether it was there before the agent, and after.
     pub sides: (bool, bool),
@@ -31,7 +33,7 @@ pub struct StoredFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<Held>,
     /// What it was called before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "stored_path::if_any")]
     pub renamed_from: Option<PathBuf>,
     /// Why it has no hunks, if it can't have any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,7 +72,7 @@ pub struct StoredOrigin {
 pub enum Fact {
     Undecided(Box<StoredFile>),
     /// Nothing is left to decide in it.
-    Settled(PathBuf),
+    Settled(#[serde(with = "stored_path")] PathBuf),
     /// All there are.
     Comments(Vec<Comment>),
 }

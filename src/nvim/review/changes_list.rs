@@ -122,7 +122,7 @@ impl Reviews {
             let ranges = if ranges.is_empty() { &[(1, 1)][..] } else { ranges };
             for (first, last) in ranges {
                 items.push(cx.editor.table([
-                    ("filename", cx.editor.string(path.to_string_lossy().as_bytes())?),
+                    ("filename", cx.editor.string(path.as_os_str().as_encoded_bytes())?),
                     ("module", cx.editor.name_in_list(path)?),
                     ("lnum", Value::Integer(*first as i64)),
                     ("end_lnum", Value::Integer(*last as i64)),

@@ -185,7 +185,7 @@ impl Reviews {
         for comment in &self.comments {
             let rows = comment.rows();
             items.raw_push(cx.editor.table([
-                ("filename", cx.editor.string(comment.path.to_string_lossy().as_bytes())?),
+                ("filename", cx.editor.string(comment.path.as_os_str().as_encoded_bytes())?),
                 ("module", cx.editor.name_in_list(&comment.path)?),
                 ("lnum", Value::Integer(rows.start as i64 + 1)),
                 ("end_lnum", Value::Integer(rows.end.max(rows.start + 1) as i64)),

@@ -64,7 +64,7 @@ impl Reviews {
                 let line = (hunk.row + 1).min(file.line_count());
                 let last = (hunk.row + hunk.added.len()).max(line);
                 items.raw_push(cx.editor.table([
-                    ("filename", cx.editor.string(path.to_string_lossy().as_bytes())?),
+                    ("filename", cx.editor.string(path.as_os_str().as_encoded_bytes())?),
                     ("module", cx.editor.name_in_list(path)?),
                     ("lnum", Value::Integer(line as i64)),
                     ("end_lnum", Value::Integer(last as i64)),
