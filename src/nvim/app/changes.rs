@@ -101,7 +101,7 @@ impl App {
         self.cx.emit(
             "AcpFileChanged",
             session,
-            json!({ "path": path, "ranges": ranges, "tool_call": call, "saved": saved }),
+            json!({ "path": path.to_string_lossy(), "ranges": ranges, "tool_call": call, "saved": saved }),
         );
         Ok(())
     }

@@ -46,7 +46,10 @@ impl Files {
             numbers.extend(report.file.later);
             ready.push(report);
         }
-        self.on_disk.is_scheduled = true;
+        self.on_disk.is_scheduled = !ready.is_empty();
+        if ready.is_empty() {
+            return Ok(());
+        }
         if numbers.is_empty() {
             return self.tell_ready(cx, ready, Vec::new());
         }
@@ -57,34 +60,24 @@ impl Files {
         Ok(())
     }
 
+    /// A file that can't be told of costs no other: the rest is gone through in the next turn.
     fn tell_ready(
         &mut self,
         cx: &mut Context,
         ready: Vec<Report>,
         texts: Vec<Option<(Held, Held)>>,
     ) -> Result<()> {
-        let mut texts = texts.into_iter();
-        for mut report in ready {
-            if report.file.later.is_some() {
-                match texts.next().flatten() {
-                    Some((before, after)) => (report.file.before, report.file.after) = (before, after),
-                    // It stays as it was told.
-                    None if report.file.is_told => continue,
-                    None => {
-                        let why = || "too many files changed at once to keep it".to_owned();
-                        report.file.unknown.get_or_insert_with(why);
-                    }
-                }
-            }
+        let ready = with_texts(ready, texts);
+        let count = ready.len();
+        ready.into_iter().rev().for_each(|report| self.on_disk.waiting.push_front(report));
+        cx.later(PAUSE, |files: &mut Self, cx| files.go_through(cx))?;
+        for _ in 0..count {
+            let Some(report) = self.on_disk.waiting.pop_front() else { break };
             for report in sides(report) {
                 self.file_reported(cx, report)?;
             }
         }
-        self.on_disk.is_scheduled = !self.on_disk.waiting.is_empty();
-        match self.on_disk.is_scheduled {
-            true => cx.later(PAUSE, |files: &mut Self, cx| files.go_through(cx)),
-            false => Ok(()),
-        }
+        Ok(())
     }
 
     fn file_reported(&mut self, cx: &mut Context, report: Report) -> Result<()> {
@@ -191,6 +184,26 @@ impl Files {
         }
         !writers.is_outside()
     }
+}
+
+/// The reports with what was fetched for them.
+fn with_texts(ready: Vec<Report>, texts: Vec<Option<(Held, Held)>>) -> Vec<Report> {
+    let mut texts = texts.into_iter();
+    let fetched = ready.into_iter().filter_map(|mut report| {
+        if report.file.later.take().is_some() {
+            match texts.next().flatten() {
+                Some((before, after)) => (report.file.before, report.file.after) = (before, after),
+                // It stays as it was told.
+                None if report.file.is_told => return None,
+                None => {
+                    let why = || "too many files changed at once to keep it".to_owned();
+                    report.file.unknown.get_or_insert_with(why);
+                }
+            }
+        }
+        Some(report)
+    });
+    fetched.collect()
 }
 
 /// A renamed file is gone by its old name, and new by the other one.

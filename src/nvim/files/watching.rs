@@ -44,7 +44,7 @@ impl Watching {
     /// The same for `status()`.
     pub fn unwatched_status(&self) -> Vec<Json> {
         let folders = self.unwatched.iter();
-        let status = |(folder, (why, is_looked_at)): (&PathBuf, &(String, bool))| json!({ "folder": folder, "why": why, "noticed": if *is_looked_at { "late" } else { "never" } });
+        let status = |(folder, (why, is_looked_at)): (&PathBuf, &(String, bool))| json!({ "folder": folder.to_string_lossy(), "why": why, "noticed": if *is_looked_at { "late" } else { "never" } });
         folders.map(status).collect()
     }
 

@@ -60,7 +60,7 @@ impl Questions {
         if waits {
             let title = format!("{doing} {}", plain(&path.display().to_string()));
             cx.announce(key, &format!("{name} asks to {title}"), Level::Warn);
-            cx.emit("AcpPermissionAsked", key, json!({ "title": title, "path": path }));
+            cx.emit("AcpPermissionAsked", key, json!({ "title": title, "path": path.to_string_lossy() }));
         }
     }
 
