@@ -1,7 +1,7 @@
 //! Walking the folders of sessions: all files but those that git's rules, or the user's, leave out. What is done
 //! with them is left to `worker`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -89,6 +89,34 @@ pub fn names_in(folder: &Path) -> BTreeSet<OsString> {
 /// How a file or link is now; `None` where there is neither.
 pub fn look(path: &Path) -> Option<FileState> {
     state_of(&fs::symlink_metadata(path).ok()?)
+}
+
+/// The ways to files: what is reached through a folder that has become a link is another file.
+pub struct Ways<'a> {
+    roots: &'a [PathBuf],
+    links: HashMap<PathBuf, bool>,
+}
+
+impl<'a> Ways<'a> {
+    pub fn new(roots: &'a [PathBuf]) -> Self {
+        Self { roots, links: HashMap::new() }
+    }
+
+    /// How a file or link below the roots is now; `None` where there is neither.
+    pub fn look(&mut self, path: &Path) -> Option<FileState> {
+        let roots = self.roots;
+        let folders = path.ancestors().skip(1).take_while(|folder| roots.iter().all(|root| root != folder));
+        for folder in folders {
+            let is_link = match self.links.get(folder) {
+                Some(is_link) => *is_link,
+                None => *self.links.entry(folder.to_owned()).or_insert_with(|| folder.is_symlink()),
+            };
+            if is_link {
+                return None;
+            }
+        }
+        look(path)
+    }
 }
 
 /// Whether a file goes by further names (hard links).

@@ -18,7 +18,7 @@ use super::folder_watch::{FolderWatch, Listener};
 use super::git;
 use super::pending::{Pending, Touched, is_swap_file};
 use super::report::{BATCH, Report, put_away};
-use super::walk::{self, Walked};
+use super::walk::{self, Walked, Ways};
 use super::written::Written;
 use crate::acp::mutex::lock;
 use crate::core::changes::attribution::Judgement;
@@ -480,15 +480,16 @@ impl Worker {
         let mut files: BTreeMap<PathBuf, Option<FileState>> = BTreeMap::new();
         let mut lists: HashMap<PathBuf, BTreeSet<std::ffi::OsString>> = HashMap::new();
         let mut below = Vec::new();
+        let mut ways = Ways::new(&self.roots);
         for (path, (touched, cause)) in &judged {
             if self.pending.gone.remove(path) {
                 for file in self.index.below(path) {
-                    files.insert(file.clone(), walk::look(&file));
+                    files.insert(file.clone(), ways.look(&file));
                     below.push((file, (touched.clone(), cause.clone())));
                 }
                 self.is_root_gone |= self.roots.contains(path);
             }
-            let state = walk::look(path);
+            let state = ways.look(path);
             if state.is_some() && self.index.get(path).is_none() && !touched.is_listed {
                 let Some((folder, name)) = path.parent().zip(path.file_name()) else { continue };
                 if !lists.contains_key(folder) {
