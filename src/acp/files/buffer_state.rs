@@ -1,13 +1,14 @@
 //! A file on the disk as a buffer that holds it sees it: decoded by the buffer's encoding, and told
 //! from the state that is known already without being read.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use crate::core::message::{OnDisk, Stamp};
 use crate::core::text::encoding::{decode, is_known};
 
+use crate::platform::files::reading;
 pub use crate::platform::files::stamp;
 
 /// More than an editor would hold.
@@ -58,6 +59,11 @@ fn read(path: &Path, known: Option<Stamp>) -> io::Result<Option<(Vec<u8>, Stamp)
     if known == Some(stamp(&metadata)) {
         return Ok(None);
     }
+    // For whoever has the text of a file, a pipe or a device in its place is as good as nothing: Neovim would wait for
+    // what comes out of it.
+    if !metadata.is_file() && !metadata.is_dir() {
+        return Err(ErrorKind::NotFound.into());
+    }
     if !metadata.is_file() {
         return Err(io::Error::other("it is no regular file"));
     }
@@ -66,7 +72,7 @@ fn read(path: &Path, known: Option<Stamp>) -> io::Result<Option<(Vec<u8>, Stamp)
     }
     let mut left = TRIES;
     loop {
-        let mut file = File::open(path)?;
+        let mut file = reading().open(path)?;
         let before = stamp(&file.metadata()?);
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;

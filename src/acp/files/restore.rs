@@ -71,6 +71,9 @@ fn told(error: &DiskError) -> String {
 
 fn put_where_nothing_is(path: &Path, content: &[u8], mode: Mode) -> Result<(), DiskError> {
     create_folder(path)?;
+    if fs::symlink_metadata(path).is_ok_and(|found| files::is_pipe(found.file_type())) {
+        fs::remove_file(path)?;
+    }
     Ok(put_unless_there(path, content, mode)?)
 }
 
@@ -115,6 +118,9 @@ pub fn held(path: &Path) -> Held {
     };
     if found.is_symlink() {
         return fs::read_link(path).map_or(Held::Unknown, Held::Link);
+    }
+    if files::is_pipe(found.file_type()) {
+        return Held::Absent;
     }
     // A folder, and what can't be read.
     let Ok(bytes) = bytes(path, LARGEST) else { return Held::Unknown };
@@ -274,6 +280,18 @@ mod tests {
         assert_eq!(left, 1, "nothing is left over");
         put(&path, true, &old).expect("to be put back");
         assert!(held(&path).matches(&old));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_comes_back_where_a_pipe_has_taken_its_place() {
+        let folder = Folder::new("pipe");
+        let path = folder.0.join("a");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0)
+            .expect("a pipe");
+        assert_eq!(held(&path), Held::Absent);
+        lines(&path, None, Some("one")).expect("to be made again");
+        assert_eq!(held(&path).bytes(), Some(&b"one\n"[..]));
     }
 
     #[cfg(unix)]

@@ -24,7 +24,9 @@ use crate::core::store::checkpoint::{
     Touched, Turn, TurnKey, Wish, before_diffs, counts, edits, hunks,
 };
 use crate::mailbox::Mailbox;
-use crate::platform::files::{bytes_of_path, create_private_folder, path_of_bytes, private, wait_lock};
+use crate::platform::files::{
+    bytes_of_path, create_private_folder, is_pipe, path_of_bytes, private, wait_lock,
+};
 
 /// After so many bytes of texts it is seen to that there are not too many.
 const PRUNE_AFTER: u64 = 16 << 20;
@@ -558,7 +560,10 @@ fn fetch_one(
         (Ok(_), Held::Absent) => undoing.missing_folder(disks, &path),
         (Ok(_), _) => None,
     };
-    Fetched { path, target, expected, disk, folder, edits, hunks }
+    let place = path.clone();
+    let find_pipe = move || fs::symlink_metadata(place).is_ok_and(|found| is_pipe(found.file_type()));
+    let is_pipe = loaded.is_some() && disks.soon(&path, PATIENCE, find_pipe).unwrap_or_default();
+    Fetched { path, target, expected, disk, is_pipe, folder, edits, hunks }
 }
 
 fn held_of(texts: &Path, stored: &Stored) -> Result<Held, String> {

@@ -158,6 +158,8 @@ pub struct Fetched {
     /// `None` where it can't be had.
     pub expected: Option<Held>,
     pub disk: Held,
+    /// There is a named pipe in its place, to which no buffer can be written.
+    pub is_pipe: bool,
     /// Goes with the file, or comes back with it: the outermost folder.
     pub folder: Option<PathBuf>,
     /// What makes the buffer's text the target's.

@@ -131,6 +131,7 @@ mod tests {
             target,
             expected,
             disk: text("now\n"),
+            is_pipe: false,
             folder: None,
             edits: Vec::new(),
             hunks: Vec::new(),

@@ -145,6 +145,7 @@ mod tests {
             target: Ok(target),
             expected: None,
             disk,
+            is_pipe: false,
             folder: None,
             edits: Vec::new(),
             hunks,

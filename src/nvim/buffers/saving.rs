@@ -12,7 +12,7 @@ use crate::nvim::buffers::applying::apply;
 use crate::nvim::buffers::is_modified;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::editor::{Buf, Editor, first_line};
-use crate::platform::files::stamp;
+use crate::platform::files::{is_pipe, stamp};
 
 /// A text that is to be in a buffer, as to its end.
 pub struct Content {
@@ -89,6 +89,10 @@ pub fn save(editor: &Editor, buf: Buf, with_autocmds: bool) -> std::result::Resu
     {
         // When this fails the write below says why.
         let _ = std::fs::create_dir_all(folder);
+    }
+    // Neovim would wait until somebody reads what it writes.
+    if Path::new(&name).metadata().is_ok_and(|found| is_pipe(found.file_type())) {
+        return Err("a pipe has taken its place; remove it first".to_owned());
     }
     // Neovim would empty the file first, or go on without a backup for the ! below.
     check_room(editor, buf, Path::new(&name))?;

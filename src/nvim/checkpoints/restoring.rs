@@ -367,16 +367,19 @@ fn found(
     buf: Option<(Buf, u64)>,
     fetched: &Fetched,
 ) -> std::result::Result<(Held, Road), String> {
-    let Fetched { disk, target, expected, .. } = fetched;
+    let Fetched { disk, target, expected, is_pipe, .. } = fetched;
     let Some((buf, tick)) = buf else { return Ok((disk.clone(), Road::Disk)) };
     let is_text = |held: &Held| matches!(held, Held::Text(..) | Held::Absent);
     let text = match tick > 0 && cx.editor.buf_is_loaded(buf) {
         true => buffers::held(&cx.editor, buf, *disk != Held::Absent).with_mode(disk.mode()),
         false => Held::Unknown,
     };
-    if !is_text(&text) || !is_text(disk) || target.as_ref().is_ok_and(|target| !is_text(target)) {
+    if *is_pipe || !is_text(&text) || !is_text(disk) || target.as_ref().is_ok_and(|target| !is_text(target)) {
+        // The buffer has kept the text of a file that is gone, and nothing of the user's.
+        let is_kept =
+            text.bytes().is_some() && target.as_ref().is_ok_and(|target| target.bytes() == text.bytes());
         // Only the disk can have it as it was.
-        return match buffers::is_modified(&cx.editor, buf) {
+        return match buffers::is_modified(&cx.editor, buf) && !is_kept {
             true => Err("its buffer has unsaved edits; save or drop them first".to_owned()),
             false => Ok((disk.clone(), Road::Disk)),
         };

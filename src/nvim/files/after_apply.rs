@@ -20,6 +20,7 @@ use crate::core::session::written_files::Road;
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::core::text::file_format::{as_lines, is_dos};
+use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::as_held;
 use crate::nvim::buffers::is_modified;
 use crate::nvim::buffers::reading::Reading;
@@ -196,7 +197,9 @@ impl Files {
             // It may turn out to be an agent's.
             self.on_disk.told.forget(&job.path);
         }
-        if landing.text == landing.start.text {
+        let is_link =
+            Buffers::name_as_written(&cx.editor, job.buf).is_some_and(|name| self.on_disk.is_link(&name));
+        if landing.text == landing.start.text || is_link {
             return Ok(());
         }
         if !is_clean {

@@ -19,6 +19,8 @@ pub struct OnDisk {
     pub is_scheduled: bool,
     /// What is told once a file's buffer has taken it.
     pub in_buffers: HashMap<PathBuf, Report>,
+    /// What has become a symbolic link: what a buffer of that name shows is another file's text.
+    links: HashSet<PathBuf>,
     /// The texts of these are still being written: what is reported of them waits.
     not_whole: HashSet<PathBuf>,
 }
@@ -39,6 +41,22 @@ impl OnDisk {
             report.file.before = earlier.file.before;
         }
         self.in_buffers.insert(path.to_owned(), report);
+    }
+
+    /// Takes note of what a path is; says whether it is a link now, or was one.
+    pub fn note_kind(&mut self, file: &ChangedFile) -> bool {
+        let is_link = |held: &Held| matches!(held, Held::Link(_));
+        if is_link(&file.after) {
+            self.links.insert(file.path.clone());
+        } else {
+            self.links.remove(&file.path);
+        }
+        is_link(&file.before) || is_link(&file.after)
+    }
+
+    /// Whether this has become a link.
+    pub fn is_link(&self, path: &Path) -> bool {
+        self.links.contains(path)
     }
 
     pub fn is_not_whole(&mut self, path: &Path) {

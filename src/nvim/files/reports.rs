@@ -85,9 +85,13 @@ impl Files {
             self.tell_again(cx, report);
             return Ok(());
         }
-        let Some(buf) = cx.buf_of(&report.file.path) else {
+        let is_link = self.on_disk.note_kind(&report.file);
+        let buf = cx.buf_of(&report.file.path);
+        let Some(buf) = buf.filter(|_| !is_link) else {
+            let path = report.file.path.clone();
             self.tell_report(cx, None, report);
-            return Ok(());
+            // What the buffer shows from now on is no text of an agent's.
+            return self.file_touched(cx, Writers::known(Vec::new()), &path);
         };
         let path = cx.buffers.name_of(buf).map_or_else(|| report.file.path.clone(), Path::to_owned);
         let (writers, about) = (report.writers.clone(), self.session_about(cx, &path));

@@ -127,10 +127,21 @@ impl Reviews {
     fn review_unknown(&mut self, cx: &mut Context, change: &Change, origin: OriginId) -> Result<()> {
         let why = change.unknown.clone().unwrap_or_else(|| why_unknown(&change.held).to_owned());
         let sides = (change.held.0 != Held::Absent, change.held.1 != Held::Absent);
+        if matches!(change.held.1, Held::Link(_)) {
+            self.forget_lines(cx, &change.path)?;
+        }
         let undo = UnknownChange::undo((&change.held.0, &change.held.1), self.unknown.get(&change.path));
         self.unknown.insert(change.path.clone(), UnknownChange { origin, why, sides, undo });
         self.outdate(&change.path);
         self.draw_panel(cx)
+    }
+
+    /// The file is a link by now: what a buffer has taken from where it leads is no change of the file's lines.
+    fn forget_lines(&mut self, cx: &Context, path: &Path) -> Result<()> {
+        self.let_go(cx, path)?;
+        self.reported.take(path);
+        self.files.remove(path);
+        Ok(())
     }
 
     /// Somebody else has changed a file: what an agent did to it stays to be decided, around that.

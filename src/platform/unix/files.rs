@@ -88,6 +88,11 @@ pub fn reading() -> OpenOptions {
     options
 }
 
+/// Whether this is a named pipe, which holds nothing itself.
+pub fn is_pipe(kind: FileType) -> bool {
+    kind.is_fifo()
+}
+
 /// What something is that is neither a file nor a folder.
 pub fn special(kind: FileType) -> &'static str {
     if kind.is_fifo() {

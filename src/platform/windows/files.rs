@@ -125,6 +125,11 @@ pub fn reading() -> OpenOptions {
     options
 }
 
+/// Whether this is a named pipe, which holds nothing itself.
+pub fn is_pipe(_: FileType) -> bool {
+    false
+}
+
 /// What something is that is neither a file nor a folder.
 pub fn special(_: FileType) -> &'static str {
     "a device"
