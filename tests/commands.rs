@@ -10,6 +10,8 @@ mod support;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -224,6 +226,15 @@ impl Stage {
     }
 }
 
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // What went wrong before is the likeliest reason for what has failed.
+        if std::thread::panicking() {
+            let _ = writeln!(std::io::stderr(), "before that:{}", self.wrong);
+        }
+    }
+}
+
 /// The user undoes all of a first run, goes back to before a second.
 fn play(runner: Runner, case: &Case) {
     let mut stage = Stage::new(runner, case);
@@ -285,7 +296,7 @@ fn walk(root: &Path, folder: &Path, tree: &mut Tree) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
-        let name = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
+        let name = named(path.strip_prefix(root).expect("below"));
         // Files on their way to another name.
         let is_passing = name.contains(".acp-nvim-");
         let is_left_out = [".agent", "target", "node_modules"].contains(&name.as_str());
@@ -307,6 +318,19 @@ fn walk(root: &Path, folder: &Path, tree: &mut Tree) {
         tree.extend(kind.map(|kind| (name, kind)));
     }
 }
+
+/// A path as text; of what is no text the bytes.
+fn named(path: &Path) -> String {
+    let mut name = String::new();
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        name += chunk.valid();
+        chunk.invalid().iter().for_each(|byte| name += &format!("{BYTE}{byte:02x}"));
+    }
+    name
+}
+
+/// Before the number of a byte that is no text.
+const BYTE: &str = "\\x";
 
 /// A tree as lines to compare.
 fn told(tree: &Tree) -> String {
@@ -473,7 +497,10 @@ fn faults_of_hunks(file: &Listed, old: &[String], new: &[String]) -> String {
 
 /// A path as a page shows it.
 fn shown(path: &str) -> String {
-    path.replace('\n', "\u{2424}")
+    let mut parts = path.split(BYTE);
+    let first = parts.next().unwrap_or_default().to_owned();
+    let bytes = parts.map(|part| format!("\u{fffd}{}", part.get(2..).unwrap_or_default()));
+    (first + &bytes.collect::<String>()).replace('\n', "\u{2424}")
 }
 
 fn unshown(name: &str, tree: &Tree) -> String {
@@ -531,6 +558,14 @@ commands! {
     git_stash: "git init -q; echo .agent > .git/info/exclude; git add .; git commit -qm first; sed -i s/two/2/ clean.txt twice.txt closed.txt", "git stash -q";
     git_stash_pop: "git init -q; echo .agent > .git/info/exclude; git add .; git commit -qm first; sed -i s/two/2/ clean.txt twice.txt closed.txt
         git stash -q; git stash apply -q; git stash push -qm second", "git stash pop -q";
+    a_merge: crate::BRANCHES, "git checkout -qf --detach start~1; sed -i s/three/3/ twice.txt; git commit -qam again; git merge -q --no-edit main";
+    a_merge_with_conflicts: crate::BRANCHES, "git reset -q --hard; git merge -q side > .agent/said && exit 1; true";
+    a_rebase: crate::BRANCHES, "git checkout -qf --detach start~1; sed -i s/four/4/ twice.txt closed.txt; echo new > new.txt
+        git add new.txt; git commit -qam again; git rebase -q main";
+    a_rebase_with_conflicts: crate::BRANCHES, "git rebase --abort 2> .agent/said || true; git checkout -qf --detach start
+        git rebase -q main > .agent/said 2>&1 && exit 1; true";
+    a_stash_that_conflicts: crate::BRANCHES, "git checkout -qf --detach main; git stash clear; sed -i s/MAIN/2/ clean.txt; sed -i s/three/3/ twice.txt
+        git stash -q; sed -i s/MAIN/other/ clean.txt; git commit -qam other; git stash pop -q > .agent/said 2>&1 && exit 1; true";
     output_into_ignored_folders: "git init -q; echo .agent > .git/info/exclude; printf 'target/\\nnode_modules/\\n' > .gitignore; echo 1 > Cargo.lock; git add .",
         "mkdir -p target/debug node_modules/x; date +%N > target/debug/app; date +%N > node_modules/x/index.js
          echo 2 >> Cargo.lock";
@@ -546,6 +581,12 @@ for name in 'clean.txt unsaved.txt twice.txt closed.txt'.split():
     line_ends_and_mark: "", "perl -pi -e 's/\\r$//; s/^\\xef\\xbb\\xbf//; s/two/TWO/' clean.txt closed.txt";
     permissions_and_text: "", "sed -i s/two/TWO/ clean.txt closed.txt && chmod 600 clean.txt && chmod 644 closed.txt";
 }
+
+/// Two branches that have changed the same line, and each a file of its own.
+const BRANCHES: &str = "git init -qb main; echo .agent > .git/info/exclude; git add .; git commit -qm first
+    git checkout -qb side; sed -i s/two/SIDE/ clean.txt closed.txt; sed -i s/four/FOUR/ twice.txt; echo s > side.txt
+    git add .; git commit -qm side; git tag start; git checkout -q main
+    sed -i s/two/MAIN/ clean.txt closed.txt; echo m > main.txt; git add .; git commit -qm main";
 
 const DEEP: &str = "mkdir -p deep; printf 'one\ntwo\nthree\n' > deep/a.txt; printf 'a\n' > deep/b.txt; ";
 
@@ -592,6 +633,9 @@ commands! { by_the_agent_alone:
         "for f in *q* '%#|*?[a].txt' ./-n ' a b ' '$HOME'; do echo more >> \"$f\"; done; echo x > '`new`'; echo x > 'a\\b'; echo x > '~'";
     letters_of_all_kinds_in_names: "echo old > 'na\u{ef}ve \u{65e5}\u{672c}.txt'; mkdir '\u{1f600}'; echo old > '\u{1f600}/e\u{301}'",
         "echo more >> 'na\u{ef}ve \u{65e5}\u{672c}.txt'; mv '\u{1f600}/e\u{301}' '\u{1f600}/\u{e9}'; echo x > '\u{202e}txt'";
+    names_that_are_no_text: "echo old > \"$(printf 'caf\\351')\"; echo gone > \"$(printf 'gone\\377')\"; echo moves > \"$(printf 'th\\351')\"; ln -s closed.txt \"$(printf 'li\\376')\"",
+        "echo more >> \"$(printf 'caf\\351')\"; rm \"$(printf 'gone\\377')\"; mv \"$(printf 'th\\351')\" \"$(printf 'tea\\351')\"
+         ln -sfn \"$(printf 'caf\\351')\" \"$(printf 'li\\376')\"; echo x > \"$(printf 'new\\351')\"";
     a_name_as_long_as_can_be: "n=$(printf 'x%.0s' $(seq 255)); printf 'one\ntwo\n' > $n",
         "n=$(printf 'x%.0s' $(seq 255)); sed -i s/two/TWO/ $n; n=$(printf 'y%.0s' $(seq 255)); echo new > $n";
     a_path_as_long_as_can_be: "n=$(printf 'x%.0s' $(seq 240)); for i in $(seq 15); do mkdir $n; cd $n; done; printf 'one\ntwo\n' > a",
@@ -620,6 +664,23 @@ commands! { by_the_agent_alone:
     git_reset_and_clean: "git init -q; echo .agent > .git/info/exclude; git add .; git commit -qm first; sed -i s/two/2/ clean.txt closed.txt; rm twice.txt; echo n > new; mkdir d; echo n > d/n",
         "git reset -q --hard; git clean -qfd";
     git_restore: "git init -q; echo .agent > .git/info/exclude; git add .; git commit -qm first; sed -i s/two/2/ clean.txt closed.txt", "git checkout -q -- .";
+    git_clean_of_all: "git init -q; echo .agent > .git/info/exclude; echo '*.log' > .gitignore; git add .; git commit -qm first",
+        "echo new > new; mkdir -p d; echo x > d/x; rm -f twice.txt; git clean -qfdx -e .agent; sed -i s/two/TWO/ clean.txt";
+    files_of_others_are_cleaned: "git init -q; echo .agent > .git/info/exclude; git add clean.txt; git commit -qm first; mkdir d; echo x > d/x", "git clean -qfdx -e .agent";
+    a_mirror: "mkdir from; cp -a clean.txt closed.txt from/; sed -i s/two/TWO/ from/*; mkdir gone; echo x > gone/x",
+        "if which rsync > .agent/which; then rsync -ac --delete --exclude .agent --exclude from from/ .; else cp -a from/. .; rm -r gone; fi";
+    an_archive_over_files: "mkdir n; cp -a clean.txt closed.txt n/; sed -i s/two/TWO/ n/*; echo x > n/new; chmod 600 n/closed.txt; tar cf .agent/n.tar -C n .; rm -r n",
+        "tar xf .agent/n.tar";
+    copied_over_links: "mkdir src; echo new > src/a; ln -s ../closed.txt src/l; echo a > a; ln -s clean.txt l; ln -s a m",
+        "cp -rf src/. . 2> .agent/said || true; cp src/a m";
+    a_link_over_a_clean_buffers_file: "", "ln -sf closed.txt clean.txt; ln -sf nowhere twice.txt";
+    a_folder_gives_way_to_a_link: "mkdir -p deep real; echo one > deep/a.txt; echo b > deep/b.txt; echo real > real/a.txt", "rm -r deep; ln -s real deep";
+    a_link_gives_way_to_a_folder: "mkdir real; echo real > real/a.txt; ln -s real deep", "rm deep; mkdir deep; echo one > deep/a.txt";
+    a_pipe_takes_a_files_place: "", "rm closed.txt twice.txt; mkfifo closed.txt twice.txt";
+    a_folder_of_a_buffers_file_gives_way_to_a_link: "", "mkdir d; mv clean.txt d/; ln -s d/clean.txt clean.txt; echo six >> clean.txt";
+    tabs_and_dashes_in_names: "echo old > \"$(printf 'a\tb')\"; echo old > ./--help; echo old > ./-rf; mkdir ./-d; echo x > ./-d/-x",
+        "echo more >> \"$(printf 'a\tb')\"; mv ./--help ./--version; rm ./-rf; echo y >> ./-d/-x; echo new > \"$(printf '\tnew')\"";
+    grown_by_another_that_goes_on: "", "for i in $(seq 200); do echo $i >> twice.txt; echo $i >> closed.txt; done; : > empty; : > clean.txt";
     git_worktree: GIT, "rm -rf w; git worktree prune; git worktree add -qf --detach w; echo six >> w/clean.txt", lost ["w"];
     a_submodule: "git init -q n; echo one > n/a; git -C n add a; git -C n commit -qm 1; git init -q; echo .agent > .git/info/exclude; git add . 2> .agent/e; git commit -qm 1
         git -c protocol.file.allow=always submodule --quiet add ./n sub 2> .agent/e", "echo two >> sub/a; echo new > sub/b; git -C sub add .; echo two >> n/a";
