@@ -903,3 +903,66 @@ fn what_an_agent_refuses_before_a_login_is_done_after_it() {
         "the session to be loaded after all",
     );
 }
+
+#[test]
+fn what_is_set_resumed_or_closed_before_a_login_is_done_after_it() {
+    let refused = json!({ "code": -32000, "message": "Log in first" });
+    let effort = |value: &str| {
+        json!({ "configOptions": [{ "id": "effort", "name": "Effort", "type": "select", "currentValue": value,
+            "options": [{ "value": "low", "name": "Low" }, { "value": "high", "name": "High" }] }] })
+    };
+    let connected = || {
+        let can = json!({ "sessionCapabilities": { "resume": {}, "close": {} } });
+        initialized(can, json!([{ "id": "key", "name": "Key" }]))
+    };
+    // It is refused, the user logs in, and it is asked for once more.
+    let twice = |method: &str, result: Value| {
+        vec![
+            json!({ "expect": method, "as": "refused" }),
+            json!({ "reply": "refused", "error": refused }),
+            json!({ "expect": "authenticate", "as": "login" }),
+            json!({ "reply": "login", "result": {} }),
+            json!({ "expect": method, "as": "again" }),
+            json!({ "reply": "again", "result": result }),
+        ]
+    };
+    let mut opened = effort("low");
+    opened["sessionId"] = "s1".into();
+    let first = steps([
+        connected(),
+        vec![json!({ "expect": "session/new" }), json!({ "reply": "session/new", "result": opened })],
+        twice("session/set_config_option", effort("high")),
+        vec![says("Set after all."), json!({ "wait_eof": true })],
+    ]);
+    let second = steps([
+        connected(),
+        twice("session/resume", effort("high")),
+        new_session("s2").into(),
+        twice("session/close", json!({})),
+        vec![says("Closed after all."), json!({ "wait_eof": true })],
+    ]);
+    let mut chat = started_twice(&first, &second);
+    let is_idle = |nvim: &mut Nvim| {
+        nvim.exec_lua("return require('acp').status().sessions[1].state", []).as_str() == Some("idle")
+    };
+    chat.nvim.wait_until(is_idle, "a session");
+    chat.nvim.command("Acp config effort high");
+    chat.wait_for("Fake wants you to log in before it can");
+    chat.nvim.command("Acp login key");
+    chat.wait_for("Set after all.");
+    chat.nvim.command("Acp restart");
+    let waits = |nvim: &mut Nvim| {
+        nvim.exec_lua("return require('acp').status().sessions[1].state", []).as_str() == Some("waiting")
+    };
+    chat.nvim.wait_until(waits, "the session to wait for a login");
+    chat.nvim.command("Acp login key");
+    chat.nvim.wait_until(is_idle, "the session to be resumed");
+    chat.nvim.command("AcpChat!");
+    let count = "return #require('acp').status().sessions";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(count, []).as_u64() == Some(2), "a second session");
+    chat.nvim.wait_until(is_idle, "the second session to be open");
+    chat.nvim.command("Acp close");
+    chat.wait_for("before it can close the session");
+    chat.nvim.command("Acp login key");
+    chat.wait_for("Closed after all.");
+}
