@@ -197,9 +197,7 @@ impl Files {
             // It may turn out to be an agent's.
             self.on_disk.told.forget(&job.path);
         }
-        let is_link =
-            Buffers::name_as_written(&cx.editor, job.buf).is_some_and(|name| self.on_disk.is_link(&name));
-        if landing.text == landing.start.text || is_link {
+        if landing.text == landing.start.text || self.shows_a_link(cx, job.buf) {
             return Ok(());
         }
         if !is_clean {
@@ -242,6 +240,11 @@ impl Files {
         })));
         cx.raise(EditorEvent::SessionChanged(session));
         Ok(())
+    }
+
+    /// Whether a buffer's file has become a link: the text is that of another file.
+    fn shows_a_link(&self, cx: &Context, buf: Buf) -> bool {
+        Buffers::name_as_written(&cx.editor, buf).is_some_and(|name| self.on_disk.is_link(&name))
     }
 
     /// Tells Neovim that the buffer knows what is on the disk, which was in this state.
