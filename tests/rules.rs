@@ -195,3 +195,99 @@ fn what_rules_forbid_is_neither_written_nor_run_however_it_is_wrapped() {
     let answer = chat.answer("doubt");
     assert_eq!(answer["error"]["message"], "couldn't run the command: the user did not allow it");
 }
+
+fn command(id: &str, line: &str) -> Value {
+    let call = json!({ "toolCallId": id, "title": line, "kind": "execute", "rawInput": { "command": line } });
+    permission(&format!("p-{id}"), call)
+}
+
+/// Answers the question under way by the rule of this number.
+fn make_rule(chat: &mut Scripted, number: usize) {
+    chat.nvim.wait_for_screen("4 Make a rule");
+    chat.nvim.stop_insert();
+    chat.nvim.input(":Acp answer<CR>");
+    chat.nvim.wait_for_screen("4: Make a rule");
+    chat.nvim.input("4<CR>");
+    chat.nvim.wait_for_screen("which answers this and what is like it");
+    chat.nvim.input(&format!("{number}<CR>"));
+}
+
+#[test]
+fn a_rule_that_is_made_by_an_answer_answers_all_that_is_like_it() {
+    // Two wait at once, and more come later: one of another kind, and one that is dangerous.
+    let parts = [
+        command("one", "just check a"),
+        command("two", "just check b"),
+        answered("p-one"),
+        answered("p-two"),
+        command("three", "just check c && git status"),
+        answered("p-three"),
+        command("other", "just publish"),
+        answered("p-other"),
+    ];
+    let options = "permission = { open = 'never', sets = { 'read-only' } }";
+    let mut chat = turn_of(parts, options);
+    chat.send("go");
+    chat.wait_for("just check b");
+    make_rule(&mut chat, 1);
+    assert_eq!(["p-one", "p-two", "p-three"].map(|id| option(&chat.answer(id)).to_owned()), ["a", "a", "a"]);
+    chat.wait_for("just publish");
+    chat.nvim.command("Acp permissions");
+    let told = page(&mut chat, "By your answers, for this session");
+    assert!(told.contains("allow   command just check **"), "{told}");
+    chat.nvim.command("Acp reject");
+    assert_eq!(option(&chat.answer("p-other")), "r");
+}
+
+#[test]
+fn a_rule_for_the_project_is_kept_changed_and_taken_back() {
+    let parts = [
+        command("one", "just check a"),
+        answered("p-one"),
+        command("two", "just check b"),
+        answered("p-two"),
+        command("three", "just check c"),
+        answered("p-three"),
+        command("four", "just lint"),
+        answered("p-four"),
+    ];
+    let mut chat = turn_of(parts, NO_PICKER);
+    chat.send("go");
+    make_rule(&mut chat, 2);
+    assert_eq!(["p-one", "p-two", "p-three"].map(|id| option(&chat.answer(id)).to_owned()), ["a", "a", "a"]);
+    chat.wait_for("just lint");
+    // It stands in a file of its own, where another Neovim finds it.
+    let state = chat.nvim.exec_lua("return vim.fn.stdpath('state')", []);
+    let file = std::path::Path::new(state.as_str().expect("a path")).join("acp-rules.json");
+    let kept = || std::fs::read_to_string(&file).expect("the file of the rules");
+    assert!(kept().contains(r#""command": "just check **""#), "{}", kept());
+    chat.nvim.command("Acp permissions");
+    let to_rule = "By your answers, for this project";
+    chat.nvim.wait_for_screen(to_rule);
+    chat.nvim.input("/just<CR>x");
+    chat.nvim.wait_until(|_| !kept().contains("just"), "the rule to be gone from the file");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains(to_rule), "the rule to be gone from the page");
+    chat.nvim.input("u");
+    chat.nvim.wait_for_screen(to_rule);
+    // What it is about is changed; then it answers what waits.
+    chat.nvim.input("/just<CR><CR>");
+    chat.nvim.wait_for_screen("allow command: just check **");
+    chat.nvim.input("<C-u>just {check,lint}<CR>");
+    assert_eq!(option(&chat.answer("p-four")), "a");
+    assert!(kept().contains("just {check,lint}"), "{}", kept());
+}
+
+#[test]
+fn a_broken_file_of_kept_rules_is_told_and_nothing_is_lost() {
+    let mut chat = turn_of([command("one", "just check a"), answered("p-one")], NO_PICKER);
+    let state = chat.nvim.exec_lua("return vim.fn.stdpath('state')", []);
+    let file = std::path::Path::new(state.as_str().expect("a path")).join("acp-rules.json");
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("the folder is made");
+    std::fs::write(&file, "{ \"version\": 1, \"rules\": [").expect("the file is written");
+    chat.send("go");
+    chat.wait_for("the rules that you made by answers don't count");
+    make_rule(&mut chat, 2);
+    assert_eq!(option(&chat.answer("p-one")), "a");
+    let aside = file.with_file_name("acp-rules.json.broken-1");
+    assert!(std::fs::read_to_string(aside).is_ok_and(|text| text.ends_with("\"rules\": [")));
+}

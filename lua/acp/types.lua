@@ -202,6 +202,9 @@
 ---@field audit_refresh? acp.Key
 ---@field audit_close? acp.Key
 ---@field audit_help? acp.Key
+---@field rules_edit? acp.Key
+---@field rules_remove? acp.Key
+---@field rules_restore? acp.Key
 ---@field next_hunk? acp.Key
 ---@field previous_hunk? acp.Key
 ---@field review_keep? acp.Key

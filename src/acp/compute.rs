@@ -22,7 +22,7 @@ use crate::core::changes::{diff, text_edits};
 use crate::core::ids::JobId;
 use crate::core::locations::Look;
 use crate::core::message::{Event, HalfWritten, OnDisk, Outcome, Stamp, Work};
-use crate::core::rules::project::ProjectRules;
+use crate::core::rules::project::{FolderRules, ProjectRules};
 use crate::core::session::references::references;
 use crate::core::session::unsaved_note;
 use crate::core::store::undecided::StoredFile;
@@ -54,13 +54,16 @@ pub fn start(shared: &Arc<Shared>, job: JobId, work: Work) {
         });
         return;
     }
-    if let Work::ProjectRules { cwd, trust } = work {
+    if let Work::FolderRules { cwd, files } = work {
         tokio::spawn(async move {
             let folder = cwd.join("any");
-            let read = shared.disks.run(&folder, move || rules::of_project(&cwd, trust.as_deref()));
-            let broken = || ProjectRules::Broken("its disk does not answer".to_owned());
+            let read = shared.disks.run(&folder, move || rules::of_folder(&cwd, &files));
+            let broken = || FolderRules {
+                project: ProjectRules::Broken("its disk does not answer".to_owned()),
+                kept: Ok(Vec::new()),
+            };
             let found = timeout(PATIENCE, read).await.ok().flatten().unwrap_or_else(broken);
-            shared.mailbox.post(Event::Computed { job, outcome: Outcome::ProjectRules(found) });
+            shared.mailbox.post(Event::Computed { job, outcome: Outcome::FolderRules(found) });
         });
         return;
     }
@@ -225,7 +228,8 @@ fn run(work: Work, watch: &Watch) -> Outcome {
         }
         // Answered where all that agents share is at hand.
         Work::ChangedTexts { .. } => Outcome::ChangedTexts(Vec::new()),
-        Work::Judge(_) | Work::ProjectRules { .. } => Outcome::Judged(None),
+        Work::Judge(_) | Work::FolderRules { .. } => Outcome::Judged(None),
+        Work::KeepRules { cwd, file, change } => Outcome::RulesKept(rules::keep(&cwd, &file, change)),
         Work::Mention(files) => Outcome::Mention(unsaved_note::unsaved(&files)),
         Work::Reconcile { path, sides } => {
             let reconciled = Box::new(sides.reconcile());

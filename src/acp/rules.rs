@@ -8,29 +8,60 @@ use std::sync::Mutex;
 
 use super::files::disk;
 use super::mutex::lock;
+use super::store::list_file;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Place, RulesNews};
-use crate::core::rules::project::{FILE, MOST_BYTES, ProjectRules, Trust, read, trusted};
-use crate::core::rules::{Case, Decision, Request, Rule, Ruling};
+use crate::core::rules::kept::{self, Change};
+use crate::core::rules::project::{FILE, FolderRules, MOST_BYTES, ProjectRules, Trust, read, trusted};
+use crate::core::rules::{Case, Decision, Request, Rule, RuleFiles, Ruling};
 use crate::core::store::allowlist::Choice;
 use crate::fingerprint;
 
 /// What comes of a request, by all rules that count for it.
 pub fn judge(mut case: Case) -> Ruling {
     let problem = complete(&mut case);
-    let ruling = case.judge(&|path: &Path| disk::resolve(path).ok());
-    Ruling { problem, ..ruling }
+    let resolve = |path: &Path| disk::resolve(path).ok();
+    let ruling = case.judge(&resolve);
+    let offers = case.offers(&ruling, &resolve);
+    Ruling { problem, offers, ..ruling }
 }
 
 /// Adds what only the background knows; says what the user should know of rules that don't count.
 fn complete(case: &mut Case) -> Option<String> {
     case.home = std::env::home_dir();
-    let project = of_project(&case.cwd, case.trust.as_deref());
-    let problem = project.problem();
-    if let ProjectRules::Trusted(rules) = project {
+    let found = of_folder(&case.cwd, &case.files);
+    let problem = found.problem();
+    if let ProjectRules::Trusted(rules) = found.project {
         case.rules.extend(rules);
     }
+    case.rules.extend(found.kept.unwrap_or_default());
     problem
+}
+
+/// The rules that count in a folder besides those of the options.
+pub fn of_folder(cwd: &Path, files: &RuleFiles) -> FolderRules {
+    let kept = files.kept.as_deref().map_or(Ok(Vec::new()), |file| {
+        let rules = list_file::load(file, KEPT).and_then(|all| kept::of_project(all, &project(cwd)));
+        rules.map_err(|why| {
+            format!("the rules that you made by answers don't count: {}: {why}", file.display())
+        })
+    });
+    FolderRules { project: of_project(cwd, files.trust.as_deref()), kept }
+}
+
+/// What the list is called in the file of the rules that were made by answers.
+const KEPT: &str = "rules";
+
+/// Under which name the rules of a folder are kept: it may have several.
+fn project(cwd: &Path) -> PathBuf {
+    disk::resolve(cwd).unwrap_or_else(|_| cwd.to_owned())
+}
+
+/// Changes the rules of the project in a folder. Gives what the user should know of it: where a broken file is now, or
+/// why nothing could be kept.
+pub fn keep(cwd: &Path, file: &Path, change: Change) -> Option<String> {
+    list_file::change(file, KEPT, |all| change.apply(&project(cwd), all))
+        .unwrap_or_else(|error| Some(format!("couldn't keep this in {}: {error}", file.display())))
 }
 
 /// What the rules are, for whom, and what the user has said to what they asked: for what agents do without asking.
@@ -40,7 +71,7 @@ pub struct RuleBook(Mutex<State>);
 #[derive(Default)]
 struct State {
     rules: Vec<Rule>,
-    trust: Option<PathBuf>,
+    files: RuleFiles,
     sessions: HashMap<SessionKey, Of>,
 }
 
@@ -49,6 +80,8 @@ struct State {
 struct Of {
     agent: String,
     mode: Option<String>,
+    /// Those that the user has made for it by answers.
+    rules: Vec<Rule>,
     /// What the user allowed in this turn, when the agent asked.
     granted: Vec<Request>,
     /// What the user said for the session, by file or command.
@@ -59,7 +92,10 @@ impl RuleBook {
     pub fn take(&self, news: RulesNews) {
         let mut state = lock(&self.0);
         match news {
-            RulesNews::Are { rules, trust } => (state.rules, state.trust) = (rules, trust),
+            RulesNews::Are { rules, files } => (state.rules, state.files) = (rules, files),
+            RulesNews::OfSession { session, rules } => {
+                state.sessions.entry(session).or_default().rules = rules;
+            }
             RulesNews::Who { session, agent, mode } => {
                 let of = state.sessions.entry(session).or_default();
                 (of.agent, of.mode) = (agent, mode);
@@ -115,8 +151,8 @@ impl RuleBook {
                 cwd: place.cwd.clone(),
                 folders: place.folders().cloned().collect(),
                 home: None,
-                rules: state.rules.clone(),
-                trust: state.trust.clone(),
+                rules: state.rules.iter().chain(of.iter().flat_map(|of| &of.rules)).cloned().collect(),
+                files: state.files.clone(),
             };
             (case, of.map(|of| of.granted.clone()).unwrap_or_default())
         };
@@ -134,7 +170,7 @@ impl RuleBook {
 }
 
 /// The rules of a project, if the user has trusted them. `trust` is Neovim's list of trusted files.
-pub fn of_project(cwd: &Path, trust: Option<&Path>) -> ProjectRules {
+fn of_project(cwd: &Path, trust: Option<&Path>) -> ProjectRules {
     let path = cwd.join(FILE);
     // A pipe in its place would never end.
     match path.metadata() {

@@ -707,8 +707,9 @@ pub const COMMANDS: &[CommandSpec] = &[
         range: false,
         bang: Bang::No,
         without_library: false,
-        help: "Look at the rules for what agents may do; see |acp-rules|. With a command or a file, show which rule \
-               decides about it, and why: `:Acp permissions git push --force`.",
+        help: "Look at the rules for what agents may do, and change or take back those that you made by an answer; \
+               see |acp-rules|. With a command or a file, show which rule decides about it, and why: \
+               `:Acp permissions git push --force`.",
     },
     CommandSpec {
         name: "record",

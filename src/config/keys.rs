@@ -33,6 +33,8 @@ pub enum Pane {
     Inspector,
     /// The record of what agents did.
     Audit,
+    /// The rules for what agents may do.
+    Rules,
     /// The lines of what is proposed.
     Proposal,
     /// A comment that is being written.
@@ -52,6 +54,7 @@ pub enum Section {
     Agents,
     Inspector,
     Audit,
+    Rules,
     File,
     Review,
     Comment,
@@ -631,6 +634,30 @@ pub const KEYS: &[KeySpec] = &[
         modes: &["n"],
         default: &["g?"],
         about: "Show the keys that do something here; once more, all keys.",
+    },
+    KeySpec {
+        name: "rules_edit",
+        section: Section::Rules,
+        panes: &[Pane::Rules],
+        modes: &["n"],
+        default: &["<CR>"],
+        about: "Change what the rule at the cursor is about; a rule of the project's is shown in its file.",
+    },
+    KeySpec {
+        name: "rules_remove",
+        section: Section::Rules,
+        panes: &[Pane::Rules],
+        modes: &["n"],
+        default: &["x", "dd"],
+        about: "Take back the rule at the cursor, if it was made by an answer.",
+    },
+    KeySpec {
+        name: "rules_restore",
+        section: Section::Rules,
+        panes: &[Pane::Rules],
+        modes: &["n"],
+        default: &["u"],
+        about: "Bring back the rule that was taken back last.",
     },
     KeySpec {
         name: "next_hunk",

@@ -48,7 +48,7 @@ pub mod written_files;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::Path;
 
-pub use asks::{OpenAsk, Wanted};
+pub use asks::{MAKE_RULE, OpenAsk, Pick, Wanted};
 pub use content::as_markdown;
 use defaults::{Defaults, Unset};
 pub use forking::Past;
@@ -62,6 +62,7 @@ use crate::core::message::{
     Again, AgentInfo, ConfigOption, Content, Cost, Exit, Limit, Models, Modes, Place, Reopen, Role,
     SlashCommand,
 };
+use crate::core::rules::Rule;
 use crate::core::session::entry::{Body, Entry, Greeting, display_name};
 use crate::core::session::meter::Meter;
 use crate::core::session::tool_call::{Cause, ToolCall};
@@ -140,6 +141,8 @@ pub struct Session {
     judging: Vec<OpenAsk>,
     /// What the user was told last of rules that don't count.
     pub rules_problem: Option<String>,
+    /// The rules that the user has made for it by answers.
+    pub rules: Vec<Rule>,
     queue: VecDeque<Queued>,
     /// Sent into the running turn; whether the agent takes it is still to be told.
     steering: Vec<Vec<Content>>,
@@ -273,6 +276,7 @@ impl Session {
             entries: Vec::new(),
             asks: Vec::new(),
             rules_problem: None,
+            rules: Vec::new(),
             judging: Vec::new(),
             queue: VecDeque::new(),
             steering: Vec::new(),

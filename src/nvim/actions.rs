@@ -3,7 +3,6 @@
 //! when there is nothing it could be done to.
 
 pub mod library;
-mod permissions;
 pub mod views;
 
 use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table, Value};
@@ -174,7 +173,7 @@ impl App {
             "inspect" => self.open_inspector(&args),
             "audit" => self.audit_command(&args),
             "usage" => self.show_usage(),
-            "permissions" => self.permissions(&args),
+            "permissions" => self.show_rules(args.text.trim()),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
         }
@@ -205,6 +204,9 @@ impl App {
         }
         if let Some(done) = self.audit_key(name) {
             return done;
+        }
+        if let Some(done) = self.rules.key(&mut self.cx, name) {
+            return done.and_then(|()| self.route());
         }
         if let Some(done) = self.panel_key(name) {
             return done;

@@ -52,6 +52,7 @@ use crate::nvim::inspector::Inspector;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::questions::Questions;
 use crate::nvim::review::Reviews;
+use crate::nvim::rules::Rules;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::terminals::Terminals;
 use crate::nvim::tools::Tools;
@@ -74,6 +75,7 @@ pub struct App {
     pub reviews: Reviews,
     pub checkpoints: Checkpoints,
     pub usage: Usage,
+    pub rules: Rules,
     pub audit: Audit,
     pub inspector: Inspector,
     pub tools: Tools,
@@ -109,6 +111,7 @@ impl App {
             files: Files::default(),
             checkpoints: Checkpoints::new(Path::new(&records).join("acp/checkpoints")),
             reviews: Reviews::new(Path::new(&records).join("acp/reviews")),
+            rules: Rules::default(),
             usage: Usage::new(Path::new(&records).join("acp/usage")),
             audit: Audit::new(Path::new(&records).join("acp/audit")),
             inspector: Inspector::default(),
@@ -164,6 +167,13 @@ impl App {
             }
             EditorEvent::PermissionAsked { session, title, request, entry } => {
                 self.permission_asked(session, (&title, &request), entry);
+            }
+            EditorEvent::RuleMade { session, offer, scope } => {
+                Rules::made(&mut self.cx, session, offer, scope)?;
+            }
+            EditorEvent::RulesChanged => {
+                Sessions::judge_waiting(&mut self.cx);
+                self.rules.renew(&mut self.cx)?;
             }
             EditorEvent::WindowsResized => self.resized()?,
             EditorEvent::LocationChosen { path, line, column } => {
@@ -339,7 +349,7 @@ impl App {
 
 impl Features for App {
     fn find(&mut self, feature: TypeId) -> Option<(&mut dyn Any, &mut dyn Any)> {
-        let features: [&mut dyn Any; 15] = [
+        let features: [&mut dyn Any; 16] = [
             &mut self.chats,
             &mut self.prompts,
             &mut self.checkpoints,
@@ -352,6 +362,7 @@ impl Features for App {
             &mut self.extensions,
             &mut self.sessions,
             &mut self.usage,
+            &mut self.rules,
             &mut self.inspector,
             &mut self.audit,
             &mut self.tools,

@@ -2,6 +2,7 @@
 //! the background, and ways to go on later. A feature that wants something of another one raises an
 //! event. Which features there are is left to the router.
 
+pub mod cases;
 pub mod chat_buffers;
 pub mod conflicts;
 pub mod effects;

@@ -9,6 +9,7 @@ use crate::core::ids::{AskId, EntryId, SessionKey, TerminalId};
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::Content;
 use crate::core::replay::Replay;
+use crate::core::rules::offer::{Offer, Scope};
 use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
 use crate::core::store::record::Kept;
@@ -171,6 +172,14 @@ pub enum EditorEvent {
         /// That of the call.
         entry: Option<EntryId>,
     },
+    /// The user makes rules by an answer.
+    RuleMade {
+        session: SessionKey,
+        offer: Offer,
+        scope: Scope,
+    },
+    /// The rules for what agents may do are others.
+    RulesChanged,
     /// Windows have other sizes, or were opened or closed.
     WindowsResized,
     /// The user wants to see a location in a file.

@@ -29,6 +29,7 @@ pub mod lua_data;
 pub mod prompt;
 pub mod questions;
 pub mod review;
+mod rules;
 pub mod sessions;
 pub mod terminals;
 pub mod tools;

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crate::core::ids::{AskId, Moment, SessionKey};
+use crate::core::session::Pick;
 use crate::core::session::question_queue::QuestionQueue;
 use crate::nvim::editor::picker::OpenPicker;
 
@@ -30,7 +31,7 @@ pub struct Questions {
 pub struct KeyAnswer {
     session: SessionKey,
     ask: AskId,
-    option: String,
+    pick: Pick,
 }
 
 impl Default for Questions {

@@ -73,12 +73,11 @@ fn decided(request: Request, cwd: &Path) -> String {
     let case = Case {
         request,
         agent: "any".to_owned(),
-        mode: None,
         cwd: cwd.to_owned(),
         folders: vec![cwd.to_owned()],
         home: Some("/home/user".into()),
         rules: in_force(&["read-only".to_owned(), "tests".to_owned()], &[]),
-        trust: None,
+        ..Case::default()
     };
     let ruling = case.judge(&|path: &Path| Some(path.to_owned()));
     let decision = ruling.decision.map_or("left to the agent", |decision| decision.word());

@@ -1,17 +1,17 @@
 //! What the background is told for rules: which there are, who works in which session, and what the user has allowed
 //! there already.
 
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
 use crate::core::ids::SessionKey;
-use crate::core::rules::{Request, Rule};
+use crate::core::rules::{Request, Rule, RuleFiles};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RulesNews {
-    /// These are in force. `trust` is Neovim's list of trusted files.
-    Are { rules: Vec<Rule>, trust: Option<PathBuf> },
+    /// These are in force for all sessions, and what is in these files.
+    Are { rules: Vec<Rule>, files: RuleFiles },
+    /// These are in force for a session, too: the user has made them by answers.
+    OfSession { session: SessionKey, rules: Vec<Rule> },
     /// A session's agent, and the id of the mode it is in.
     Who { session: SessionKey, agent: String, mode: Option<String> },
     /// It was allowed when the agent asked for it, until the turn ends.

@@ -13,8 +13,9 @@ use crate::core::changes::file_review::{FileReview, Written};
 use crate::core::changes::reconcile::{Reconciled, Sides};
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::locations::Look;
-use crate::core::rules::project::ProjectRules;
-use crate::core::rules::{Case, Ruling};
+use crate::core::rules::kept::Change;
+use crate::core::rules::project::FolderRules;
+use crate::core::rules::{Case, RuleFiles, Ruling};
 use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
 use crate::core::store::undecided::StoredFile;
@@ -65,8 +66,10 @@ pub enum Work {
     Mention(Vec<UnsavedText>),
     /// What the user's rules say of what an agent asks for (`core::rules`).
     Judge(Box<Case>),
-    /// The rules that the project in a folder brings along. `trust` is Neovim's list of trusted files.
-    ProjectRules { cwd: PathBuf, trust: Option<PathBuf> },
+    /// The rules that count in a folder besides those of the options.
+    FolderRules { cwd: PathBuf, files: RuleFiles },
+    /// What becomes of the rules that the user has made for the project in a folder, in the file of all of them.
+    KeepRules { cwd: PathBuf, file: PathBuf, change: Change },
     /// What becomes of a buffer whose file another side has written (`core::changes::reconcile`), and in what state
     /// the file is after that.
     Reconcile { path: PathBuf, sides: Box<Sides> },
@@ -88,7 +91,9 @@ pub enum Outcome {
     Mention(String),
     /// Nothing where the disk did not answer in time.
     Judged(Option<Box<Ruling>>),
-    ProjectRules(ProjectRules),
+    FolderRules(FolderRules),
+    /// What the user should know of it, if it couldn't be done as it should.
+    RulesKept(Option<String>),
     /// In the order of the numbers; nothing where it is not known any more.
     ChangedTexts(Vec<Option<(Held, Held)>>),
     Reconciled(Box<Reconciled>, Option<Stamp>),

@@ -52,7 +52,8 @@ fn name(run: &Run) -> &str {
     run.words.first().map(|word| base(&word.text)).unwrap_or_default()
 }
 
-fn of_run(run: &Run) -> Option<Danger> {
+/// What is dangerous about a command by itself.
+pub fn of_run(run: &Run) -> Option<Danger> {
     let has = |options: &[&str]| {
         let short = |word: &str, option: &str| {
             !word.starts_with("--")

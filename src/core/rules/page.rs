@@ -1,10 +1,10 @@
 //! What the page of the rules says, and what a trial run of them says: lines, each with the groups of highlights that
 //! parts of it have. Plain data in, lines and marks out.
 
-use super::project::{FILE, ProjectRules};
+use super::project::{FILE, FolderRules, ProjectRules};
 use super::rule::{Decision, Rule, Source};
+use super::ruling::{Ruling, Step};
 use super::sets::{RUNS_LATER, SECRETS, SETS};
-use super::{Ruling, Step};
 use crate::core::text::visible::visible_line;
 
 #[derive(Debug, Default, PartialEq)]
@@ -12,6 +12,8 @@ pub struct Page {
     pub lines: Vec<String>,
     /// Row, bytes from and to, group.
     pub marks: Vec<(usize, usize, usize, &'static str)>,
+    /// The rules, each by the row that it begins in.
+    pub rows: Vec<(usize, Rule)>,
 }
 
 /// What the page is made of.
@@ -19,7 +21,11 @@ pub struct View<'a> {
     pub own: &'a [Rule],
     /// Names of the sets that the user has turned on.
     pub sets: &'a [String],
-    pub project: &'a ProjectRules,
+    /// Those that the user has made for the session by answers.
+    pub made: &'a [Rule],
+    pub found: &'a FolderRules,
+    /// What keys do on the page.
+    pub keys: &'a str,
     /// In cells.
     pub width: usize,
 }
@@ -32,13 +38,24 @@ pub fn page(view: &View<'_>) -> Page {
     page.title("Rules for what agents may do \u{b7} q closes this");
     page.text("  What no rule decides is asked when the agent asks.", "AcpMeta");
     page.text("  :Acp permissions {command or file} tells which rule decides, and why.", "AcpMeta");
+    if !view.keys.is_empty() {
+        page.text(&format!("  {}", view.keys), "AcpMeta");
+    }
+    page.made("By your answers, for this session", view.made);
+    match &view.found.kept {
+        Ok(kept) => page.made("By your answers, for this project", kept),
+        Err(why) => {
+            page.heading("By your answers, for this project");
+            page.text(&format!("  {why}"), "AcpToolWaiting");
+        }
+    }
     page.heading("Yours (`permission.rules`)");
     if view.own.is_empty() {
         page.text("  None. See :help acp-rules.", "AcpMeta");
     }
     view.own.iter().for_each(|rule| page.rule(rule));
     page.heading(&format!("This project's ({FILE})"));
-    match view.project {
+    match &view.found.project {
         ProjectRules::None => page.text("  None.", "AcpMeta"),
         ProjectRules::Denied => page.text("  It does not count: you have denied it by :trust.", "AcpMeta"),
         ProjectRules::Trusted(rules) => {
@@ -64,6 +81,23 @@ pub fn page(view: &View<'_>) -> Page {
     page.text(&format!("  ask  before what is run later is written: {}", RUNS_LATER.join(" ")), "");
     page.text(&format!("  ask  before what may hold secrets is used: {}", SECRETS.join(" ")), "");
     page.page
+}
+
+/// What a rule names, and what that is.
+pub fn pattern_of(rule: &Rule) -> Option<(&'static str, &str)> {
+    let named = [("command", &rule.command), ("path", &rule.path), ("host", &rule.host), ("mcp", &rule.mcp)];
+    named.into_iter().find_map(|(what, text)| Some((what, text.as_deref()?)))
+}
+
+/// The same rule about something else; the error says what is wrong with that.
+pub fn with_pattern(rule: &Rule, text: &str) -> Result<Rule, String> {
+    if text.is_empty() {
+        return Err("a rule has to be about something; take it back to be rid of it".to_owned());
+    }
+    let mut new = rule.clone();
+    let fields = [&mut new.command, &mut new.path, &mut new.host, &mut new.mcp];
+    fields.into_iter().flatten().for_each(|field| text.clone_into(field));
+    new.checked()
 }
 
 /// What a trial run comes to: of one line or file, judged in one way or several ("Reading it", "Writing it").
@@ -130,6 +164,14 @@ impl Builder {
         self.text(text, "AcpUser");
     }
 
+    /// Rules that were made by answers, if there are any.
+    fn made(&mut self, heading: &str, rules: &[Rule]) {
+        if !rules.is_empty() {
+            self.heading(heading);
+            rules.iter().for_each(|rule| self.rule(rule));
+        }
+    }
+
     /// The decision, and what it is about.
     fn rule(&mut self, rule: &Rule) {
         let reason = rule.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -138,6 +180,7 @@ impl Builder {
         let about = visible_line(&format!("{}{reason}", rule.about()));
         self.text(&format!("  {word:<6}  {about}"), "");
         self.page.marks.push((row, 2, 2 + word.len(), in_words(Some(rule.decision)).1));
+        self.page.rows.push((row, rule.clone()));
     }
 
     /// A text in as many lines as it takes; those after the first stand further in.
@@ -175,9 +218,17 @@ mod tests {
             reason: Some("nothing is pushed from here".into()),
             ..Rule::new(Decision::Reject, Source::Options(1))
         }];
-        let project = ProjectRules::Untrusted;
+        let kept = Rule { command: Some("make all".into()), ..Rule::new(Decision::Allow, Source::Kept) };
+        let found = FolderRules { project: ProjectRules::Untrusted, kept: Ok(vec![kept]) };
         for width in [36, 76] {
-            let view = View { own: &own, sets: &["tests".to_owned()], project: &project, width };
+            let view = View {
+                own: &own,
+                sets: &["tests".to_owned()],
+                made: &[],
+                found: &found,
+                keys: "x take back",
+                width,
+            };
             let page = page(&view);
             let text = page.lines.join("\n");
             // What has no blanks is not broken.
@@ -186,6 +237,7 @@ mod tests {
             assert_eq!(long.collect::<Vec<_>>(), Vec::<&String>::new());
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
             for part in [
+                "By your answers, for this project allow command make all",
                 "reject command git push **: nothing is pushed from here",
                 "you have not trusted them: read the file, and run :trust there",
                 "off read-only: Commands that look at files",
@@ -197,6 +249,8 @@ mod tests {
             }
             let marked = page.marks.iter().map(|(row, from, to, _)| &page.lines[*row][*from..*to]);
             assert!(marked.collect::<Vec<_>>().contains(&"reject"), "{text}");
+            let rows: Vec<&str> = page.rows.iter().map(|(row, _)| &*page.lines[*row]).collect();
+            assert!(rows[0].starts_with("  allow   command make all"), "{rows:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The rules of a project: a file of JSON that counts once the user has trusted it, by Neovim's own `:trust`.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use super::rule::PROJECT_FILE as FILE;
 use super::rule::{Decision, Rule, Source};
@@ -10,7 +10,7 @@ use super::sets;
 pub const MOST_BYTES: u64 = 1 << 20;
 
 /// What there is of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProjectRules {
     #[default]
     None,
@@ -23,6 +23,22 @@ pub enum ProjectRules {
     /// It can't be read, and why.
     Broken(String),
     Trusted(Vec<Rule>),
+}
+
+/// The rules that count in a folder besides those of the options.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FolderRules {
+    /// What the project brings along.
+    pub project: ProjectRules,
+    /// What the user has made by answers; else what is wrong with the file of it.
+    pub kept: Result<Vec<Rule>, String>,
+}
+
+impl FolderRules {
+    /// What the user should know of rules that don't count.
+    pub fn problem(&self) -> Option<String> {
+        self.kept.as_ref().err().cloned().or_else(|| self.project.problem())
+    }
 }
 
 impl ProjectRules {
@@ -51,19 +67,42 @@ struct Written {
     rules: Vec<WrittenRule>,
 }
 
-/// A rule as in the options.
-#[derive(Deserialize)]
+/// A rule as it is written in a file: with the fields of the options.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenRule {
+pub struct WrittenRule {
     decision: Decision,
+    #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     mcp: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+}
+
+impl WrittenRule {
+    /// The rule; the error says what is wrong with it.
+    pub fn into_rule(self, source: Source) -> Result<Rule, String> {
+        let Self { decision, agent, mode, kind, path, command, host, mcp, reason } = self;
+        Rule { decision, source, agent, mode, kind, path, command, host, mcp, reason }.checked()
+    }
+}
+
+impl From<&Rule> for WrittenRule {
+    fn from(rule: &Rule) -> Self {
+        let Rule { decision, source: _, agent, mode, kind, path, command, host, mcp, reason } = rule.clone();
+        Self { decision, agent, mode, kind, path, command, host, mcp, reason }
+    }
 }
 
 /// The rules that a file holds; else what is wrong with it. A mistake anywhere makes all of it void: a rule that is
@@ -78,10 +117,7 @@ pub fn read(text: &str) -> Result<Vec<Rule>, String> {
         rules.extend(sets::rules_of(name));
     }
     for (rule, at) in written.rules.into_iter().zip(1..) {
-        let WrittenRule { decision, agent, mode, kind, path, command, host, mcp, reason } = rule;
-        let source = Source::Project(at);
-        let rule = Rule { decision, source, agent, mode, kind, path, command, host, mcp, reason };
-        rules.push(rule.checked().map_err(|why| format!("rule {at}: {why}"))?);
+        rules.push(rule.into_rule(Source::Project(at)).map_err(|why| format!("rule {at}: {why}"))?);
     }
     Ok(rules)
 }

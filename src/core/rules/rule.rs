@@ -33,6 +33,10 @@ pub enum Source {
     Options(usize),
     /// The project's file; by its place there, from 1.
     Project(usize),
+    /// An answer of the user's, for the rest of the session.
+    Session,
+    /// An answer of the user's, kept for the project.
+    Kept,
 }
 
 /// Where a project's own rules stand, below the folder of a session.
@@ -124,6 +128,8 @@ impl Rule {
             Source::Set(name) => format!("set {name}"),
             Source::Options(at) => format!("permission.rules[{at}]"),
             Source::Project(at) => format!("rule {at} of {PROJECT_FILE}"),
+            Source::Session => "you said so, for this session".to_owned(),
+            Source::Kept => "you said so, for this project".to_owned(),
         };
         let reason = self.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
         format!("{} {} ({place}){reason}", self.decision.word(), self.about())

@@ -2,6 +2,10 @@
 
 use proptest::prelude::*;
 
+use super::danger::Danger;
+use super::line::Word;
+use super::pattern::{command_fit, fits, path_fits};
+use super::place::normal;
 use super::*;
 
 /// One of the tables in `tests/data/rules`.

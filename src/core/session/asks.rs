@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{Phase, Session};
 use crate::core::ids::{AskId, EntryId, Moment};
 use crate::core::message::{Answer, Command, PermissionKind, PermissionOption, Severity, ToolCallPatch};
+use crate::core::rules::offer::Offer;
 use crate::core::rules::{Decision, Ruling};
 use crate::core::session::answer_label::label;
 use crate::core::session::entry::{Body, Elicitation, Subject, Verdict};
@@ -22,6 +23,8 @@ pub struct OpenAsk {
     /// The entry that shows it.
     pub entry: EntryId,
     pub wanted: Wanted,
+    /// Rules that answer it, and the like of it from then on.
+    pub offers: Vec<Offer>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +52,34 @@ impl OpenAsk {
     pub fn is_permission(&self) -> bool {
         matches!(self.wanted, Wanted::Permission(_))
     }
+
+    /// What may be answered to a question for permission, in order.
+    pub fn picks(&self) -> Vec<Pick> {
+        let options = self.options().iter().map(|option| Pick::Option(option.id.clone()));
+        options.chain((!self.offers.is_empty()).then_some(Pick::Rule)).collect()
+    }
+
+    /// Keeps what rules can do that the agent has an answer for.
+    fn offer(&mut self, offers: &[Offer]) {
+        let fits = |offer: &&Offer| {
+            let decision = offer.rules.first().map(|rule| rule.decision);
+            decision.is_some_and(|decision| option_of(decision, self.options()).is_some())
+        };
+        self.offers = offers.iter().filter(fits).cloned().collect();
+    }
 }
+
+/// What the user takes of what a question for permission can be answered with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// An option of the agent's, by its id.
+    Option(String),
+    /// To make a rule.
+    Rule,
+}
+
+/// How the latter is called among the answers.
+pub const MAKE_RULE: &str = "Make a rule\u{2026}";
 
 impl Session {
     /// What waits for the user, oldest first.
@@ -112,7 +142,8 @@ impl Session {
             }
             return vec![Command::Answer { ask, answer: Answer::Cancelled }];
         }
-        self.judging.push(OpenAsk { ask, entry, wanted: Wanted::Permission(options) });
+        let wanted = Wanted::Permission(options);
+        self.judging.push(OpenAsk { ask, entry, wanted, offers: Vec::new() });
         Vec::new()
     }
 
@@ -126,22 +157,14 @@ impl Session {
     /// when it is over already.
     pub fn judged(&mut self, ask: AskId, mut ruling: Option<Box<Ruling>>, now: Moment) -> Vec<Command> {
         let Some(at) = self.judging.iter().position(|open| open.ask == ask) else { return Vec::new() };
-        let open = self.judging.remove(at);
+        let mut open = self.judging.remove(at);
         self.advance(open.entry, &Cause::Asked, now);
-        let option = ruling.as_ref().and_then(|ruling| option_of(ruling.decision?, open.options()));
-        let rule = ruling.as_ref().map(|ruling| ruling.why.clone()).unwrap_or_default();
-        if let Some(ruling) = &mut ruling
-            && option.is_none()
-            && !matches!(ruling.decision, None | Some(Decision::Ask))
-        {
-            (ruling.decision, ruling.why) = (Some(Decision::Ask), NO_OPTION.to_owned());
+        open.offer(ruling.as_deref().map_or(&[], |ruling| &ruling.offers));
+        let option = answer_of(ruling.as_deref_mut(), open.options());
+        if let Some(option) = option {
+            return self.ruled(&open, option, ruling, now);
         }
         self.set_ruling(open.entry, ruling);
-        if let Some(PermissionOption { id, kind, .. }) = option {
-            let cause = if kind.allows() { Cause::Allowed } else { Cause::Rejected };
-            self.advance(open.entry, &cause, now);
-            return vec![Command::Answer { ask, answer: Answer::Ruled { option: id, rule } }];
-        }
         let entry = open.entry;
         // In the order in which they came, however long each took to judge.
         let at = self.asks.iter().position(|other| other.ask > ask).unwrap_or(self.asks.len());
@@ -150,6 +173,32 @@ impl Session {
         self.note_user_time(now);
         self.status_touched = true;
         Vec::new()
+    }
+
+    /// A rule answers a question.
+    fn ruled(
+        &mut self,
+        open: &OpenAsk,
+        option: PermissionOption,
+        ruling: Option<Box<Ruling>>,
+        now: Moment,
+    ) -> Vec<Command> {
+        let rule = ruling.as_ref().map(|ruling| ruling.why.clone()).unwrap_or_default();
+        self.set_ruling(open.entry, ruling);
+        let cause = if option.kind.allows() { Cause::Allowed } else { Cause::Rejected };
+        self.advance(open.entry, &cause, now);
+        vec![Command::Answer { ask: open.ask, answer: Answer::Ruled { option: option.id, rule } }]
+    }
+
+    /// The user has other rules now, and they were held against a question that waits for the user: it is answered if
+    /// they decide it.
+    pub fn judged_again(&mut self, ask: AskId, mut ruling: Option<Box<Ruling>>, now: Moment) -> Vec<Command> {
+        let Some(open) = self.open_ask(ask) else { return Vec::new() };
+        let Some(option) = answer_of(ruling.as_deref_mut(), open.options()) else { return Vec::new() };
+        match self.close(ask, now) {
+            Some(open) => self.ruled(&open, option, ruling, now),
+            None => Vec::new(),
+        }
     }
 
     fn set_ruling(&mut self, entry: EntryId, ruling: Option<Box<Ruling>>) {
@@ -213,7 +262,7 @@ impl Session {
         let elicitation =
             Elicitation { asker: self.speaker(), message, subject, verdict, choices: Vec::new() };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
-        self.asks.push(OpenAsk { ask, entry, wanted });
+        self.asks.push(OpenAsk { ask, entry, wanted, offers: Vec::new() });
         self.note_user_time(now);
         self.status_touched = true;
         Vec::new()
@@ -321,7 +370,10 @@ impl Session {
     /// Has an entry show what may be answered to its question.
     pub(super) fn show_choices(&mut self, entry: EntryId) {
         let open = self.permission_of(entry);
-        let names = |open: &OpenAsk| open.options().iter().map(label).collect();
+        let names = |open: &OpenAsk| {
+            let own = (!open.offers.is_empty()).then(|| MAKE_RULE.to_owned());
+            open.options().iter().map(label).chain(own).collect()
+        };
         let choices: Vec<String> = open.map(names).unwrap_or_default();
         match self.entries.get_mut(entry.0).map(|entry| &mut entry.body) {
             Some(Body::Tool(call)) => {
@@ -356,6 +408,16 @@ impl Session {
 
 /// Why the user is asked what a rule has decided.
 const NO_OPTION: &str = "the agent offers no answer that does what the rule says this one time";
+
+/// The answer that rules give, if they do. Where the agent has none that does just that, the ruling becomes a question.
+fn answer_of(ruling: Option<&mut Ruling>, options: &[PermissionOption]) -> Option<PermissionOption> {
+    let ruling = ruling?;
+    let option = option_of(ruling.decision?, options);
+    if option.is_none() && ruling.decision != Some(Decision::Ask) {
+        (ruling.decision, ruling.why) = (Some(Decision::Ask), NO_OPTION.to_owned());
+    }
+    option
+}
 
 /// The answer that does what rules say and nothing beyond: one for this time rather than for all times. A rule allows
 /// nothing for later, since the agent would not ask again.

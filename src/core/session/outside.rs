@@ -40,7 +40,7 @@ impl Session {
         };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
         let wanted = Wanted::Permission(options);
-        self.asks.push(OpenAsk { ask, entry, wanted });
+        self.asks.push(OpenAsk { ask, entry, wanted, offers: Vec::new() });
         self.show_choices(entry);
         self.note_user_time(now);
         self.status_touched = true;

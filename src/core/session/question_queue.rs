@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::core::ids::{AskId, Moment, SessionKey};
-use crate::core::session::OpenAsk;
+use crate::core::session::{OpenAsk, Pick};
 
 /// A question does not come before the user has been quiet for so long: what they are typing is not meant
 /// for it. Shorter where one waits for the agent.
@@ -238,18 +238,12 @@ impl QuestionQueue {
         self.told.insert(ask)
     }
 
-    /// The option that the key of this number, from 1, chooses of a question for permission.
-    pub fn option_of_key<'open>(
-        &self,
-        open: &'open OpenAsk,
-        number: usize,
-        now: Moment,
-    ) -> Option<&'open str> {
+    /// What the key of this number, from 1, chooses of a question for permission.
+    pub fn pick_of_key(&self, open: &OpenAsk, number: usize, now: Moment) -> Option<Pick> {
         // A key that was on its way when the question came is not meant for it.
         let since = self.since.get(&open.ask)?;
         let is_seen = u128::from(now.since(*since)) >= QUIET_IN_CHAT.as_millis();
-        let option = open.options().get(number.checked_sub(1)?)?;
-        is_seen.then_some(option.id.as_str())
+        open.picks().into_iter().nth(number.checked_sub(1)?).filter(|_| is_seen)
     }
 
     /// A key has answered.
@@ -472,15 +466,16 @@ mod tests {
         let option =
             |id: &str| PermissionOption { id: id.into(), name: id.into(), kind: PermissionKind::AllowOnce };
         let wanted = Wanted::Permission(vec![option("yes"), option("no")]);
-        let open = OpenAsk { ask: AskId(1), entry: EntryId(0), wanted };
+        let open = OpenAsk { ask: AskId(1), entry: EntryId(0), wanted, offers: Vec::new() };
         let mut queue = QuestionQueue::default();
-        assert_eq!(queue.option_of_key(&open, 1, Moment(1000)), None);
+        let pick = |id: &str| Some(Pick::Option(id.to_owned()));
+        assert_eq!(queue.pick_of_key(&open, 1, Moment(1000)), None);
         queue.next(&[waiting(1)], Sight::Whole, Moment(1000), |_| Readiness::NotHere);
-        assert_eq!(queue.option_of_key(&open, 1, Moment(1299)), None);
-        assert_eq!(queue.option_of_key(&open, 1, Moment(1300)), Some("yes"));
-        assert_eq!(queue.option_of_key(&open, 2, Moment(1300)), Some("no"));
-        assert_eq!(queue.option_of_key(&open, 3, Moment(1300)), None);
-        assert_eq!(queue.option_of_key(&open, 0, Moment(1300)), None);
+        assert_eq!(queue.pick_of_key(&open, 1, Moment(1299)), None);
+        assert_eq!(queue.pick_of_key(&open, 1, Moment(1300)), pick("yes"));
+        assert_eq!(queue.pick_of_key(&open, 2, Moment(1300)), pick("no"));
+        assert_eq!(queue.pick_of_key(&open, 3, Moment(1300)), None);
+        assert_eq!(queue.pick_of_key(&open, 0, Moment(1300)), None);
     }
 
     #[test]

@@ -75,6 +75,9 @@ impl App {
         if self.audit.is_page(buf) {
             return Some(Pane::Audit);
         }
+        if self.rules.is_page(buf) {
+            return Some(Pane::Rules);
+        }
         self.agents.is_page(buf).then_some(Pane::Agents)
     }
 
@@ -85,6 +88,7 @@ impl App {
             Some(Pane::Agents) => Some("agents_start"),
             Some(Pane::Inspector) => Some("inspect_open"),
             Some(Pane::Audit) => Some("audit_open"),
+            Some(Pane::Rules) => Some("rules_edit"),
             Some(Pane::Transcript) => Some("toggle"),
             _ => None,
         };

@@ -207,6 +207,11 @@ impl App {
         self.route()
     }
 
+    pub fn show_rules(&mut self, what: &str) -> Result<()> {
+        self.rules.show(&mut self.cx, what)?;
+        self.route()
+    }
+
     pub fn tell_recalled(&mut self, args: Args) -> Result<()> {
         self.sessions.tell_recalled(&mut self.cx, args)?;
         self.route()

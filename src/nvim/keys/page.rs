@@ -42,6 +42,7 @@ const CHAPTERS: &[Chapter] = &[
     Chapter { section: Section::Agents, title: "In the list of agents (:Acp agents)", words: &[] },
     Chapter { section: Section::Inspector, title: "In the messages (:Acp inspect)", words: &[] },
     Chapter { section: Section::Audit, title: "In the record (:Acp audit)", words: &[] },
+    Chapter { section: Section::Rules, title: "In the rules (:Acp permissions)", words: &[] },
     Chapter { section: Section::File, title: "In a file that the agent changed", words: &[] },
     Chapter {
         section: Section::Review,
@@ -123,6 +124,9 @@ const LABELS: &[(&str, &str)] = &[
     ("audit_problems", "rejected or failed only"),
     ("audit_refresh", "read it again"),
     ("audit_close", "close"),
+    ("rules_edit", "edit"),
+    ("rules_remove", "take back"),
+    ("rules_restore", "bring back"),
     ("next_hunk", "next change"),
     ("previous_hunk", "previous change"),
     ("review_keep", "keep"),

@@ -39,8 +39,8 @@ impl Questions {
         cx.send(Command::Outside { rules });
         let permission = &cx.config.permission;
         let rules = in_force(&permission.sets, &permission.rules);
-        let trust = Some(Path::new(&state).join("trust"));
-        cx.send(Command::Rules(RulesNews::Are { rules, trust }));
+        let files = cx.rule_files()?;
+        cx.send(Command::Rules(RulesNews::Are { rules, files }));
         Ok(())
     }
 

@@ -8,15 +8,16 @@ use serde_json::json;
 use crate::core::changes::review::Review;
 use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::message::{Command, FileDiff, PermissionKind, PermissionOption, RulesNews};
-use crate::core::session::OpenAsk;
+use crate::core::rules::offer::{Offer, Scope};
 use crate::core::session::answer_label::{described, label};
 use crate::core::session::tool_call::count_lines;
+use crate::core::session::{MAKE_RULE, OpenAsk, Pick};
 use crate::core::store::allowlist::Choice;
 use crate::core::transcript::cut_middle;
 use crate::core::transcript::rules;
 use crate::nvim::arguments::{NO_SESSION, fail};
 use crate::nvim::context::{self, Context};
-use crate::nvim::editor::picker;
+use crate::nvim::editor::picker::{self, plain};
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::questions::Questions;
 
@@ -24,12 +25,12 @@ impl Questions {
     pub fn show_permission(&mut self, cx: &mut Context, key: SessionKey, ask: AskId) {
         let Some(prompt) = Self::permission_prompt(cx, key, ask) else { return };
         let Some(open) = cx.sessions.get(&key).and_then(|session| session.open_ask(ask)) else { return };
-        let ids: Vec<String> = open.options().iter().map(|option| option.id.clone()).collect();
+        let picks = open.picks();
         let items = Self::items(open);
         let preview = self.preview.clone();
         let then = context::then(move |this: &mut Self, cx: &mut Context, index: Option<usize>| {
-            match index.and_then(|index| ids.get(index)) {
-                Some(option) => Self::answer(cx, key, ask, option),
+            match index.and_then(|index| picks.get(index)) {
+                Some(pick) => this.take_pick(cx, key, ask, pick),
                 // To close the picker is not an answer.
                 None => this.left_open(cx, ask),
             }
@@ -38,11 +39,39 @@ impl Questions {
         self.ask_to_choose(cx, Choosing { ask, kind: "acp_permission", prompt, items, preview, then });
     }
 
+    /// What the user takes of what can be answered.
+    pub fn take_pick(&mut self, cx: &mut Context, key: SessionKey, ask: AskId, pick: &Pick) {
+        match pick {
+            Pick::Option(option) => Self::answer(cx, key, ask, option),
+            Pick::Rule => self.offer_rules(cx, key, ask),
+        }
+    }
+
+    /// The rules that would answer a question, and the like of it from then on.
+    fn offer_rules(&mut self, cx: &mut Context, key: SessionKey, ask: AskId) {
+        let Some(open) = cx.sessions.get(&key).and_then(|session| session.open_ask(ask)) else { return };
+        let rule = |offer: &Offer| Scope::ALL.map(|scope| (offer.clone(), scope));
+        let rules: Vec<(Offer, Scope)> = open.offers.iter().flat_map(rule).collect();
+        let items = rules.iter().map(|(offer, scope)| plain(&offer.label(*scope))).collect();
+        let prompt = "Make a rule, which answers this and what is like it".to_owned();
+        let preview = self.preview.clone();
+        let then = context::then(move |this: &mut Self, cx: &mut Context, index: Option<usize>| {
+            match index.and_then(|index| rules.into_iter().nth(index)) {
+                Some((offer, scope)) => cx.raise(EditorEvent::RuleMade { session: key, offer, scope }),
+                // Back to what was asked.
+                None => this.take_up(ask),
+            }
+            Ok(())
+        });
+        self.ask_to_choose(cx, Choosing { ask, kind: "acp_rule", prompt, items, preview, then });
+    }
+
     /// The answers as a picker lists them.
     fn items(open: &OpenAsk) -> Vec<String> {
         let is_own = |option: &PermissionOption| Choice::of_id(&option.id).is_some();
         let text = |option| if is_own(option) { label(option) } else { described(option) };
-        open.options().iter().map(text).collect()
+        let rule = (!open.offers.is_empty()).then(|| MAKE_RULE.to_owned());
+        open.options().iter().map(text).chain(rule).collect()
     }
 
     /// How many rows at the bottom of the screen Neovim's own picker takes for a question; none where a plugin has put

@@ -146,14 +146,14 @@ impl Questions {
         number: usize,
     ) -> Option<KeyAnswer> {
         let open = cx.sessions.get(&session)?.permission_of(entry)?;
-        let option = self.queue.option_of_key(open, number, self.now())?.to_owned();
-        Some(KeyAnswer { session, ask: open.ask, option })
+        let pick = self.queue.pick_of_key(open, number, self.now())?;
+        Some(KeyAnswer { session, ask: open.ask, pick })
     }
 
     /// A key in the chat answers.
     pub fn answer_by_key(&mut self, cx: &mut Context, answer: &KeyAnswer) {
         self.queue.answered_by_key(self.now());
-        Self::answer(cx, answer.session, answer.ask, &answer.option);
+        self.take_pick(cx, answer.session, answer.ask, &answer.pick);
     }
 
     /// Whether a key has just answered: another one like it was meant for the same question.

@@ -1,19 +1,14 @@
 //! An agent asks for permission: the user's rules are held against that in the background, and the user is asked
 //! only what they leave open.
 
-use std::path::PathBuf;
-
-use mlua::Result;
-
 use crate::core::ids::{AskId, SessionKey};
 use crate::core::message::{
-    Branch, Command, Outcome, PermissionOption, Place, RulesNews, Severity, ToolCallPatch, Work,
+    Branch, Command, Outcome, PermissionOption, RulesNews, Severity, ToolCallPatch, Work,
 };
 use crate::core::replay;
-use crate::core::rules::{Case, Request, Ruling, in_force};
+use crate::core::rules::{Request, Ruling};
 use crate::core::session::status::mode_id;
 use crate::nvim::context::Context;
-use crate::nvim::editor::Editor;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::sessions::Sessions;
 
@@ -44,7 +39,7 @@ impl Sessions {
     }
 
     fn judge(cx: &mut Context, key: SessionKey, ask: AskId, request: Request) {
-        let Ok(case) = Self::case(cx, Some(key), request) else {
+        let Ok(case) = cx.case(Some(key), request) else {
             return Self::permission_judged(cx, key, ask, None);
         };
         cx.compute(Work::Judge(Box::new(case)), move |_: &mut Self, cx, outcome| {
@@ -52,6 +47,41 @@ impl Sessions {
             Self::permission_judged(cx, key, ask, ruling);
             Ok(())
         });
+    }
+
+    /// The user has other rules now: what waits is held against them.
+    pub fn judge_waiting(cx: &mut Context) {
+        let waiting = cx.sessions.values().flat_map(|session| {
+            let open = session.asks().iter().filter(|open| open.is_permission());
+            open.filter_map(|open| {
+                let call = session.entry(open.entry)?.tool()?;
+                Some((session.key, open.ask, call.requested(&session.place.cwd)))
+            })
+        });
+        for (key, ask, request) in waiting.collect::<Vec<_>>() {
+            let Ok(case) = cx.case(Some(key), request) else { continue };
+            cx.compute(Work::Judge(Box::new(case)), move |_: &mut Self, cx, outcome| {
+                if let Outcome::Judged(ruling) = outcome {
+                    Self::judged_again(cx, key, ask, ruling);
+                }
+                Ok(())
+            });
+        }
+    }
+
+    fn judged_again(cx: &mut Context, key: SessionKey, ask: AskId, ruling: Option<Box<Ruling>>) {
+        let now = cx.now();
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
+        let entry = session.open_ask(ask).map(|open| open.entry);
+        let commands = session.judged_again(ask, ruling, now);
+        if commands.is_empty() {
+            return;
+        }
+        cx.send_all(commands);
+        if let Some(entry) = entry {
+            cx.raise(EditorEvent::CallChanged { session: key, entry, moved: false, content: false });
+        }
+        cx.raise(EditorEvent::SessionChanged(key));
     }
 
     /// Tells the background for whom rules count, if that is news.
@@ -64,27 +94,6 @@ impl Sessions {
         let (agent, mode) = who.clone();
         self.told_who.insert(key, who);
         cx.send(Command::Rules(RulesNews::Who { session: key, agent, mode }));
-    }
-
-    /// What rules are held against, for a session as it is now; without one for an agent without a name, in the
-    /// current folder.
-    pub fn case(cx: &Context, key: Option<SessionKey>, request: Request) -> Result<Case> {
-        let session = key.and_then(|key| cx.sessions.get(&key));
-        let place = match session {
-            Some(session) => session.place.clone(),
-            None => Place { cwd: cx.editor.func::<String>("getcwd", ())?.into(), ..Place::default() },
-        };
-        let permission = &cx.config.permission;
-        Ok(Case {
-            request,
-            agent: session.map(|session| session.agent_name.clone()).unwrap_or_default(),
-            mode: session.and_then(mode_id),
-            folders: place.folders().cloned().collect(),
-            cwd: place.cwd,
-            home: None,
-            rules: in_force(&permission.sets, &permission.rules),
-            trust: trust_list(&cx.editor),
-        })
     }
 
     fn permission_judged(cx: &mut Context, key: SessionKey, ask: AskId, ruling: Option<Box<Ruling>>) {
@@ -110,10 +119,4 @@ impl Sessions {
         }
         cx.raise(EditorEvent::SessionChanged(key));
     }
-}
-
-/// Neovim's list of trusted files.
-pub fn trust_list(editor: &Editor) -> Option<PathBuf> {
-    let state: String = editor.func("stdpath", "state").ok()?;
-    Some(PathBuf::from(state).join("trust"))
 }

@@ -1,0 +1,131 @@
+//! The rules that the user has made by answers and that count for a project from then on, in every Neovim: what one is
+//! in their list, and how the list changes. Where the list is kept is left to `acp::rules`.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::project::WrittenRule;
+use super::rule::{Rule, Source};
+use crate::core::store::stored_path;
+
+/// The oldest of a project are forgotten beyond so many.
+const MOST: usize = 200;
+
+/// A rule of a project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The session's folder.
+    #[serde(with = "stored_path")]
+    pub project: PathBuf,
+    pub rule: WrittenRule,
+}
+
+/// What becomes of a project's rules.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Change {
+    Add(Vec<Rule>),
+    Remove(Rule),
+    Replace { old: Rule, new: Rule },
+}
+
+impl Change {
+    pub fn apply(self, project: &Path, list: &mut Vec<Kept>) {
+        let kept = |rule: &Rule| Kept { project: project.to_owned(), rule: rule.into() };
+        match self {
+            Self::Add(rules) => {
+                for new in rules.iter().map(kept) {
+                    list.retain(|one| *one != new);
+                    list.push(new);
+                }
+                let count = list.iter().filter(|one| one.project == project).count();
+                let mut spare = count.saturating_sub(MOST);
+                list.retain(|one| {
+                    let goes = spare > 0 && one.project == project;
+                    spare -= usize::from(goes);
+                    !goes
+                });
+            }
+            Self::Remove(rule) => {
+                let gone = kept(&rule);
+                list.retain(|one| *one != gone);
+            }
+            Self::Replace { old, new } => {
+                let (old, new) = (kept(&old), kept(&new));
+                match list.iter().position(|one| *one == old) {
+                    Some(at) => list[at] = new,
+                    None => list.push(new),
+                }
+            }
+        }
+    }
+}
+
+impl Change {
+    /// The same for rules that are kept nowhere.
+    pub fn apply_to(self, rules: &mut Vec<Rule>) {
+        match self {
+            Self::Add(new) => {
+                rules.retain(|rule| !new.contains(rule));
+                rules.extend(new);
+                rules.drain(..rules.len().saturating_sub(MOST));
+            }
+            Self::Remove(gone) => rules.retain(|rule| *rule != gone),
+            Self::Replace { old, new } => {
+                rules.iter_mut().filter(|rule| **rule == old).for_each(|rule| *rule = new.clone());
+            }
+        }
+    }
+}
+
+/// The rules of a project. One that can't be used makes all of them void, since it could be the one that forbids.
+pub fn of_project(list: Vec<Kept>, project: &Path) -> Result<Vec<Rule>, String> {
+    let own = list.into_iter().filter(|kept| kept.project == project);
+    own.map(|kept| kept.rule.into_rule(Source::Kept)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::rules::Decision;
+
+    fn rule(command: &str) -> Rule {
+        Rule { command: Some(command.into()), ..Rule::new(Decision::Allow, Source::Kept) }
+    }
+
+    fn commands(list: &[Kept], project: &str) -> Vec<String> {
+        let rules = of_project(list.to_vec(), Path::new(project)).expect("sound rules");
+        rules.into_iter().filter_map(|rule| rule.command).collect()
+    }
+
+    #[test]
+    fn rules_are_kept_changed_and_removed_for_their_project_alone() {
+        let mut list = Vec::new();
+        let (p, q) = (Path::new("/p"), Path::new("/q"));
+        Change::Add(vec![rule("make a"), rule("make b")]).apply(p, &mut list);
+        Change::Add(vec![rule("make a")]).apply(q, &mut list);
+        // The same again is not there twice.
+        Change::Add(vec![rule("make a")]).apply(p, &mut list);
+        assert_eq!(commands(&list, "/p"), ["make b", "make a"]);
+        Change::Replace { old: rule("make b"), new: rule("make c") }.apply(p, &mut list);
+        Change::Remove(rule("make a")).apply(p, &mut list);
+        assert_eq!(
+            (commands(&list, "/p"), commands(&list, "/q")),
+            (vec!["make c".to_owned()], vec!["make a".to_owned()])
+        );
+        for number in 0..300 {
+            Change::Add(vec![rule(&format!("make {number}"))]).apply(p, &mut list);
+        }
+        assert_eq!((commands(&list, "/p").len(), commands(&list, "/q").len()), (MOST, 1));
+        assert_eq!(commands(&list, "/p")[0], "make 100");
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_used_makes_all_of_the_projects_void() {
+        let mut list = Vec::new();
+        Change::Add(vec![rule("make a"), rule("make {b")]).apply(Path::new("/p"), &mut list);
+        let error = of_project(list.clone(), Path::new("/p")).expect_err("a broken rule");
+        assert!(error.contains("brace"), "{error}");
+        assert_eq!(of_project(list, Path::new("/q")), Ok(Vec::new()));
+    }
+}

@@ -1,0 +1,65 @@
+//! Rules that the user can make by an answer, as they are named there, and for how long they count.
+
+use serde::{Deserialize, Serialize};
+
+use super::rule::{Decision, Rule, Source};
+
+/// Rules that together answer a request; all decide alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    pub rules: Vec<Rule>,
+}
+
+/// For how long a rule counts that was made by an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    Session,
+    Project,
+}
+
+impl Scope {
+    pub const ALL: [Self; 2] = [Self::Session, Self::Project];
+
+    pub fn source(self) -> Source {
+        match self {
+            Self::Session => Source::Session,
+            Self::Project => Source::Kept,
+        }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Session => "in this session",
+            Self::Project => "in this project",
+        }
+    }
+}
+
+impl Offer {
+    /// As an answer: `Allow cargo test ** in this session`.
+    pub fn label(&self, scope: Scope) -> String {
+        let verb = match self.rules.first().map(|rule| rule.decision) {
+            Some(Decision::Reject) => "Reject",
+            Some(Decision::Ask) => "Ask about",
+            _ => "Allow",
+        };
+        let what: Vec<String> = self.rules.iter().map(about).collect();
+        format!("{verb} {} {}", what.join(" and "), scope.words())
+    }
+
+    /// The rules as they count from now on.
+    pub fn within(self, scope: Scope) -> Vec<Rule> {
+        self.rules.into_iter().map(|rule| Rule { source: scope.source(), ..rule }).collect()
+    }
+}
+
+fn about(rule: &Rule) -> String {
+    match (&rule.path, rule.kind.as_deref()) {
+        (Some(path), Some("write")) => format!("writing {path}"),
+        (Some(path), _) => format!("reading {path}"),
+        _ => {
+            let named = [&rule.command, &rule.host, &rule.mcp].into_iter().flatten().next();
+            named.cloned().unwrap_or_default()
+        }
+    }
+}

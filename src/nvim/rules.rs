@@ -1,0 +1,316 @@
+//! The user's rules for agents: which there are, which decides about a command or a file, and those that the user makes
+//! by an answer, which can be changed and taken back on their page. What rules say is `core::rules`; how a request is
+//! held against them is left to `sessions::permission`.
+
+use std::path::PathBuf;
+
+use mlua::{Result, Value};
+
+use crate::config::Pane;
+use crate::core::ids::SessionKey;
+use crate::core::message::{Command, Outcome, RulesNews, Work};
+use crate::core::rules::kept::Change;
+use crate::core::rules::offer::{Offer, Scope};
+use crate::core::rules::page::{Page, View, page, pattern_of, trial, with_pattern};
+use crate::core::rules::project::{FILE, FolderRules};
+use crate::core::rules::{Act, Request, Rule, Ruling, Source};
+use crate::nvim::arguments::fail;
+use crate::nvim::context::{self, Context};
+use crate::nvim::editor::float::{float, refit};
+use crate::nvim::editor::{Buf, Level, Win, picker};
+use crate::nvim::events::EditorEvent;
+use crate::nvim::keys::bind::bind_pane;
+
+const NO_ANSWER: &str = "the disk does not answer";
+
+/// What was taken back can be brought back, the last one first; so many at the most.
+const MOST_REMOVED: usize = 50;
+
+#[derive(Default)]
+pub struct Rules {
+    open: Option<Open>,
+    removed: Vec<(Owner, Rule)>,
+}
+
+/// The page that is open.
+struct Open {
+    buf: Buf,
+    owner: Owner,
+    page: Page,
+}
+
+/// For whom rules count that are made by answers.
+#[derive(Clone, Debug, PartialEq)]
+struct Owner {
+    session: Option<SessionKey>,
+    cwd: PathBuf,
+}
+
+impl Rules {
+    /// Shows the rules, or what they say of a command or a file.
+    pub fn show(&mut self, cx: &mut Context, what: &str) -> Result<()> {
+        match what {
+            "" => {
+                let session = cx.session_here();
+                let cwd = cx.case(session, Request::default())?.cwd;
+                read(cx, Owner { session, cwd }, None)
+            }
+            what => try_out(cx, what),
+        }
+    }
+
+    /// The user makes rules by an answer.
+    pub fn made(cx: &mut Context, key: SessionKey, offer: Offer, scope: Scope) -> Result<()> {
+        let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
+        let owner = Owner { session: Some(key), cwd: session.place.cwd.clone() };
+        change(cx, owner, scope, Change::Add(offer.within(scope)))
+    }
+
+    /// What the keys of the page do; nothing if the user is not on it.
+    pub fn key(&mut self, cx: &mut Context, name: &str) -> Option<Result<()>> {
+        let open = self.open.as_ref()?;
+        let here = cx.editor.current_buf().is_ok_and(|buf| buf == open.buf);
+        if !here {
+            return None;
+        }
+        let owner = open.owner.clone();
+        Some(match name {
+            "rules_edit" => self.at_cursor(cx).and_then(|rule| edit(cx, owner, rule)),
+            "rules_remove" => self.at_cursor(cx).and_then(|rule| self.remove(cx, owner, rule)),
+            "rules_restore" => match self.removed.pop() {
+                Some((owner, rule)) => {
+                    cx.advise(format!("it counts again: {}", rule.describe()), Level::Info);
+                    let scope = scope_of(&rule.source).unwrap_or(Scope::Session);
+                    change(cx, owner, scope, Change::Add(vec![rule]))
+                }
+                None => fail("no rule was taken back"),
+            },
+            _ => return None,
+        })
+    }
+
+    pub fn is_page(&self, buf: Buf) -> bool {
+        self.open.as_ref().is_some_and(|open| open.buf == buf)
+    }
+
+    fn at_cursor(&self, cx: &Context) -> Result<Rule> {
+        let (line, _) = cx.editor.cursor(cx.editor.current_win()?)?;
+        let rows = self.open.as_ref().map(|open| open.page.rows.as_slice()).unwrap_or_default();
+        match rows.iter().find(|(row, _)| *row + 1 == line) {
+            Some((_, rule)) => Ok(rule.clone()),
+            None => fail("there is no rule in this line"),
+        }
+    }
+
+    fn remove(&mut self, cx: &mut Context, owner: Owner, rule: Rule) -> Result<()> {
+        let Some(scope) = scope_of(&rule.source) else { return fail(where_it_stands(cx, &rule)) };
+        if self.removed.len() == MOST_REMOVED {
+            self.removed.remove(0);
+        }
+        self.removed.push((owner.clone(), rule.clone()));
+        let keys = cx.config.keys.line(&[("rules_restore", "brings it back")]);
+        cx.advise(format!("it does not count any more: {}. {keys}", rule.about()), Level::Info);
+        change(cx, owner, scope, Change::Remove(rule))
+    }
+
+    /// The rules are others: the page shows them if it is open.
+    pub fn renew(&mut self, cx: &mut Context) -> Result<()> {
+        self.open.take_if(|open| !cx.editor.buf_is_valid(open.buf));
+        match &self.open {
+            Some(open) => read(cx, open.owner.clone(), Some(open.buf)),
+            None => Ok(()),
+        }
+    }
+
+    fn draw(&mut self, cx: &mut Context, owner: Owner, buf: Option<Buf>, found: &FolderRules) -> Result<()> {
+        let made =
+            owner.session.and_then(|key| cx.sessions.get(&key)).map(|session| session.rules.as_slice());
+        let permission = &cx.config.permission;
+        let keys = [("rules_edit", "edit"), ("rules_remove", "take back"), ("rules_restore", "bring back")];
+        let page = page(&View {
+            own: &permission.rules,
+            sets: &permission.sets,
+            made: made.unwrap_or_default(),
+            found,
+            keys: &cx.config.keys.line(&keys),
+            width: width(cx),
+        });
+        let editor = &cx.editor;
+        let buf = match buf.filter(|buf| editor.buf_is_valid(*buf)) {
+            Some(buf) => {
+                editor.set_buf_option(buf, "modifiable", true)?;
+                editor.set_lines(buf, 0..editor.line_count(buf)?, &page.lines)?;
+                editor.set_buf_option(buf, "modifiable", false)?;
+                for win in editor.wins_of(buf).into_iter().filter(|win| editor.is_floating(*win)) {
+                    refit(editor, win, &page.lines)?;
+                }
+                buf
+            }
+            None => {
+                let buf = editor.win_buf(open_float(cx, &page)?)?;
+                bind_pane(editor, &cx.config.keys, Pane::Rules, buf)?;
+                buf
+            }
+        };
+        paint(cx, buf, &page)?;
+        self.open = Some(Open { buf, owner, page });
+        Ok(())
+    }
+}
+
+/// Reads what the folder has of rules, and shows all.
+fn read(cx: &mut Context, owner: Owner, buf: Option<Buf>) -> Result<()> {
+    let work = Work::FolderRules { cwd: owner.cwd.clone(), files: cx.rule_files()? };
+    cx.compute(work, move |this: &mut Rules, cx, outcome| match outcome {
+        Outcome::FolderRules(found) => this.draw(cx, owner, buf, &found),
+        _ => Ok(()),
+    });
+    Ok(())
+}
+
+/// Changes rules that were made by answers. What waits is held against them then.
+fn change(cx: &mut Context, owner: Owner, scope: Scope, change: Change) -> Result<()> {
+    if scope == Scope::Project {
+        let Some(file) = cx.rule_files()?.kept else { return Ok(()) };
+        let work = Work::KeepRules { cwd: owner.cwd, file, change };
+        cx.compute(work, |_: &mut Rules, cx, outcome| {
+            if let Outcome::RulesKept(Some(trouble)) = outcome {
+                cx.advise(trouble, Level::Warn);
+            }
+            cx.raise(EditorEvent::RulesChanged);
+            Ok(())
+        });
+        return Ok(());
+    }
+    let Some(key) = owner.session else { return Ok(()) };
+    let Some(session) = cx.sessions.get_mut(&key) else { return fail("the session is closed") };
+    change.apply_to(&mut session.rules);
+    let rules = session.rules.clone();
+    cx.send(Command::Rules(RulesNews::OfSession { session: key, rules }));
+    cx.raise(EditorEvent::RulesChanged);
+    Ok(())
+}
+
+/// For how long a rule counts, if it was made by an answer.
+fn scope_of(source: &Source) -> Option<Scope> {
+    Scope::ALL.into_iter().find(|scope| scope.source() == *source)
+}
+
+/// Has the user change what a rule is about.
+fn edit(cx: &mut Context, owner: Owner, rule: Rule) -> Result<()> {
+    if let Source::Project(_) = rule.source {
+        cx.editor.close_page()?;
+        let path = owner.cwd.join(FILE);
+        cx.raise(EditorEvent::LocationChosen { path, line: None, column: None });
+        return Ok(());
+    }
+    let (Some(scope), Some((what, text))) = (scope_of(&rule.source), pattern_of(&rule)) else {
+        return fail(where_it_stands(cx, &rule));
+    };
+    let prompt = format!("{} {what}", rule.decision.word());
+    let text = text.to_owned();
+    cx.attempt("couldn't ask for the rule", move |editor| {
+        picker::input(editor, &prompt, &text.clone(), move |typed| {
+            let Some(typed) = typed.filter(|typed| *typed != text) else { return };
+            context::run(move |_: &mut Rules, cx| match with_pattern(&rule, typed.trim()) {
+                Ok(new) => change(cx, owner, scope, Change::Replace { old: rule, new }),
+                Err(why) => fail(why),
+            });
+        })
+    });
+    Ok(())
+}
+
+/// Where a rule is changed that was made by no answer.
+fn where_it_stands(cx: &Context, rule: &Rule) -> String {
+    match &rule.source {
+        Source::Options(at) => format!("this rule stands in your options, as permission.rules[{at}]"),
+        Source::Set(name) => format!("this rule is of the set {name:?}: take that out of permission.sets"),
+        Source::Project(_) => {
+            format!("this rule stands in {FILE}: {}", cx.config.keys.line(&[("rules_edit", "opens it")]))
+        }
+        Source::BuiltIn | Source::Session | Source::Kept => {
+            "this counts by default; a rule of yours about just this goes before it".to_owned()
+        }
+    }
+}
+
+fn try_out(cx: &mut Context, what: &str) -> Result<()> {
+    let line = Request {
+        kind: Some("execute".into()),
+        acts: vec![Act::Line(what.to_owned())],
+        ..Request::default()
+    };
+    let mut ways = Vec::new();
+    // What can be the name of a file is judged as one, too.
+    if !what.contains(char::is_whitespace) && what.contains(['/', '.', '~']) {
+        let path = home_replaced(what);
+        let file = |kind: &str, writes| {
+            let acts = vec![Act::File { path: path.clone(), writes }];
+            Request { kind: Some(kind.to_owned()), acts, ..Request::default() }
+        };
+        ways.push(("Reading it", file("read", false)));
+        ways.push(("Writing it", file("edit", true)));
+    }
+    ways.push(("As a command", line));
+    judge_all(cx, ways, Vec::new(), what.to_owned())
+}
+
+/// Judges one after the other, and shows what came of all.
+fn judge_all(
+    cx: &mut Context,
+    mut ways: Vec<(&'static str, Request)>,
+    mut judged: Vec<(&'static str, Ruling)>,
+    what: String,
+) -> Result<()> {
+    if ways.is_empty() {
+        let page = trial(&what, &judged, width(cx));
+        let win = open_float(cx, &page)?;
+        return paint(cx, cx.editor.win_buf(win)?, &page);
+    }
+    let (how, request) = ways.remove(0);
+    let case = cx.case(cx.session_here(), request)?;
+    cx.compute(Work::Judge(Box::new(case)), move |_: &mut Rules, cx, outcome| {
+        let Outcome::Judged(ruling) = outcome else { return Ok(()) };
+        let unknown = || Ruling { why: NO_ANSWER.to_owned(), ..Ruling::default() };
+        judged.push((how, ruling.map_or_else(unknown, |ruling| *ruling)));
+        judge_all(cx, ways, judged, what)
+    });
+    Ok(())
+}
+
+fn open_float(cx: &Context, page: &Page) -> Result<Win> {
+    let editor = &cx.editor;
+    let win = float(editor, &page.lines)?;
+    editor.set_buf_option(editor.win_buf(win)?, "filetype", "acp-permissions")?;
+    // Words that are longer than the window go on where their line begins.
+    editor.set_win_option(win, "breakindent", true)?;
+    Ok(win)
+}
+
+fn paint(cx: &Context, buf: Buf, page: &Page) -> Result<()> {
+    let editor = &cx.editor;
+    let namespace = editor.namespace("acp.permissions")?;
+    editor.clear_namespace(buf, namespace, 0, -1)?;
+    let marks = editor.lua.create_table()?;
+    for (row, from, to, group) in &page.marks {
+        marks.raw_push(*row)?;
+        marks.raw_push(*from)?;
+        marks.raw_push(
+            editor.table([("end_col", Value::Integer(*to as i64)), ("hl_group", editor.string(group)?)])?,
+        )?;
+    }
+    editor.paint(buf, namespace, marks)
+}
+
+/// The cells of a line on a page.
+fn width(cx: &Context) -> usize {
+    usize::from(cx.editor.size().0.saturating_sub(6)).min(90)
+}
+
+fn home_replaced(path: &str) -> PathBuf {
+    match path.strip_prefix("~/").zip(std::env::home_dir()) {
+        Some((rest, home)) => home.join(rest),
+        None => path.into(),
+    }
+}
