@@ -397,6 +397,26 @@ impl Editor {
         self.paint.call((buf, ns, marks))
     }
 
+    /// Has parts of a page's lines look like groups: row and bytes from and to, 0-based. What looked so before is gone.
+    pub fn paint_groups<'a>(
+        &self,
+        buf: Buf,
+        namespace: &str,
+        marks: impl IntoIterator<Item = (usize, usize, usize, &'a str)>,
+    ) -> Result<()> {
+        let ns = self.namespace(namespace)?;
+        self.clear_namespace(buf, ns, 0, -1)?;
+        let list = self.lua.create_table()?;
+        for (row, from, to, group) in marks {
+            list.raw_push(row)?;
+            list.raw_push(from)?;
+            list.raw_push(
+                self.table([("end_col", Value::Integer(to as i64)), ("hl_group", self.string(group)?)])?,
+            )?;
+        }
+        self.paint(buf, ns, list)
+    }
+
     // Windows.
 
     pub fn current_win(&self) -> Result<Win> {

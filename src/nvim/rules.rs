@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use mlua::{Result, Value};
+use mlua::Result;
 
 use crate::config::Pane;
 use crate::core::ids::SessionKey;
@@ -22,6 +22,8 @@ use crate::nvim::editor::{Buf, Level, Win, picker};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::keys::bind::bind_pane;
 
+/// The namespace of what a page's lines look like.
+const MARKS: &str = "acp.permissions";
 const NO_ANSWER: &str = "the disk does not answer";
 
 /// What was taken back can be brought back, the last one first; so many at the most.
@@ -215,7 +217,7 @@ fn show_page(cx: &Context, page: &Page, buf: Option<Buf>) -> Result<Buf> {
             buf
         }
     };
-    paint(cx, buf, page)?;
+    editor.paint_groups(buf, MARKS, page.marks.iter().copied())?;
     Ok(buf)
 }
 
@@ -327,7 +329,8 @@ fn judge_all(
     if ways.is_empty() {
         let page = trial(&what, &judged, width(cx));
         let win = open_float(cx, &page)?;
-        return paint(cx, cx.editor.win_buf(win)?, &page);
+        let buf = cx.editor.win_buf(win)?;
+        return cx.editor.paint_groups(buf, MARKS, page.marks.iter().copied());
     }
     let (how, request) = ways.remove(0);
     let case = cx.case(cx.session_here(), request)?;
@@ -347,21 +350,6 @@ fn open_float(cx: &Context, page: &Page) -> Result<Win> {
     // Words that are longer than the window go on where their line begins.
     editor.set_win_option(win, "breakindent", true)?;
     Ok(win)
-}
-
-fn paint(cx: &Context, buf: Buf, page: &Page) -> Result<()> {
-    let editor = &cx.editor;
-    let namespace = editor.namespace("acp.permissions")?;
-    editor.clear_namespace(buf, namespace, 0, -1)?;
-    let marks = editor.lua.create_table()?;
-    for (row, from, to, group) in &page.marks {
-        marks.raw_push(*row)?;
-        marks.raw_push(*from)?;
-        marks.raw_push(
-            editor.table([("end_col", Value::Integer(*to as i64)), ("hl_group", editor.string(group)?)])?,
-        )?;
-    }
-    editor.paint(buf, namespace, marks)
 }
 
 /// The cells of a line on a page.

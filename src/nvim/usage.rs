@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mlua::{Result, Table, Value};
+use mlua::{Result, Table};
 
 use crate::core::ids::{AgentId, JobId, Moment, SessionKey};
 use crate::core::message::Command;
@@ -314,13 +314,5 @@ fn page_of(cx: &Context, key: Option<SessionKey>, counted: &Counted) -> Result<P
 }
 
 fn paint(editor: &Editor, buf: Buf, page: &Page) -> Result<()> {
-    let marks = editor.lua.create_table()?;
-    for (row, from, to, group) in &page.marks {
-        marks.raw_push(*row)?;
-        marks.raw_push(*from)?;
-        marks.raw_push(
-            editor.table([("end_col", Value::Integer(*to as i64)), ("hl_group", editor.string(group)?)])?,
-        )?;
-    }
-    editor.paint(buf, editor.namespace("acp.usage")?, marks)
+    editor.paint_groups(buf, "acp.usage", page.marks.iter().copied())
 }

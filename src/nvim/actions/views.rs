@@ -99,18 +99,9 @@ impl App {
     fn show_page_of_keys(&self, page: &Page) -> Result<Win> {
         let win = float(&self.cx.editor, &page.lines)?;
         let buf = self.cx.editor.win_buf(win)?;
-        let list = self.cx.editor.lua.create_table()?;
-        let titles = page.titles.iter().map(|row| (*row, 0..page.lines[*row].len(), "AcpUser"));
-        let keys = page.keys.iter().map(|(row, cells)| (*row, cells.clone(), "AcpPlan"));
-        for (row, bytes, group) in titles.chain(keys) {
-            list.raw_push(row)?;
-            list.raw_push(bytes.start)?;
-            list.raw_push(self.cx.editor.table([
-                ("end_col", Value::Integer(bytes.end as i64)),
-                ("hl_group", self.cx.editor.string(group)?),
-            ])?)?;
-        }
-        self.cx.editor.paint(buf, self.cx.editor.namespace("acp.marks")?, list)?;
+        let titles = page.titles.iter().map(|row| (*row, 0, page.lines[*row].len(), "AcpUser"));
+        let keys = page.keys.iter().map(|(row, cells)| (*row, cells.start, cells.end, "AcpPlan"));
+        self.cx.editor.paint_groups(buf, "acp.marks", titles.chain(keys))?;
         Ok(win)
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use mlua::{Result, Value};
+use mlua::Result;
 
 use crate::config::Pane;
 use crate::config::catalog::Origin;
@@ -108,18 +108,7 @@ impl Agents {
         let count = editor.line_count(shown.buf)?;
         editor.set_lines(shown.buf, 0..count, &page.lines)?;
         editor.set_buf_option(shown.buf, "modifiable", false)?;
-        let ns = editor.namespace("acp.agents")?;
-        editor.clear_namespace(shown.buf, ns, 0, -1)?;
-        let marks = editor.lua.create_table()?;
-        for (row, from, to, group) in &page.marks {
-            marks.raw_push(*row)?;
-            marks.raw_push(*from)?;
-            marks.raw_push(
-                editor
-                    .table([("end_col", Value::Integer(*to as i64)), ("hl_group", editor.string(group)?)])?,
-            )?;
-        }
-        editor.paint(shown.buf, ns, marks)?;
+        editor.paint_groups(shown.buf, "acp.agents", page.marks.iter().copied())?;
         for (win, name, below, line) in cursors {
             let first = page.rows.iter().position(|row| name.is_some() && *row == name);
             let row = match first {
