@@ -25,6 +25,7 @@
 ---@field window? acp.WindowOptions
 ---@field prompt? acp.PromptOptions
 ---@field permission? acp.PermissionOptions
+---@field limits? acp.LimitOptions
 ---@field chat? acp.ChatOptions
 ---@field terminal? acp.TerminalOptions
 ---@field diff? acp.DiffOptions
@@ -80,6 +81,24 @@
 ---@field open? "auto"|"always"|"never"
 ---@field rules? acp.Rule[]
 ---@field sets? acp.RuleSet[]
+
+---@class acp.LimitOptions
+---@field turn? acp.TurnLimits
+---@field session? acp.SessionLimits
+
+---@class acp.TurnLimits
+---@field time? number
+---@field cost? number
+---@field commands? integer
+---@field files? integer
+---@field lines? integer
+
+---@class acp.SessionLimits
+---@field time? number
+---@field cost? number
+---@field commands? integer
+---@field files? integer
+---@field lines? integer
 
 ---@class acp.ChatOptions
 ---@field images? "auto"|"link"

@@ -160,6 +160,18 @@ async fn answered(is_look: bool, work: impl Future<Output = Option<Outcome>>) ->
     }
 }
 
+/// What a file holds; of one that is being written what it held before, if that is wanted and known.
+fn examine(watch: &Watch, path: &Path, encoding: &str, known: Option<Stamp>, half: HalfWritten) -> OnDisk {
+    let is_whole = |read: Option<(&[u8], Stamp)>| watch.is_whole(path, read) || half == HalfWritten::Take;
+    let disk = buffer_state::examine(path, encoding, known, is_whole);
+    let before =
+        (disk == OnDisk::HalfWritten && half == HalfWritten::Before).then(|| watch.before(path)).flatten();
+    match before {
+        Some((stamp, bytes)) => buffer_state::decoded(bytes.to_vec(), stamp, encoding),
+        None => disk,
+    }
+}
+
 /// Does the work. It may take long; call it where waiting is allowed.
 fn run(work: Work, watch: &Watch) -> Outcome {
     match work {
@@ -204,16 +216,7 @@ fn run(work: Work, watch: &Watch) -> Outcome {
             })
         }
         Work::Examine { path, encoding, known, half } => {
-            let is_whole =
-                |read: Option<(&[u8], Stamp)>| watch.is_whole(&path, read) || half == HalfWritten::Take;
-            let disk = buffer_state::examine(&path, &encoding, known, is_whole);
-            let before = (disk == OnDisk::HalfWritten && half == HalfWritten::Before)
-                .then(|| watch.before(&path))
-                .flatten();
-            Outcome::Examined(match before {
-                Some((stamp, bytes)) => buffer_state::decoded(bytes.to_vec(), stamp, &encoding),
-                None => disk,
-            })
+            Outcome::Examined(examine(watch, &path, &encoding, known, half))
         }
         Work::Stamp { path, read } => {
             let found = state(&path);
@@ -229,10 +232,8 @@ fn run(work: Work, watch: &Watch) -> Outcome {
         // Answered where all that agents share is at hand.
         Work::ChangedTexts { .. } => Outcome::ChangedTexts(Vec::new()),
         Work::Judge(_) | Work::FolderRules { .. } => Outcome::Judged(None),
-        Work::RetryRules { record, case } => {
-            Outcome::RulesRetried(rules::retry(&record, *case).map(Box::new))
-        }
-        Work::KeepRules { cwd, file, change } => Outcome::RulesKept(rules::keep(&cwd, &file, change)),
+        Work::RetryRules { record, case } => Outcome::RulesRetried(rules::retry(&record, *case)),
+        Work::KeepRules { cwd, file, change } => Outcome::RulesKept(rules::keep(&cwd, &file, *change)),
         Work::Mention(files) => Outcome::Mention(unsaved_note::unsaved(&files)),
         Work::Reconcile { path, sides } => {
             let reconciled = Box::new(sides.reconcile());

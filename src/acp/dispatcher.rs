@@ -190,7 +190,7 @@ impl Dispatcher {
                 }
             }
             Command::Outside { rules } => self.shared.policy.file_access.set(rules),
-            Command::Rules(news) => self.shared.policy.rules.take(news),
+            Command::Rules(news) => self.shared.policy.take(news),
             Command::ListAllowed => self.list_allowed(),
             Command::Revoke { allowed } => {
                 let shared = self.shared.clone();

@@ -8,6 +8,7 @@ mod connection;
 mod dispatcher;
 mod extension_methods;
 pub mod files;
+mod holds;
 mod inspector;
 mod mutex;
 mod policy;

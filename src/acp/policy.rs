@@ -3,10 +3,11 @@
 //! disk: ask about files where waiting is allowed.
 
 use super::files::file_access::FileAccess;
+use super::holds::Holds;
 use super::rules::RuleBook;
 use super::settings::Settings;
 use crate::core::ids::SessionKey;
-use crate::core::message::Place;
+use crate::core::message::{Place, RulesNews};
 use crate::core::policy::{Action, Decision, Reason, Verdict};
 use crate::core::rules::Request;
 
@@ -18,12 +19,21 @@ pub struct Policy {
     pub file_access: FileAccess,
     /// What the user's rules say of what agents do without asking.
     pub rules: RuleBook,
+    /// Which sessions wait for the user's word before they change anything more.
+    pub holds: Holds,
 }
 
 impl Policy {
     pub fn new(settings: &Settings) -> Self {
         let Settings { can_read, can_write, can_run, .. } = *settings;
-        Self { can_read, can_write, can_run, file_access: FileAccess::default(), rules: RuleBook::default() }
+        Self {
+            can_read,
+            can_write,
+            can_run,
+            file_access: FileAccess::default(),
+            rules: RuleBook::default(),
+            holds: Holds::default(),
+        }
     }
 
     /// Whether this client serves a method at all. What it does not, agents were told when they started.
@@ -36,9 +46,17 @@ impl Policy {
         }
     }
 
+    pub fn take(&self, news: RulesNews) {
+        match news {
+            RulesNews::Holds { session, hold } => self.holds.set(session, hold),
+            news => self.rules.take(news),
+        }
+    }
+
     pub fn ended(&self, session: SessionKey) {
         self.file_access.ended(session);
         self.rules.ended(session);
+        self.holds.ended(session);
     }
 
     /// Whether an agent may do this in a session; and what the user should know of how that was found out.

@@ -57,7 +57,7 @@ const MOST_LINES: usize = 20_000;
 
 /// What today's rules would have made of what agents asked for in the folder of a case. The error says why the record
 /// can't be read.
-pub fn retry(record: &Path, mut case: Case) -> Result<Retrial, String> {
+pub fn retry(record: &Path, mut case: Case) -> Result<Box<Retrial>, String> {
     let read = audit_log::read(record, &Filter::default(), MOST_LINES)
         .map_err(|why| format!("couldn't read the record in {}: {why}", record.display()))?;
     let here = project(&case.cwd);
@@ -69,12 +69,12 @@ pub fn retry(record: &Path, mut case: Case) -> Result<Retrial, String> {
         lines.filter(|line| *known.entry(line.project.clone()).or_insert_with(|| of_project(line))).collect();
     let forbids = case.forbids_commands();
     let resolve = |path: &Path| disk::resolve(path).ok();
-    Ok(retrial(&lines, |request, agent| {
+    Ok(Box::new(retrial(&lines, |request, agent| {
         let case = Case { request, agent: agent.to_owned(), mode: None, ..case.clone() };
         let ruling = case.judge(&resolve);
         let offers = case.offers(&ruling, &resolve);
         Judged { ruling: Ruling { offers, ..ruling }, forbids }
-    }))
+    })))
 }
 
 /// What the list is called in the file of the rules that were made by answers.
@@ -128,6 +128,8 @@ impl RuleBook {
                 let of = state.sessions.entry(session).or_default();
                 (of.agent, of.mode) = (agent, mode);
             }
+            // What waits hears of it from `Policy`.
+            RulesNews::Holds { .. } => {}
             RulesNews::Granted { session, request } => {
                 state.sessions.entry(session).or_default().granted.push(request);
             }

@@ -8,12 +8,15 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::keys::{KEYS, Keys};
-use super::options::{AgentOptions, FollowOptions, ProjectOptions, RecoveryOptions};
+use super::options::{
+    AgentOptions, FollowOptions, LimitOptions, ProjectOptions, RecoveryOptions, SessionLimits, TurnLimits,
+};
 use super::read::Field;
 use super::{Log, Size};
 use crate::core::message::remote::Address;
 use crate::core::message::{Dialect, McpServer};
 use crate::core::rules::Rule;
+use crate::core::session::budget::{Bounds, Limits};
 use crate::core::session::recovery::Recovery;
 
 /// What an option takes, for its readers.
@@ -150,6 +153,16 @@ pub(super) const SECONDS_OR_NEVER: Kind<Option<Duration>> = kind(
     |time| time.map_or_else(|| "false".to_owned(), |time| time.as_secs_f64().to_string()),
 );
 
+/// A limit, where there is one.
+pub(super) const TIME_LIMIT: Kind<Option<Duration>> =
+    kind("seconds", "number", |field| field.seconds().map(Some), nil);
+
+pub(super) const COUNT_LIMIT: Kind<Option<usize>> =
+    kind("number", "integer", |field| field.count().map(Some), nil);
+
+pub(super) const COST_LIMIT: Kind<Option<f64>> =
+    kind("amount", "number", |field| field.amount().map(Some), nil);
+
 pub(super) const SIZE: Kind<Size> = kind(
     "number or \"N%\"",
     "number|string",
@@ -273,6 +286,19 @@ impl ProjectOptions {
         options.read(&table);
         table.close();
         Some(options)
+    }
+}
+
+impl LimitOptions {
+    /// As sessions have it.
+    pub fn bounds(&self) -> Bounds {
+        let time =
+            |time: Option<Duration>| time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+        let TurnLimits { time: in_turn, cost, commands, files, lines } = self.turn;
+        let turn = Limits { time: time(in_turn), cost, commands, files, lines };
+        let SessionLimits { time: in_session, cost, commands, files, lines } = self.session;
+        let session = Limits { time: time(in_session), cost, commands, files, lines };
+        Bounds { turn, session }
     }
 }
 

@@ -166,6 +166,7 @@ options! {
         => window: WindowOptions;
         => prompt: PromptOptions;
         => permission: PermissionOptions;
+        => limits: LimitOptions;
         => chat: ChatOptions;
         => terminal: TerminalOptions;
         => diff: DiffOptions;
@@ -292,6 +293,44 @@ options! {
             "What is allowed, asked or rejected without asking you; see |acp-rules|.";
         sets: Vec<String> = Vec::new(), SETS,
             "Ready sets of rules: `\"read-only\"` and `\"tests\"`; what is in them is in |acp-rules-sets|.";
+    }
+
+    /// What agents may use up before you are asked.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct LimitOptions in "limits." {
+        => turn: TurnLimits;
+        => session: SessionLimits;
+    }
+
+    /// In a turn.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct TurnLimits in "limits.turn." {
+        time: Option<Duration> = None, TIME_LIMIT,
+            "For how long an agent may work in a turn before you are asked whether it goes on, your time to answer not \
+             counted; see |acp-limits|.";
+        cost: Option<f64> = None, COST_LIMIT,
+            "The same for what the turn costs, where the agent tells, in the currency that it tells.";
+        commands: Option<usize> = None, COUNT_LIMIT,
+            "The same for the commands that it runs.";
+        files: Option<usize> = None, COUNT_LIMIT,
+            "The same for the files that it changes.";
+        lines: Option<usize> = None, COUNT_LIMIT,
+            "The same for the lines that it changes.";
+    }
+
+    /// In a session.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct SessionLimits in "limits.session." {
+        time: Option<Duration> = None, TIME_LIMIT,
+            "As |acp-config-limits.turn.time|, for all turns of a session together.";
+        cost: Option<f64> = None, COST_LIMIT,
+            "The same for what the session costs.";
+        commands: Option<usize> = None, COUNT_LIMIT,
+            "The same for the commands that it runs.";
+        files: Option<usize> = None, COUNT_LIMIT,
+            "The same for the files that it changes.";
+        lines: Option<usize> = None, COUNT_LIMIT,
+            "The same for the lines that it changes.";
     }
 
     /// What the chat shows.

@@ -303,6 +303,22 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// A whole number of things, from 0.
+    pub fn count(&self) -> Option<usize> {
+        match self.value.as_f64() {
+            Some(number) if number.fract() == 0.0 && (0.0..1e9).contains(&number) => Some(number as usize),
+            _ => self.unexpected("a whole number"),
+        }
+    }
+
+    /// An amount of money.
+    pub fn amount(&self) -> Option<f64> {
+        match self.value.as_f64() {
+            Some(number) if number > 0.0 && number < 1e9 => Some(number),
+            _ => self.unexpected("an amount, in whatever the agent counts"),
+        }
+    }
+
     pub fn bytes(&self) -> Option<usize> {
         match self.value.as_f64() {
             Some(number) if (0.0..=(1u32 << 30) as f64).contains(&number) => Some(number as usize),

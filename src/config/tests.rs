@@ -113,6 +113,8 @@ mod reading {
             "follow": { "enabled": true, "resume_after": 2 },
             "permission": { "open": "never", "sets": ["read-only"],
                 "rules": [{ "decision": "allow", "command": "make **", "agent": "a", "mode": "b", "kind": "execute", "reason": "c" }] },
+            "limits": { "turn": { "time": 60, "cost": 1.5, "commands": 10, "files": 5, "lines": 100 },
+                "session": { "time": 600, "cost": 15, "commands": 100, "files": 50, "lines": 1000 } },
             "keys": { "hide": "Q" },
             "chat": { "images": "link" },
             "terminal": { "auto_open": "never", "position": "right", "size": "30%",

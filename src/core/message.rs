@@ -11,6 +11,7 @@ pub mod call;
 pub mod choices;
 pub mod content;
 pub mod files;
+pub mod hold;
 pub mod image;
 pub mod launch;
 mod nullable;
@@ -54,6 +55,7 @@ pub use content::{Content, Picture, PicturePlace, ResourceBody};
 pub use files::{
     Access, Activity, Cause, ChangedFile, FileChange, HalfWritten, OnDisk, PutBack, Stamp, UnsavedText,
 };
+pub use hold::{Ceiling, Hold, Measure, Span};
 pub use launch::{Dialect, Launch, McpServer, Place, Reopen, SystemPrompt};
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, AskReason, PermissionKind, PermissionOption, Question};
@@ -395,6 +397,12 @@ pub enum Event {
         kept: Result<Vec<Kept>, String>,
     },
     /// What is remembered for projects, or why it cannot be had.
+    /// What the session wants to do next would go beyond this limit of the user's; it waits.
+    LimitMet {
+        session: SessionKey,
+        span: Span,
+        measure: Measure,
+    },
     ChoicesRead {
         job: JobId,
         choices: Result<Vec<remembered::Remembered>, String>,
@@ -544,6 +552,7 @@ impl Event {
             | Self::TerminalGrew { session, .. }
             | Self::TerminalEnded { session, .. }
             | Self::FileServed { session, .. }
+            | Self::LimitMet { session, .. }
             | Self::ToolCalled { session, .. } => Some(session),
             Self::Called { session, .. }
             | Self::Told { session, .. }

@@ -5,6 +5,7 @@
 pub mod answer_label;
 mod asks;
 pub mod before;
+pub mod budget;
 mod call_commands;
 mod commands;
 mod compactions;
@@ -63,6 +64,7 @@ use crate::core::message::{
     SlashCommand,
 };
 use crate::core::rules::Rule;
+use crate::core::session::budget::Budget;
 use crate::core::session::entry::{Body, Entry, Greeting, display_name};
 use crate::core::session::meter::Meter;
 use crate::core::session::tool_call::{Cause, ToolCall};
@@ -143,6 +145,8 @@ pub struct Session {
     pub rules_problem: Option<String>,
     /// The rules that the user has made for it by answers.
     pub rules: Vec<Rule>,
+    /// What it may use up before the user is asked.
+    pub budget: Budget,
     queue: VecDeque<Queued>,
     /// Sent into the running turn; whether the agent takes it is still to be told.
     steering: Vec<Vec<Content>>,
@@ -277,6 +281,7 @@ impl Session {
             asks: Vec::new(),
             rules_problem: None,
             rules: Vec::new(),
+            budget: Budget::default(),
             judging: Vec::new(),
             queue: VecDeque::new(),
             steering: Vec::new(),

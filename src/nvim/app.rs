@@ -144,7 +144,10 @@ impl App {
     #[expect(clippy::too_many_lines, reason = "a flat match")]
     fn serve_event(&mut self, event: EditorEvent) -> Result<()> {
         match event {
-            EditorEvent::SessionChanged(key) => self.after_change(key)?,
+            EditorEvent::SessionChanged(key) => {
+                self.sessions.check_limits(&mut self.cx, key);
+                self.after_change(key)?;
+            }
             EditorEvent::SessionBegan(key) => self.session_began(key)?,
             EditorEvent::SessionChosen(key) => self.show(key)?,
             EditorEvent::StoredSessionChosen(kept) => self.open_recorded(*kept)?,
@@ -163,6 +166,7 @@ impl App {
             }
             EditorEvent::UsageTold(key) => self.usage.told(&mut self.cx, key)?,
             EditorEvent::CallChanged { session, entry, moved, content } => {
+                Sessions::count_call(&mut self.cx, session, entry);
                 self.call_changed(session, entry, moved, content)?;
             }
             EditorEvent::PermissionAsked { session, title, request, entry } => {

@@ -235,7 +235,7 @@ fn read(cx: &mut Context, owner: Owner, buf: Option<Buf>) -> Result<()> {
 fn change(cx: &mut Context, owner: Owner, scope: Scope, change: Change) -> Result<()> {
     if scope == Scope::Project {
         let Some(file) = cx.rule_files()?.kept else { return Ok(()) };
-        let work = Work::KeepRules { cwd: owner.cwd, file, change };
+        let work = Work::KeepRules { cwd: owner.cwd, file, change: Box::new(change) };
         cx.compute(work, |_: &mut Rules, cx, outcome| {
             if let Outcome::RulesKept(Some(trouble)) = outcome {
                 cx.advise(trouble, Level::Warn);
@@ -276,7 +276,7 @@ fn edit(cx: &mut Context, owner: Owner, rule: Rule) -> Result<()> {
         picker::input(editor, &prompt, &text.clone(), move |typed| {
             let Some(typed) = typed.filter(|typed| *typed != text) else { return };
             context::run(move |_: &mut Rules, cx| match with_pattern(&rule, typed.trim()) {
-                Ok(new) => change(cx, owner, scope, Change::Replace { old: rule, new }),
+                Ok(new) => change(cx, owner, scope, Change::Replace(Box::new((rule, new)))),
                 Err(why) => fail(why),
             });
         })

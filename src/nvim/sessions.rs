@@ -6,6 +6,7 @@ pub mod actions;
 pub mod background;
 mod forking;
 pub mod lifecycle;
+mod limits;
 pub mod options;
 pub mod permission;
 pub mod record;
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 use mlua::Result;
 
 use crate::core::ids::{AgentId, JobId, SessionKey};
-use crate::core::message::{Command, Event, StoredSession};
+use crate::core::message::{Command, Event, Hold, StoredSession};
 use crate::core::session::lifecycle::{Admitted, Agents, Openings};
 use crate::core::session::told::Told;
 use crate::core::store::gathering::Gathering;
@@ -61,6 +62,12 @@ pub struct Sessions {
     told: HashMap<SessionKey, Told>,
     /// For which agent and mode the background holds rules against it.
     told_who: HashMap<SessionKey, (String, Option<String>)>,
+    /// What sessions may do before the user is asked, as the background was told.
+    held: HashMap<SessionKey, Hold>,
+    /// Those for which it is looked again when their time is over.
+    timed: BTreeSet<SessionKey>,
+    /// How many questions about limits there were.
+    limits_asked: u64,
     /// Something changed since the status was last kept.
     status_is_stale: bool,
 }
@@ -81,6 +88,9 @@ impl Sessions {
             choice_reads: HashMap::new(),
             to_remember: Vec::new(),
             told_who: HashMap::new(),
+            held: HashMap::new(),
+            timed: BTreeSet::new(),
+            limits_asked: 0,
             told: HashMap::new(),
             status_is_stale: false,
         }

@@ -10,12 +10,14 @@ use tokio::task::spawn_blocking;
 
 use crate::acp::files::disk;
 use crate::acp::files::request::place;
+use crate::acp::holds::Want;
 use crate::acp::shared::Shared;
 use crate::acp::terminals::{self, TerminalSpec};
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::RequestId;
 use crate::acp::wire::to_acp;
 use crate::core::ids::SessionKey;
+use crate::core::message::Event;
 use crate::core::message::{Access, Exit, Place};
 use crate::core::policy::{Action, Decision, FileLocation};
 use crate::core::rules::{Act, Request};
@@ -34,6 +36,8 @@ pub struct DeferredReplies {
 pub enum Done {
     Exited(Exit),
     /// The disk of the folder answers.
+    /// The user has stopped the turn at a limit.
+    Stopped,
     FolderAnswers(Judged),
     Chosen(Box<PendingCommand>, Chosen),
 }
@@ -124,6 +128,13 @@ impl DeferredReplies {
         let (session, spec) = (starting.session, starting.spec.clone());
         self.starting.insert(wait, starting);
         tokio::spawn(async move {
+            let met = |span, measure| {
+                shared.mailbox.post(Event::LimitMet { session, span, measure });
+            };
+            if !shared.policy.holds.enter(session, Want::Run, met).await {
+                let _ = tell.send((wait, Done::Stopped));
+                return;
+            }
             let disks = shared.disks.clone();
             let at = spec.cwd.join("any");
             let judge = move || judge(&shared, session, &place, spec);
@@ -178,6 +189,11 @@ impl DeferredReplies {
             Done::Exited(exit) => {
                 let reply = self.open.remove(&wait)?;
                 reply.ok(to_acp::terminal_exited(exit));
+                None
+            }
+            Done::Stopped => {
+                // A reply that is dropped says that the request was cancelled.
+                self.starting.remove(&wait);
                 None
             }
             Done::FolderAnswers(judged) => Some(Next::Judge(Box::new(self.starting.remove(&wait)?), judged)),

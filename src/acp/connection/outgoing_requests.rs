@@ -230,6 +230,7 @@ impl Connection {
         self.calls.forget(session);
         self.shared.folder_indexes.turn_began(session);
         self.shared.policy.rules.turn_began(session);
+        self.shared.policy.holds.turn_began(session);
         known.agent_terminals.begin_turn();
         let params = to_acp::prompt(&known.acp_id, content, can);
         self.request(OutgoingRequest::Prompt { session }, to_acp::SESSION_PROMPT, &params);

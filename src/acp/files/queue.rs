@@ -14,6 +14,7 @@ use tokio::time::timeout;
 
 use super::disk::DiskError;
 use super::request::{BufferRequest, FileRequest, FileWork, SharedReply, Target};
+use crate::acp::holds::Want;
 use crate::acp::shared::Shared;
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::RequestId;
@@ -268,7 +269,8 @@ impl FileWorker {
         let (shared, editor) = (self.shared.clone(), self.editor.clone());
         let slow = SlowRequest::of(&request);
         // A panic drops the reply, which answers the agent.
-        let done = self.work(slow, move || {
+        let held = (request.work.access() == Access::Wrote).then_some(request.session);
+        let done = self.work(slow, held, move || {
             // Those outside wait for their turn: an answer about an earlier one may count for them, too.
             let (resolved, scope, location) = match request.locate(&shared.disks) {
                 Ok(Target::Inside(resolved)) => (resolved.clone(), resolved, FileLocation::InFolders),
@@ -306,17 +308,31 @@ impl FileWorker {
             request.serve(&shared, resolved, |request| pass_on(&editor, request));
             None
         };
-        self.work(slow, serve).await;
+        self.work(slow, None, serve).await;
     }
 
-    /// Works on a request. When that takes long it stands aside, and what comes of it is heard of later.
+    /// Works on a request, once its session is not held. When that takes long it stands aside, and what comes of it is heard of later.
     async fn work(
         &mut self,
         slow: SlowRequest,
+        held: Option<SessionKey>,
         work: impl FnOnce() -> Option<WaitingRequest> + Send + 'static,
     ) -> Option<WaitingRequest> {
-        let (disks, path) = (self.shared.disks.clone(), slow.path.clone());
-        let mut working = tokio::spawn(async move { disks.run(&path, work).await.flatten() });
+        let (shared, path, reply) = (self.shared.clone(), slow.path.clone(), slow.reply.clone());
+        let mut working = tokio::spawn(async move {
+            if let Some(session) = held {
+                let tell = |span, measure| {
+                    shared.mailbox.post(Event::LimitMet { session, span, measure });
+                };
+                let may = shared.policy.holds.enter(session, Want::Write(&path), tell).await;
+                if !may || !reply.is_wanted() {
+                    // A reply that is dropped says that the request was cancelled.
+                    drop(reply.take());
+                    return None;
+                }
+            }
+            shared.disks.run(&path, work).await.flatten()
+        });
         match timeout(SLOW_AFTER, &mut working).await {
             Ok(done) => done.ok().flatten(),
             Err(_) => {

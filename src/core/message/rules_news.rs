@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::hold::Hold;
 use crate::core::ids::SessionKey;
 use crate::core::rules::{Request, Rule, RuleFiles};
 
@@ -14,6 +15,8 @@ pub enum RulesNews {
     OfSession { session: SessionKey, rules: Vec<Rule> },
     /// A session's agent, and the id of the mode it is in.
     Who { session: SessionKey, agent: String, mode: Option<String> },
+    /// What it may do before the user is asked.
+    Holds { session: SessionKey, hold: Hold },
     /// It was allowed when the agent asked for it, until the turn ends.
     Granted { session: SessionKey, request: Request },
 }

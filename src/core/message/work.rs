@@ -72,7 +72,7 @@ pub enum Work {
     /// What today's rules would have made of what agents asked for in the folder of this case, by the record.
     RetryRules { record: PathBuf, case: Box<Case> },
     /// What becomes of the rules that the user has made for the project in a folder, in the file of all of them.
-    KeepRules { cwd: PathBuf, file: PathBuf, change: Change },
+    KeepRules { cwd: PathBuf, file: PathBuf, change: Box<Change> },
     /// What becomes of a buffer whose file another side has written (`core::changes::reconcile`), and in what state
     /// the file is after that.
     Reconcile { path: PathBuf, sides: Box<Sides> },

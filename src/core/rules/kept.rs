@@ -26,7 +26,8 @@ pub struct Kept {
 pub enum Change {
     Add(Vec<Rule>),
     Remove(Rule),
-    Replace { old: Rule, new: Rule },
+    /// The first by the second.
+    Replace(Box<(Rule, Rule)>),
 }
 
 impl Change {
@@ -50,8 +51,8 @@ impl Change {
                 let gone = kept(&rule);
                 list.retain(|one| *one != gone);
             }
-            Self::Replace { old, new } => {
-                let (old, new) = (kept(&old), kept(&new));
+            Self::Replace(rules) => {
+                let (old, new) = (kept(&rules.0), kept(&rules.1));
                 match list.iter().position(|one| *one == old) {
                     Some(at) => list[at] = new,
                     None => list.push(new),
@@ -71,7 +72,8 @@ impl Change {
                 rules.drain(..rules.len().saturating_sub(MOST));
             }
             Self::Remove(gone) => rules.retain(|rule| *rule != gone),
-            Self::Replace { old, new } => {
+            Self::Replace(by) => {
+                let (old, new) = *by;
                 rules.iter_mut().filter(|rule| **rule == old).for_each(|rule| *rule = new.clone());
             }
         }
@@ -107,7 +109,7 @@ mod tests {
         // The same again is not there twice.
         Change::Add(vec![rule("make a")]).apply(p, &mut list);
         assert_eq!(commands(&list, "/p"), ["make b", "make a"]);
-        Change::Replace { old: rule("make b"), new: rule("make c") }.apply(p, &mut list);
+        Change::Replace(Box::new((rule("make b"), rule("make c")))).apply(p, &mut list);
         Change::Remove(rule("make a")).apply(p, &mut list);
         assert_eq!(
             (commands(&list, "/p"), commands(&list, "/q")),

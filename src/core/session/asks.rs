@@ -10,6 +10,7 @@ use crate::core::message::{Answer, Command, PermissionKind, PermissionOption, Se
 use crate::core::rules::offer::Offer;
 use crate::core::rules::{Decision, Ruling};
 use crate::core::session::answer_label::label;
+use crate::core::session::budget::Word;
 use crate::core::session::entry::{Body, Elicitation, Subject, Verdict};
 use crate::core::session::form::{Filling, Form};
 use crate::core::session::tool_call::{Cause, ToolCall};
@@ -161,13 +162,16 @@ impl Session {
         self.advance(open.entry, &Cause::Asked, now);
         open.offer(ruling.as_deref().map_or(&[], |ruling| &ruling.offers));
         let option = answer_of(ruling.as_deref_mut(), open.options());
-        if let Some(option) = option {
+        // Nothing is allowed without the user while they are asked about a limit.
+        let stays = |option: &PermissionOption| self.is_held() && option.kind.allows();
+        if let Some(option) = option.filter(|option| !stays(option)) {
             return self.ruled(&open, option, ruling, now);
         }
         self.set_ruling(open.entry, ruling);
         let entry = open.entry;
         // In the order in which they came, however long each took to judge.
-        let at = self.asks.iter().position(|other| other.ask > ask).unwrap_or(self.asks.len());
+        let is_before = |other: &OpenAsk| other.ask < ask || self.is_about_limit(other.entry);
+        let at = self.asks.iter().rposition(is_before).map_or(0, |before| before + 1);
         self.asks.insert(at, open);
         self.show_choices(entry);
         self.note_user_time(now);
@@ -195,6 +199,9 @@ impl Session {
     pub fn judged_again(&mut self, ask: AskId, mut ruling: Option<Box<Ruling>>, now: Moment) -> Vec<Command> {
         let Some(open) = self.open_ask(ask) else { return Vec::new() };
         let Some(option) = answer_of(ruling.as_deref_mut(), open.options()) else { return Vec::new() };
+        if self.is_held() && option.kind.allows() {
+            return Vec::new();
+        }
         match self.close(ask, now) {
             Some(open) => self.ruled(&open, option, ruling, now),
             None => Vec::new(),
@@ -222,7 +229,16 @@ impl Session {
         if let Some(choice) = Choice::of_id(option) {
             self.judge(open.entry, Verdict::Chosen(choice));
         }
+        if let Some(word) = Word::of_id(option).filter(|_| self.is_about_limit(open.entry)) {
+            self.judge(open.entry, Verdict::Limited(word));
+            return self.go_on(word, now);
+        }
         vec![Command::Answer { ask, answer: Answer::Selected(option.to_owned()) }]
+    }
+
+    fn is_about_limit(&self, entry: EntryId) -> bool {
+        let body = self.entry(entry).map(|entry| &entry.body);
+        matches!(body, Some(Body::Elicitation(asked)) if asked.subject == Subject::Limit)
     }
 
     // Forms and pages.

@@ -8,6 +8,7 @@ use crate::core::message::{
     Access, AgentInfo, AskReason, AuthMethod, Cost, Failure, Picture, PlanContent, PlanItem, Reopen,
     Severity, StopReason, Tokens,
 };
+use crate::core::session::budget::Word;
 use crate::core::session::form::Form;
 use crate::core::session::subagent::{Relayed, Subagent};
 use crate::core::session::tool_call::ToolCall;
@@ -199,6 +200,8 @@ pub enum Subject {
         /// It is a folder, in which the agent wants to run this.
         command: Option<String>,
     },
+    /// A limit that is reached, as the message says.
+    Limit,
 }
 
 /// What came of a question.
@@ -210,6 +213,8 @@ pub enum Verdict {
     Answered(Vec<String>),
     /// What the user said to a file outside of the session's folders.
     Chosen(Choice),
+    /// The same to a limit that was reached.
+    Limited(Word),
     /// The user wanted the page opened.
     Agreed,
     Declined,

@@ -141,6 +141,11 @@ impl Meter {
         &self.turn
     }
 
+    /// What that has cost, in the currency that was told first.
+    pub fn turn_cost(&self) -> f64 {
+        self.turn.costs.first().map_or(0.0, |cost| cost.amount)
+    }
+
     /// The sums as they were told last.
     pub fn told(&self) -> &Told {
         &self.told

@@ -124,6 +124,7 @@ impl Session {
         let times = if again { std::mem::take(&mut self.times) } else { 0 };
         self.turn = Turn { prompt: text.clone(), content: content.clone(), first, times, ..Turn::default() };
         self.meter.prompted();
+        self.begin_budget();
         // They were about what was said before.
         self.suggestions.clear();
         let hint = self.unknown_command(&text);
@@ -266,6 +267,7 @@ impl Session {
         }
         self.end_thought(now);
         let took = self.worked(now);
+        self.end_budget(now);
         let usage = match &end {
             TurnEnd::Stopped { usage, .. } => *usage,
             TurnEnd::Failed(_) => None,

@@ -30,6 +30,10 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
                 drawing.left_out(form.fields.len().saturating_sub(MOST_ROWS), "    ", &style.hints);
             }
             Subject::Page(address) => draw_page(drawing, address),
+            Subject::Limit => {
+                let text = "What it wants to change or run waits for your answer.";
+                drawing.line(format!("    {text}"), Some("AcpMeta"));
+            }
             Subject::Outside { folders, why, .. } => {
                 let folders: Vec<String> =
                     folders.iter().map(|folder| folder.display().to_string()).collect();
@@ -53,9 +57,12 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
             };
             choices::draw(drawing, "Allow this?", &asked.choices, how, style);
         }
+        Verdict::Open if asked.subject == Subject::Limit => {
+            choices::draw(drawing, "Go on?", &asked.choices, ":Acp allow [unlimited]   :Acp reject", style);
+        }
         Verdict::Open => {
             let what = match &asked.subject {
-                Subject::Form(_) | Subject::Outside { .. } => "Answer?",
+                Subject::Form(_) | Subject::Outside { .. } | Subject::Limit => "Answer?",
                 Subject::Page(_) => "Open it?",
             };
             let text = format!("    {what}   :Acp answer [decline|cancel]");
@@ -73,7 +80,11 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
                 drawing.hint(format!("    you agreed to open {}", address.host));
             }
         }
-        Verdict::Chosen(_) | Verdict::Declined | Verdict::Cancelled | Verdict::Withdrawn => {}
+        Verdict::Chosen(_)
+        | Verdict::Limited(_)
+        | Verdict::Declined
+        | Verdict::Cancelled
+        | Verdict::Withdrawn => {}
     }
 }
 
@@ -84,6 +95,8 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
         Verdict::Answered(_) | Verdict::Agreed => (Status::Done, None),
         Verdict::Chosen(choice) if choice.allows() => (Status::Done, Some(choice.fact())),
         Verdict::Chosen(choice) => (Status::Rejected, Some(choice.fact())),
+        Verdict::Limited(word) if word.goes_on() => (Status::Done, Some(word.fact())),
+        Verdict::Limited(word) => (Status::Cancelled, Some(word.fact())),
         Verdict::Declined => (Status::Rejected, Some("declined")),
         Verdict::Cancelled => (Status::Cancelled, Some("cancelled")),
         Verdict::Withdrawn => (Status::Cancelled, Some("taken back")),
@@ -100,18 +113,20 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
         }
         Subject::Outside { access: Access::Read, .. } => format!("{verb} to read"),
         Subject::Outside { access: Access::Wrote, .. } => format!("{verb} to write"),
+        Subject::Limit => String::new(),
     };
+    let what = if what.is_empty() { what } else { format!("{what}: ") };
     let (lines, more) = beginning(asked.message.trim(), MOST_ROWS, MOST_BYTES);
     let mut lines = lines.into_iter();
     let mut head = match lines.next().filter(|first| !first.is_empty()) {
-        Some(first) => format!("{} {what}: {first}", asked.asker),
-        None => format!("{} {what}", asked.asker),
+        Some(first) => format!("{} {what}{first}", asked.asker),
+        None => format!("{} {}", asked.asker, what.trim_end_matches(": ")),
     };
     if !full && matches!(asked.subject, Subject::Outside { .. }) {
         // Both ends of a path tell most.
         let taken = asked.asker.chars().count() + what.len() + fact.map_or(0, str::len);
         let room = style.width.saturating_sub(taken + 8).max(10);
-        head = format!("{} {what}: {}", asked.asker, cut_middle(&one_line(&asked.message), room));
+        head = format!("{} {what}{}", asked.asker, cut_middle(&one_line(&asked.message), room));
     } else if !full {
         head = cut_end(&head, style.width.saturating_sub(18).max(20));
     }

@@ -128,11 +128,15 @@ fn write(out: &mut String, entry: &Entry, names: &[&str], tail: &dyn Fn(&Termina
             let what = match &asked.subject {
                 Subject::Form(_) => "asked",
                 Subject::Page(_) => "wanted a page opened",
+                Subject::Limit => "",
                 Subject::Outside { command: Some(_), .. } => "asked to run a command in",
                 Subject::Outside { access: Access::Read, .. } => "asked to read",
                 Subject::Outside { access: Access::Wrote, .. } => "asked to write",
             };
-            quoted(&format!("{} {what}: {}", asked.asker, asked.message))
+            match &asked.subject {
+                Subject::Limit => quoted(&format!("{} {}", asked.asker, asked.message)),
+                _ => quoted(&format!("{} {what}: {}", asked.asker, asked.message)),
+            }
         }
         Body::Plan(items) => plan(items),
         Body::Document(document) => {

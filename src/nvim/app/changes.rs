@@ -12,6 +12,7 @@ use crate::nvim::app::App;
 use crate::nvim::context::Context;
 use crate::nvim::events::{Attribution, Change, EditorEvent, OutsideChange, Renamed};
 use crate::nvim::follow;
+use crate::nvim::sessions::Sessions;
 
 /// More ranges than this are only put together for somebody: each is a table of Lua's.
 const MANY: usize = 50;
@@ -78,6 +79,8 @@ impl App {
         {
             session.call_changed(call, &change.path);
         }
+        Sessions::count_change(&mut self.cx, &change);
+        self.sessions.check_limits(&mut self.cx, change.session);
         self.checkpoints.record(&mut self.cx, &change);
         self.reviews.stats.add(&change);
         if let Some(session) = self.cx.sessions.get_mut(&change.session) {

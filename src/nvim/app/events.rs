@@ -111,6 +111,9 @@ impl App {
                 }
             }
             Event::Recalled { job, kept } => self.sessions.recalled(&mut self.cx, job, kept)?,
+            Event::LimitMet { session, span, measure } => {
+                self.sessions.limit_met(&mut self.cx, session, span, measure);
+            }
             Event::ChoicesRead { job, choices } => self.sessions.choices_read(&mut self.cx, job, choices)?,
             Event::AuditRead { job, reply } => self.audit.was_read(&mut self.cx, job, reply)?,
             Event::UsageRead { job, reply } => self.usage.was_read(&mut self.cx, job, reply)?,

@@ -79,6 +79,7 @@ impl Questions {
                         AskReason::Rule(rule) => format!("asked because: {}", plain(rule)),
                     },
                 )),
+                Subject::Limit => Some(format!("{} {}", asked.asker, asked.message)),
                 Subject::Form(_) | Subject::Page(_) => None,
             },
             _ => None,

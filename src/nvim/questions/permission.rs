@@ -10,6 +10,7 @@ use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::message::{Command, FileDiff, PermissionKind, PermissionOption, RulesNews};
 use crate::core::rules::offer::{Offer, Scope};
 use crate::core::session::answer_label::{described, label};
+use crate::core::session::budget::Word;
 use crate::core::session::tool_call::count_lines;
 use crate::core::session::{MAKE_RULE, OpenAsk, Pick};
 use crate::core::store::allowlist::Choice;
@@ -68,7 +69,9 @@ impl Questions {
 
     /// The answers as a picker lists them.
     fn items(open: &OpenAsk) -> Vec<String> {
-        let is_own = |option: &PermissionOption| Choice::of_id(&option.id).is_some();
+        let is_own = |option: &PermissionOption| {
+            Choice::of_id(&option.id).is_some() || Word::of_id(&option.id).is_some()
+        };
         let text = |option| if is_own(option) { label(option) } else { described(option) };
         let rule = (!open.offers.is_empty()).then(|| MAKE_RULE.to_owned());
         open.options().iter().map(text).chain(rule).collect()

@@ -69,6 +69,7 @@ impl Sessions {
         session.taking_up = stored;
         session.defaults = cx.config.defaults(&launch.name);
         session.recovery = cx.config.recovery.wanted();
+        session.budget.bounds = cx.config.limits.bounds();
         let is_new = session.taking_up.is_none();
         if let Some(info) = self.processes.info(agent) {
             session.connected(info.clone());

@@ -1,0 +1,181 @@
+//! Sessions that wait for the user's word before they may change anything more: a limit is reached, or what they want
+//! would go beyond one. What they want to write or run waits with them.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use tokio::sync::watch;
+
+use super::mutex::lock;
+use crate::core::ids::SessionKey;
+use crate::core::message::{Ceiling, Hold, Measure, Span};
+
+/// What a session wants to do.
+#[derive(Clone, Copy)]
+pub enum Want<'a> {
+    Write(&'a Path),
+    Run,
+}
+
+#[derive(Default)]
+pub struct Holds(Mutex<HashMap<SessionKey, watch::Sender<State>>>);
+
+#[derive(Default)]
+struct State {
+    hold: Hold,
+    turn: Done,
+    session: Done,
+}
+
+/// What was let through.
+#[derive(Default)]
+struct Done {
+    files: HashSet<PathBuf>,
+    commands: usize,
+}
+
+/// What is to be done about a wish.
+enum Step {
+    Go,
+    Wait,
+    Refuse,
+    /// It would go beyond this.
+    Full(Span, Measure),
+}
+
+impl Done {
+    fn full(&self, ceiling: &Ceiling, want: Want) -> Option<Measure> {
+        match want {
+            Want::Write(path) => {
+                let is_full = ceiling.files.is_some_and(|most| self.files.len() >= most);
+                (is_full && !self.files.contains(path)).then_some(Measure::Files)
+            }
+            Want::Run => {
+                ceiling.commands.is_some_and(|most| self.commands >= most).then_some(Measure::Commands)
+            }
+        }
+    }
+
+    fn take(&mut self, want: Want) {
+        match want {
+            Want::Write(path) => drop(self.files.insert(path.to_owned())),
+            Want::Run => self.commands += 1,
+        }
+    }
+}
+
+impl State {
+    fn step(&mut self, want: Want) -> Step {
+        let full = |done: &Done, ceiling, span| Some(Step::Full(span, done.full(ceiling, want)?));
+        let Self { hold, turn, session } = self;
+        if hold.held {
+            return if hold.stopped { Step::Refuse } else { Step::Wait };
+        }
+        let full = full(turn, &hold.turn, Span::Turn).or_else(|| full(session, &hold.session, Span::Session));
+        if let Some(full) = full {
+            return if hold.stopped { Step::Refuse } else { full };
+        }
+        turn.take(want);
+        session.take(want);
+        Step::Go
+    }
+}
+
+impl Holds {
+    pub fn set(&self, session: SessionKey, hold: Hold) {
+        let mut all = lock(&self.0);
+        all.entry(session).or_default().send_modify(|state| state.hold = hold);
+    }
+
+    pub fn turn_began(&self, session: SessionKey) {
+        if let Some(state) = lock(&self.0).get(&session) {
+            state.send_modify(|state| state.turn = Done::default());
+        }
+    }
+
+    pub fn ended(&self, session: SessionKey) {
+        lock(&self.0).remove(&session);
+    }
+
+    /// Waits until the session may do it; says whether it may. `tell` hears what it would go beyond.
+    pub async fn enter(&self, session: SessionKey, want: Want<'_>, tell: impl Fn(Span, Measure)) -> bool {
+        loop {
+            let (step, mut state) = {
+                let all = lock(&self.0);
+                let Some(sender) = all.get(&session) else { return true };
+                let mut step = Step::Go;
+                sender.send_if_modified(|state| {
+                    step = state.step(want);
+                    // Nobody who waits need look again.
+                    false
+                });
+                (step, sender.subscribe())
+            };
+            match step {
+                Step::Go => return true,
+                Step::Refuse => return false,
+                Step::Wait => {}
+                Step::Full(span, measure) => tell(span, measure),
+            }
+            // One that is gone holds nobody.
+            if state.changed().await.is_err() {
+                return true;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::future::Future;
+    use std::time::Duration;
+
+    use super::*;
+
+    const ONE: SessionKey = SessionKey(1);
+
+    async fn waits(entering: impl Future) -> bool {
+        tokio::time::timeout(Duration::from_millis(20), entering).await.is_err()
+    }
+
+    #[tokio::test]
+    async fn a_session_that_is_held_waits_and_others_do_not() {
+        let holds = Holds::default();
+        holds.set(ONE, Hold { held: true, ..Hold::default() });
+        holds.enter(SessionKey(2), Want::Run, |_, _| {}).await;
+        assert!(waits(holds.enter(ONE, Want::Run, |_, _| {})).await);
+        let freed = tokio::time::timeout(Duration::from_secs(10), holds.enter(ONE, Want::Run, |_, _| {}));
+        let (freed, ()) = tokio::join!(freed, async { holds.set(ONE, Hold::default()) });
+        assert_eq!(freed, Ok(true));
+    }
+
+    #[tokio::test]
+    async fn what_goes_beyond_waits_and_is_told_and_the_same_file_is_none_more() {
+        let holds = Holds::default();
+        let turn = Ceiling { files: Some(1), commands: Some(0) };
+        holds.set(ONE, Hold { turn, ..Hold::default() });
+        let told = RefCell::new(Vec::new());
+        let enter = |want| holds.enter(ONE, want, |span, measure| told.borrow_mut().push((span, measure)));
+        assert!(!waits(enter(Want::Write(Path::new("/a")))).await);
+        assert!(!waits(enter(Want::Write(Path::new("/a")))).await);
+        assert!(waits(enter(Want::Write(Path::new("/b")))).await);
+        assert!(waits(enter(Want::Run)).await);
+        assert_eq!(*told.borrow(), [(Span::Turn, Measure::Files), (Span::Turn, Measure::Commands)]);
+        // A turn has its own count, a session goes on with its.
+        let session = Ceiling { files: Some(2), commands: None };
+        let turn = Ceiling { files: Some(9), commands: None };
+        holds.set(ONE, Hold { turn, session, ..Hold::default() });
+        holds.turn_began(ONE);
+        assert!(!waits(enter(Want::Write(Path::new("/b")))).await);
+        assert!(waits(enter(Want::Write(Path::new("/c")))).await);
+        assert_eq!(told.borrow().last(), Some(&(Span::Session, Measure::Files)));
+        // Who has stopped the turn is not asked.
+        let hold = Hold { session, stopped: true, ..Hold::default() };
+        holds.set(ONE, hold);
+        assert!(!enter(Want::Write(Path::new("/c"))).await);
+        holds.ended(ONE);
+        assert!(!waits(enter(Want::Write(Path::new("/c")))).await);
+    }
+}

@@ -1,0 +1,107 @@
+//! Limits for what an agent may use up: the user is asked when one is reached, and what would change something waits for
+//! the answer. The agents are scripted; the Neovim is real.
+
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+mod support;
+
+use serde_json::{Value, json};
+
+use support::script::{Scripted, answered, awaits, ends, permission, prompt, steps, update, writes};
+
+fn chat(parts: Vec<Value>, options: &str) -> Scripted {
+    let turn = [prompt()].into_iter().chain(parts).chain([ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "a\n")], steps(turn));
+    chat.configure(&format!("permission = {{ open = 'never', rules = {{ {{ decision = 'allow', command = 'just **' }} }} }}, {options}"));
+    chat.chat();
+    chat
+}
+
+/// Three files, one after the other; the agent does not wait for the third before it goes on.
+fn three_writes() -> Vec<Value> {
+    ["one.txt", "two.txt", "three.txt"].into_iter().flat_map(|name| writes(name, "x\ny\n")).collect()
+}
+
+#[test]
+fn files_beyond_the_limit_wait_for_the_user() {
+    let mut chat = chat(three_writes(), "limits = { turn = { files = 1 } }");
+    chat.send("go");
+    chat.wait_for("wants to change more than 1 file in this turn, your limit");
+    chat.wait_for("What it wants to change or run waits for your answer.");
+    chat.nvim.stop_insert();
+    let [second, third] = ["two.txt", "three.txt"].map(|name| chat.project.file(name));
+    assert!(!second.exists(), "it was written before the answer");
+    chat.nvim.wait_for_screen("1 Continue");
+    chat.nvim.command("Acp allow");
+    // As much more is within it again.
+    chat.nvim.wait_until(|_| second.exists(), "the second file");
+    chat.wait_for("wants to change more than 2 files in this turn, your limit");
+    assert!(!third.exists(), "it was written before the answer");
+    chat.nvim.command("Acp allow unlimited");
+    chat.nvim.wait_for_screen("no limit any more");
+    chat.nvim.wait_until(|_| third.exists(), "the third file");
+    chat.wait_for("Done");
+}
+
+#[test]
+fn stopping_at_a_limit_ends_the_turn_and_writes_nothing_more() {
+    let mut chat = chat(three_writes(), "limits = { session = { files = 1 } }");
+    chat.send("go");
+    chat.wait_for("wants to change more than 1 file in this session, your limit");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp reject");
+    chat.nvim.wait_for_screen("stopped");
+    chat.nvim.wait_until(|nvim| nvim.screen().contains("ready"), "the turn to end");
+    for name in ["two.txt", "three.txt"] {
+        assert!(!chat.project.file(name).exists(), "{name}");
+    }
+}
+
+fn asks_to_run(id: &str) -> [Value; 2] {
+    let line = format!("just {id}");
+    let call = json!({ "toolCallId": id, "title": line, "kind": "execute", "rawInput": { "command": line } });
+    [permission(&format!("p-{id}"), call), answered(&format!("p-{id}"))]
+}
+
+#[test]
+fn what_rules_allow_waits_too_once_too_many_commands_were_run() {
+    let parts = ["a", "b", "c"].iter().flat_map(|id| asks_to_run(id)).collect();
+    let mut chat = chat(parts, "limits = { turn = { commands = 1 } }");
+    chat.send("go");
+    let option =
+        |answer: &Value| answer["result"]["outcome"]["optionId"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(option(&chat.answer("p-a")), "a");
+    chat.wait_for("has run 2 commands in this turn; your limit is 1");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp allow unlimited");
+    assert_eq!(["p-b", "p-c"].map(|id| option(&chat.answer(id))), ["a", "a"]);
+    chat.wait_for("Done");
+}
+
+#[test]
+fn a_command_in_a_terminal_waits_for_the_answer() {
+    let create = json!({ "command": "touch", "args": ["made.txt"] });
+    let mut chat =
+        chat(awaits("t", "terminal/create", create).to_vec(), "limits = { turn = { commands = 0 } }");
+    chat.send("go");
+    chat.wait_for("wants to run more than 0 commands in this turn, your limit");
+    let made = chat.project.file("made.txt");
+    assert!(!made.exists(), "it ran before the answer");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp allow");
+    assert!(chat.answer("t")["result"]["terminalId"].is_string());
+    chat.nvim.wait_until(|_| made.exists(), "the command's file");
+}
+
+#[test]
+fn time_is_up_while_the_agent_works_and_the_users_time_does_not_count() {
+    let said = update(
+        json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "so" } }),
+    );
+    let never = json!({ "expect": "session/cancel" });
+    let mut chat = chat(vec![said, never], "limits = { turn = { time = 0.3 } }");
+    chat.send("go");
+    chat.wait_for("in this turn; your limit is 300 ms");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp reject");
+    chat.nvim.wait_for_screen("stopped");
+}
