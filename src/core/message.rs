@@ -54,7 +54,7 @@ pub use content::{Content, Picture, PicturePlace, ResourceBody};
 pub use files::{
     Access, Activity, Cause, ChangedFile, FileChange, HalfWritten, OnDisk, PutBack, Stamp, UnsavedText,
 };
-pub use launch::{Dialect, Launch, McpServer, Place, Reopen, SystemPrompt};
+pub use launch::{Dialect, Launch, McpServer, Network, Place, Reopen, Sandbox, SystemPrompt};
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, AskReason, PermissionKind, PermissionOption, Question};
 pub use remote::Remote;
