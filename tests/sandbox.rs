@@ -334,6 +334,13 @@ fn a_home_is_no_project_that_could_be_confined() {
 }
 
 #[test]
+fn an_agent_that_does_not_come_up_since_something_is_refused_is_told_of_with_what_may_be_why() {
+    let mut stage = Stage::of("ls $HOME || exit 1", Vec::new(), "'project'");
+    stage.chat.nvim.command("AcpChat");
+    stage.chat.wait_for("perhaps its sandbox is why");
+}
+
+#[test]
 fn checkhealth_says_what_holds_and_the_status_who_is_confined() {
     let mut stage = Stage::new(Vec::new(), "{ network = { 443 }, write = { '$CACHE' } }");
     stage.chat.chat();

@@ -4,7 +4,7 @@
 use super::state::Connection;
 use crate::acp::tools::Entrance;
 use crate::core::ids::{SessionKey, TerminalId};
-use crate::core::message::{Command, Event, Exit, McpServer, Severity};
+use crate::core::message::{Command, Event, Exit, Failure, McpServer, Severity};
 
 /// What bridges are told of the place of their Neovim.
 const DOOR: &str = "ACP_NVIM_TOOLS";
@@ -13,7 +13,16 @@ const DOOR: &str = "ACP_NVIM_TOOLS";
 const REFUSED: &[&str] =
     &["Permission denied", "permission denied", "Operation not permitted", "EACCES", "EPERM"];
 
+/// Follows what is said of an agent that did not come up.
+pub(super) const MAY_BE_WHY: &str = "; perhaps its sandbox is why, see :help acp-sandbox";
+
 impl Connection {
+    /// Whether a confined agent that is gone complained that something was kept from it.
+    pub(super) fn may_be_sandboxs_fault(&self, failure: &Failure) -> bool {
+        let said = failure.details.as_deref().unwrap_or_default();
+        self.sandbox.is_some() && REFUSED.iter().any(|words| said.contains(words))
+    }
+
     /// Names a port to the bridges of a confined agent, in place of a socket that they don't reach.
     pub(super) fn open_entrance(&self, command: &mut Command) {
         let Some(sandbox) = &self.sandbox else { return };
