@@ -291,3 +291,39 @@ fn a_broken_file_of_kept_rules_is_told_and_nothing_is_lost() {
     let aside = file.with_file_name("acp-rules.json.broken-1");
     assert!(std::fs::read_to_string(aside).is_ok_and(|text| text.ends_with("\"rules\": [")));
 }
+
+#[test]
+fn the_past_proposes_rules_that_spare_questions() {
+    let mut parts = Vec::new();
+    for id in ["one", "two", "three"] {
+        parts.extend([command(id, &format!("just check {id}")), answered(&format!("p-{id}"))]);
+    }
+    let mut chat = turn_of(parts, NO_PICKER);
+    chat.send("go");
+    chat.nvim.stop_insert();
+    for id in ["one", "two"] {
+        chat.wait_for(&format!("just check {id}"));
+        chat.nvim.wait_for_screen("Make a rule");
+        chat.nvim.command("Acp allow");
+        assert_eq!(option(&chat.answer(&format!("p-{id}"))), "a");
+    }
+    chat.wait_for("just check three");
+    let proposal = "Allow just check ** in this project: 2 questions";
+    // What was answered last may still be on its way into the record.
+    chat.nvim.wait_until(
+        |nvim| {
+            nvim.command("Acp permissions replay");
+            nvim.wait_for_screen("What today's rules would have made of the past");
+            let is_there = nvim.screen().contains(proposal);
+            if !is_there {
+                nvim.input("q");
+            }
+            is_there
+        },
+        proposal,
+    );
+    chat.nvim.input("/Allow just<CR><CR>");
+    assert_eq!(option(&chat.answer("p-three")), "a");
+    chat.nvim.wait_for_screen("asked then, allowed now");
+    assert!(!chat.nvim.screen().contains(proposal));
+}

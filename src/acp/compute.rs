@@ -229,6 +229,9 @@ fn run(work: Work, watch: &Watch) -> Outcome {
         // Answered where all that agents share is at hand.
         Work::ChangedTexts { .. } => Outcome::ChangedTexts(Vec::new()),
         Work::Judge(_) | Work::FolderRules { .. } => Outcome::Judged(None),
+        Work::RetryRules { record, case } => {
+            Outcome::RulesRetried(rules::retry(&record, *case).map(Box::new))
+        }
         Work::KeepRules { cwd, file, change } => Outcome::RulesKept(rules::keep(&cwd, &file, change)),
         Work::Mention(files) => Outcome::Mention(unsaved_note::unsaved(&files)),
         Work::Reconcile { path, sides } => {

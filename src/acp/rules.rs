@@ -8,11 +8,14 @@ use std::sync::Mutex;
 
 use super::files::disk;
 use super::mutex::lock;
-use super::store::list_file;
+use super::store::{audit_log, list_file};
+use crate::core::audit::Line;
+use crate::core::audit::filter::Filter;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Place, RulesNews};
 use crate::core::rules::kept::{self, Change};
 use crate::core::rules::project::{FILE, FolderRules, MOST_BYTES, ProjectRules, Trust, read, trusted};
+use crate::core::rules::retrial::{Judged, Retrial, retrial};
 use crate::core::rules::{Case, Decision, Request, Rule, RuleFiles, Ruling};
 use crate::core::store::allowlist::Choice;
 use crate::fingerprint;
@@ -47,6 +50,31 @@ pub fn of_folder(cwd: &Path, files: &RuleFiles) -> FolderRules {
         })
     });
     FolderRules { project: of_project(cwd, files.trust.as_deref()), kept }
+}
+
+/// As many lines of the record are looked at.
+const MOST_LINES: usize = 20_000;
+
+/// What today's rules would have made of what agents asked for in the folder of a case. The error says why the record
+/// can't be read.
+pub fn retry(record: &Path, mut case: Case) -> Result<Retrial, String> {
+    let read = audit_log::read(record, &Filter::default(), MOST_LINES)
+        .map_err(|why| format!("couldn't read the record in {}: {why}", record.display()))?;
+    let here = project(&case.cwd);
+    complete(&mut case);
+    let of_project = |line: &Line| project(Path::new(&line.project)) == here;
+    let mut known: HashMap<String, bool> = HashMap::new();
+    let lines = read.lines.into_iter();
+    let lines: Vec<Line> =
+        lines.filter(|line| *known.entry(line.project.clone()).or_insert_with(|| of_project(line))).collect();
+    let forbids = case.forbids_commands();
+    let resolve = |path: &Path| disk::resolve(path).ok();
+    Ok(retrial(&lines, |request, agent| {
+        let case = Case { request, agent: agent.to_owned(), mode: None, ..case.clone() };
+        let ruling = case.judge(&resolve);
+        let offers = case.offers(&ruling, &resolve);
+        Judged { ruling: Ruling { offers, ..ruling }, forbids }
+    }))
 }
 
 /// What the list is called in the file of the rules that were made by answers.

@@ -13,6 +13,8 @@ pub mod pattern;
 pub mod place;
 pub mod project;
 pub mod request;
+pub mod retrial;
+pub mod retrial_page;
 pub mod rule;
 pub mod ruling;
 pub mod sets;

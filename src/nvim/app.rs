@@ -111,7 +111,7 @@ impl App {
             files: Files::default(),
             checkpoints: Checkpoints::new(Path::new(&records).join("acp/checkpoints")),
             reviews: Reviews::new(Path::new(&records).join("acp/reviews")),
-            rules: Rules::default(),
+            rules: Rules::new(Path::new(&records).join("acp/audit")),
             usage: Usage::new(Path::new(&records).join("acp/usage")),
             audit: Audit::new(Path::new(&records).join("acp/audit")),
             inspector: Inspector::default(),

@@ -13,6 +13,7 @@ use crate::core::rules::kept::Change;
 use crate::core::rules::offer::{Offer, Scope};
 use crate::core::rules::page::{Page, View, page, pattern_of, trial, with_pattern};
 use crate::core::rules::project::{FILE, FolderRules};
+use crate::core::rules::retrial_page;
 use crate::core::rules::{Act, Request, Rule, Ruling, Source};
 use crate::nvim::arguments::fail;
 use crate::nvim::context::{self, Context};
@@ -26,8 +27,9 @@ const NO_ANSWER: &str = "the disk does not answer";
 /// What was taken back can be brought back, the last one first; so many at the most.
 const MOST_REMOVED: usize = 50;
 
-#[derive(Default)]
 pub struct Rules {
+    /// The record of what agents asked for.
+    record: PathBuf,
     open: Option<Open>,
     removed: Vec<(Owner, Rule)>,
 }
@@ -36,7 +38,14 @@ pub struct Rules {
 struct Open {
     buf: Buf,
     owner: Owner,
-    page: Page,
+    shows: Shows,
+}
+
+/// What a page shows.
+enum Shows {
+    Rules(Page),
+    /// What the rules would have made of the past, with those that are proposed.
+    Past(Vec<(usize, Offer)>),
 }
 
 /// For whom rules count that are made by answers.
@@ -47,16 +56,39 @@ struct Owner {
 }
 
 impl Rules {
-    /// Shows the rules, or what they say of a command or a file.
+    pub fn new(record: PathBuf) -> Self {
+        Self { record, open: None, removed: Vec::new() }
+    }
+
+    /// Shows the rules, or what they say of a command or a file, or would have said in the past.
     pub fn show(&mut self, cx: &mut Context, what: &str) -> Result<()> {
+        let session = cx.session_here();
+        let owner = |cx: &Context| -> Result<Owner> {
+            Ok(Owner { session, cwd: cx.case(session, Request::default())?.cwd })
+        };
         match what {
-            "" => {
-                let session = cx.session_here();
-                let cwd = cx.case(session, Request::default())?.cwd;
-                read(cx, Owner { session, cwd }, None)
-            }
+            "" => read(cx, owner(cx)?, None),
+            "replay" => self.retry(cx, owner(cx)?, None),
             what => try_out(cx, what),
         }
+    }
+
+    /// Shows what the rules would have made of the past.
+    fn retry(&self, cx: &mut Context, owner: Owner, buf: Option<Buf>) -> Result<()> {
+        if !cx.config.audit {
+            return fail("no record is kept, since `audit` is off in your setup (:help acp-audit)");
+        }
+        let case = cx.case(owner.session, Request::default())?;
+        let work = Work::RetryRules { record: self.record.clone(), case: Box::new(case) };
+        cx.compute(work, move |this: &mut Self, cx, outcome| {
+            let Outcome::RulesRetried(trial) = outcome else { return Ok(()) };
+            let keys = cx.config.keys.line(&[("rules_edit", "makes the rule for this project")]);
+            let (page, offers) = retrial_page::page(&trial.map(|trial| *trial), &keys, width(cx));
+            let buf = show_page(cx, &page, buf)?;
+            this.open = Some(Open { buf, owner, shows: Shows::Past(offers) });
+            Ok(())
+        });
+        Ok(())
     }
 
     /// The user makes rules by an answer.
@@ -75,7 +107,13 @@ impl Rules {
         }
         let owner = open.owner.clone();
         Some(match name {
-            "rules_edit" => self.at_cursor(cx).and_then(|rule| edit(cx, owner, rule)),
+            "rules_edit" => match self.proposed(cx) {
+                Some(offer) => {
+                    cx.advise(format!("made: {}", offer.label(Scope::Project)), Level::Info);
+                    change(cx, owner, Scope::Project, Change::Add(offer.within(Scope::Project)))
+                }
+                None => self.at_cursor(cx).and_then(|rule| edit(cx, owner, rule)),
+            },
             "rules_remove" => self.at_cursor(cx).and_then(|rule| self.remove(cx, owner, rule)),
             "rules_restore" => match self.removed.pop() {
                 Some((owner, rule)) => {
@@ -93,9 +131,25 @@ impl Rules {
         self.open.as_ref().is_some_and(|open| open.buf == buf)
     }
 
+    /// The rules that are proposed where the cursor is.
+    fn proposed(&self, cx: &Context) -> Option<Offer> {
+        let (line, _) = cx.editor.cursor(cx.editor.current_win().ok()?).ok()?;
+        match &self.open.as_ref()?.shows {
+            // Examples stand below it.
+            Shows::Past(offers) => {
+                let near = offers.iter().find(|(row, _)| (*row + 1..=*row + 2).contains(&line));
+                near.map(|(_, offer)| offer.clone())
+            }
+            Shows::Rules(_) => None,
+        }
+    }
+
     fn at_cursor(&self, cx: &Context) -> Result<Rule> {
         let (line, _) = cx.editor.cursor(cx.editor.current_win()?)?;
-        let rows = self.open.as_ref().map(|open| open.page.rows.as_slice()).unwrap_or_default();
+        let rows = match self.open.as_ref().map(|open| &open.shows) {
+            Some(Shows::Rules(page)) => page.rows.as_slice(),
+            _ => &[],
+        };
         match rows.iter().find(|(row, _)| *row + 1 == line) {
             Some((_, rule)) => Ok(rule.clone()),
             None => fail("there is no rule in this line"),
@@ -117,7 +171,8 @@ impl Rules {
     pub fn renew(&mut self, cx: &mut Context) -> Result<()> {
         self.open.take_if(|open| !cx.editor.buf_is_valid(open.buf));
         match &self.open {
-            Some(open) => read(cx, open.owner.clone(), Some(open.buf)),
+            Some(Open { buf, owner, shows: Shows::Rules(_) }) => read(cx, owner.clone(), Some(*buf)),
+            Some(Open { buf, owner, shows: Shows::Past(_) }) => self.retry(cx, owner.clone(), Some(*buf)),
             None => Ok(()),
         }
     }
@@ -135,27 +190,33 @@ impl Rules {
             keys: &cx.config.keys.line(&keys),
             width: width(cx),
         });
-        let editor = &cx.editor;
-        let buf = match buf.filter(|buf| editor.buf_is_valid(*buf)) {
-            Some(buf) => {
-                editor.set_buf_option(buf, "modifiable", true)?;
-                editor.set_lines(buf, 0..editor.line_count(buf)?, &page.lines)?;
-                editor.set_buf_option(buf, "modifiable", false)?;
-                for win in editor.wins_of(buf).into_iter().filter(|win| editor.is_floating(*win)) {
-                    refit(editor, win, &page.lines)?;
-                }
-                buf
-            }
-            None => {
-                let buf = editor.win_buf(open_float(cx, &page)?)?;
-                bind_pane(editor, &cx.config.keys, Pane::Rules, buf)?;
-                buf
-            }
-        };
-        paint(cx, buf, &page)?;
-        self.open = Some(Open { buf, owner, page });
+        let buf = show_page(cx, &page, buf)?;
+        self.open = Some(Open { buf, owner, shows: Shows::Rules(page) });
         Ok(())
     }
+}
+
+/// Puts a page into its buffer, which is opened if it is not there.
+fn show_page(cx: &Context, page: &Page, buf: Option<Buf>) -> Result<Buf> {
+    let editor = &cx.editor;
+    let buf = match buf.filter(|buf| editor.buf_is_valid(*buf)) {
+        Some(buf) => {
+            editor.set_buf_option(buf, "modifiable", true)?;
+            editor.set_lines(buf, 0..editor.line_count(buf)?, &page.lines)?;
+            editor.set_buf_option(buf, "modifiable", false)?;
+            for win in editor.wins_of(buf).into_iter().filter(|win| editor.is_floating(*win)) {
+                refit(editor, win, &page.lines)?;
+            }
+            buf
+        }
+        None => {
+            let buf = editor.win_buf(open_float(cx, page)?)?;
+            bind_pane(editor, &cx.config.keys, Pane::Rules, buf)?;
+            buf
+        }
+    };
+    paint(cx, buf, page)?;
+    Ok(buf)
 }
 
 /// Reads what the folder has of rules, and shows all.

@@ -224,7 +224,7 @@ fn answer(folder: &Path, request: Request, shown: usize) -> (JobId, Result<Reply
 }
 
 /// The last lines that pass.
-fn read(folder: &Path, filter: &Filter, most: usize) -> io::Result<Read> {
+pub fn read(folder: &Path, filter: &Filter, most: usize) -> io::Result<Read> {
     let mut read = Read::default();
     let mut lines = VecDeque::new();
     each(folder, |_, line| {

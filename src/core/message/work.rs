@@ -15,6 +15,7 @@ use crate::core::changes::text_edits::TextEdit;
 use crate::core::locations::Look;
 use crate::core::rules::kept::Change;
 use crate::core::rules::project::FolderRules;
+use crate::core::rules::retrial::Retrial;
 use crate::core::rules::{Case, RuleFiles, Ruling};
 use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
@@ -68,6 +69,8 @@ pub enum Work {
     Judge(Box<Case>),
     /// The rules that count in a folder besides those of the options.
     FolderRules { cwd: PathBuf, files: RuleFiles },
+    /// What today's rules would have made of what agents asked for in the folder of this case, by the record.
+    RetryRules { record: PathBuf, case: Box<Case> },
     /// What becomes of the rules that the user has made for the project in a folder, in the file of all of them.
     KeepRules { cwd: PathBuf, file: PathBuf, change: Change },
     /// What becomes of a buffer whose file another side has written (`core::changes::reconcile`), and in what state
@@ -92,6 +95,8 @@ pub enum Outcome {
     /// Nothing where the disk did not answer in time.
     Judged(Option<Box<Ruling>>),
     FolderRules(FolderRules),
+    /// The error says why the record can't be read.
+    RulesRetried(Result<Box<Retrial>, String>),
     /// What the user should know of it, if it couldn't be done as it should.
     RulesKept(Option<String>),
     /// In the order of the numbers; nothing where it is not known any more.

@@ -54,9 +54,10 @@ impl Offer {
 }
 
 fn about(rule: &Rule) -> String {
-    match (&rule.path, rule.kind.as_deref()) {
-        (Some(path), Some("write")) => format!("writing {path}"),
-        (Some(path), _) => format!("reading {path}"),
+    let doing = if rule.kind.as_deref() == Some("write") { "writing" } else { "reading" };
+    match rule.path.as_deref() {
+        Some("**") => format!("{doing} any file"),
+        Some(path) => format!("{doing} {}", path.strip_prefix("./").unwrap_or(path)),
         _ => {
             let named = [&rule.command, &rule.host, &rule.mcp].into_iter().flatten().next();
             named.cloned().unwrap_or_default()

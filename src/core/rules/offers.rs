@@ -327,7 +327,7 @@ mod tests {
             // What is written in the project by the way.
             (
                 "make all > out.log",
-                &["Allow make all ** and writing **", "Allow make all and writing ./out.log"],
+                &["Allow make all ** and writing any file", "Allow make all and writing out.log"],
             ),
         ] {
             assert_eq!(labels(line(text), &[]), offered, "{text}");
@@ -365,7 +365,7 @@ mod tests {
         );
         assert_eq!(
             labels(files("edit", &["/p/a.rs"]), &[]),
-            ["Allow writing **", "Allow writing ./a.rs", "Reject writing **"]
+            ["Allow writing any file", "Allow writing a.rs", "Reject writing any file"]
         );
         assert_eq!(
             labels(files("read", &["/p/src/a.rs", "/p/src/b.rs"]), &[]),

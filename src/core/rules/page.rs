@@ -144,22 +144,37 @@ fn in_words(decision: Option<Decision>) -> (&'static str, &'static str) {
     }
 }
 
-struct Builder {
+/// A page that is being made.
+pub struct Builder {
     page: Page,
     /// In cells.
     width: usize,
 }
 
 impl Builder {
-    fn new(width: usize) -> Self {
+    pub fn new(width: usize) -> Self {
         Self { page: Page::default(), width: width.max(30) }
     }
 
-    fn title(&mut self, text: &str) {
+    pub fn done(self) -> Page {
+        self.page
+    }
+
+    /// The row that comes next.
+    pub fn row(&self) -> usize {
+        self.page.lines.len()
+    }
+
+    /// Has a part of a line look like a group.
+    pub fn mark(&mut self, row: usize, from: usize, to: usize, group: &'static str) {
+        self.page.marks.push((row, from, to, group));
+    }
+
+    pub fn title(&mut self, text: &str) {
         self.text(text, "AcpWinbar");
     }
 
-    fn heading(&mut self, text: &str) {
+    pub fn heading(&mut self, text: &str) {
         self.page.lines.push(String::new());
         self.text(text, "AcpUser");
     }
@@ -184,7 +199,7 @@ impl Builder {
     }
 
     /// A text in as many lines as it takes; those after the first stand further in.
-    fn text(&mut self, text: &str, group: &'static str) {
+    pub fn text(&mut self, text: &str, group: &'static str) {
         let text: String = text.chars().take(LONGEST).collect();
         let indent = text.chars().take_while(|char| *char == ' ').count();
         let mut line = " ".repeat(indent);
