@@ -361,7 +361,7 @@ impl Agent<'_> {
         Launch {
             name: self.name.to_owned(),
             title: self.options.and_then(|options| options.title.clone()),
-            sandbox: self.sandbox(&start.command),
+            sandbox: self.sandbox(&start.command).map(Box::new),
             command: start.command,
             args: start.args,
             // Of two with one name the last counts.
@@ -422,7 +422,7 @@ impl Agent<'_> {
             runs_by: standing.runs_by(entry),
             note: self.command_note(),
             sandbox: match &standing {
-                Standing::Ready(launch, _) => launch.sandbox.as_ref().map(describe_sandbox),
+                Standing::Ready(launch, _) => launch.sandbox.as_deref().map(describe_sandbox),
                 _ => None,
             },
             sandbox_holds: None,

@@ -47,7 +47,7 @@ pub struct Launch {
     /// It runs no commands in terminals of the client.
     pub without_terminals: bool,
     /// What it and its commands are kept to.
-    pub sandbox: Option<Sandbox>,
+    pub sandbox: Option<Box<Sandbox>>,
 }
 
 /// What an agent, and all that it starts, can reach beside the system's own files.

@@ -38,7 +38,9 @@ const OTHER_KINDS: [u64; 15] = [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 1
 /// What of a socket's kind is no flag.
 const KIND_MASK: u64 = 0xf;
 /// `TIOCLINUX`, which pastes into consoles.
-const CONSOLE_PASTE: libc::Ioctl = 0x541c;
+const CONSOLE_PASTE: u64 = 0x541c;
+/// `TIOCSTI`, which types into a terminal; C libraries give it different types.
+const TERMINAL_TYPE: u64 = 0x5412;
 
 /// A program that was started with it cannot get rid of it, and nor can what that starts.
 #[derive(Debug)]
@@ -199,8 +201,8 @@ fn filter(reach: &Reach) -> Result<BpfProgram, BackendError> {
         rules.refuse_always(call);
     }
     // Typing into a terminal that others read.
-    for request in [libc::TIOCSTI, CONSOLE_PASTE] {
-        rules.refuse(libc::SYS_ioctl, [is(1, bits(request))])?;
+    for request in [TERMINAL_TYPE, CONSOLE_PASTE] {
+        rules.refuse(libc::SYS_ioctl, [is(1, request)])?;
     }
     if reach.ports.is_some() {
         rules.streams_only()?;
@@ -252,11 +254,6 @@ impl Rules {
 
 fn number(constant: libc::c_int) -> u64 {
     constant.unsigned_abs().into()
-}
-
-/// As the kernel compares it; the type differs between C libraries.
-fn bits(request: libc::Ioctl) -> u64 {
-    request as u64 & u64::from(u32::MAX)
 }
 
 fn is(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
