@@ -13,6 +13,7 @@ mod kinds;
 pub mod options;
 mod read;
 mod rules;
+mod sandbox;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -29,6 +30,7 @@ pub use self::commands::{Bang, COMMAND_GROUPS, COMMANDS, CommandSpec, Completion
 pub use self::keys::{KEYS, KeySpec, Keys, Pane, Section};
 pub use self::options::*;
 use self::read::{Field, Report};
+pub use self::sandbox::SandboxOptions;
 pub use self::words::*;
 use crate::core::message::{McpServer, SystemPrompt};
 use crate::core::session::defaults::Defaults;

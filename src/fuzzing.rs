@@ -17,6 +17,8 @@ use crate::core::changes::text_edits::{apply, edits};
 use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, SubagentId};
 use crate::core::locations::absolute;
 use crate::core::message::{AgentInfo, Branch, Content, FileDiff, Opened, Place, TurnEnd, Update};
+use crate::core::rules::shell::{read, read_words};
+use crate::core::rules::{Act, Case, Decision, Request, Rule, Source, danger, in_force};
 use crate::core::session::Session;
 use crate::core::session::entry::Entry;
 use crate::core::terminal::output::Output;
@@ -31,12 +33,13 @@ use crate::core::transcript::{Drawing, Standing, Style, cut_end, cut_middle, dra
 pub type Target = fn(&[u8]);
 
 /// All of them, by the names of their targets in `fuzz/`.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("envelope", envelope),
     ("updates", updates),
     ("diffs", diffs),
     ("truncation", truncation),
     ("paths", paths),
+    ("shell", shell),
 ];
 
 /// The longest line of the framing here.
@@ -360,3 +363,53 @@ impl Tree {
 
 #[cfg(test)]
 mod tests;
+
+/// More commands are not looked for in a line.
+const MOST_RUNS: usize = 400;
+
+/// A line of shell code as rules judge it: reading it ends, and says the same each time; what comes before it on lines of
+/// their own decides whatever it is; and a shell that is given it as its argument may do no more than it may itself.
+pub fn shell(data: &[u8]) {
+    let text = String::from_utf8_lossy(data).into_owned();
+    let line = read(&text);
+    assert!(line.runs.len() <= MOST_RUNS, "{} commands", line.runs.len());
+    assert_eq!(line, read(&text));
+    let _ = danger::of_line(&line);
+    let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    let _ = danger::of_line(&read_words(&words));
+    let plain = judged(Act::Line(text.clone()));
+    assert!(line.doubts.is_empty() || plain != Some(Decision::Allow), "allowed with a doubt: {text:?}");
+    // A shell takes no zero, so nothing can be run of a line that has one.
+    if text.contains('\0') {
+        return;
+    }
+    for before in ["rm -rf /p/x\n", "ls\nrm x\n", "true && rm x;\n", "(rm x)\n"] {
+        let decision = judged(Act::Line(format!("{before}{text}")));
+        assert_ne!(decision, Some(Decision::Allow), "{before:?} before {text:?}");
+    }
+    let quoted = text.replace('\'', r"'\''");
+    for wrapped in
+        [format!("sh -c '{quoted}'"), format!("env -i sh -c '{quoted}'"), format!("$(sh -c '{quoted}')")]
+    {
+        let decision = judged(Act::Line(wrapped.clone()));
+        assert!(
+            decision != Some(Decision::Allow) || plain == Some(Decision::Allow),
+            "{plain:?}, but {wrapped:?}"
+        );
+    }
+}
+
+/// By the ready sets, and one rule that rejects.
+fn judged(act: Act) -> Option<Decision> {
+    static RULES: OnceLock<Vec<Rule>> = OnceLock::new();
+    let rules = RULES.get_or_init(|| {
+        let own =
+            Rule { command: Some("rm **".to_owned()), ..Rule::new(Decision::Reject, Source::Options(1)) };
+        in_force(&["read-only".to_owned(), "tests".to_owned()], &[own])
+    });
+    let request = Request { kind: Some("execute".to_owned()), acts: vec![act], ..Request::default() };
+    let folder = PathBuf::from("/p");
+    let case =
+        Case { request, cwd: folder.clone(), folders: vec![folder], rules: rules.clone(), ..Case::default() };
+    case.judge(&|path| Some(path.to_owned())).decision
+}

@@ -4,6 +4,7 @@
 
 #[cfg(any(windows, test))]
 pub mod cmd;
+pub mod confine;
 pub mod paths;
 
 #[cfg(unix)]

@@ -74,7 +74,12 @@ const PARTS: &[Part] = &[
     Part { name: "fingerprint", parts: &[], crates: &["hmac_sha256"], never: &[] },
     Part { name: "mailbox", parts: &["core"], crates: &["tokio"], never: &[] },
     // Where the operating systems differ; both edges may use it.
-    Part { name: "platform", parts: &["core"], crates: &["libc", "rustix", "windows_sys"], never: &[] },
+    Part {
+        name: "platform",
+        parts: &["core"],
+        crates: &["landlock", "libc", "rustix", "seccompiler", "windows_sys"],
+        never: &[],
+    },
     Part {
         name: "acp",
         parts: &["core", "config", "fingerprint", "mailbox", "platform"],

@@ -102,6 +102,25 @@ local function check_options(problem)
 end
 
 ---@param choice acp.AgentChoice
+local function check_sandbox(choice)
+  local name = ("%s's sandbox"):format(choice.title)
+  if choice.sandbox_problem then
+    health.error(
+      ("%s: %s"):format(name, choice.sandbox_problem),
+      { ("Set agents[%q].sandbox = false to start it without one."):format(choice.name) }
+    )
+  elseif choice.sandbox then
+    local holds = ("%s: it %s\n%s\n"):format(name, choice.sandbox, choice.sandbox_holds or "")
+    health.ok(holds .. "not held: what Neovim does for it when asked (`:help acp-sandbox`)")
+    if vim.uv.getuid and vim.uv.getuid() == 0 then
+      health.warn(name .. ": Neovim runs as root, whose other powers no sandbox takes away", {
+        "Run Neovim as another user.",
+      })
+    end
+  end
+end
+
+---@param choice acp.AgentChoice
 ---@param version? string
 local function check_agent(choice, version)
   local name = ("%s (%s)"):format(choice.title, choice.name)
@@ -116,6 +135,7 @@ local function check_agent(choice, version)
   elseif choice.install then
     health.info(("%s: %s; `%s`"):format(name, choice.status, choice.install))
   end
+  check_sandbox(choice)
   return choice.found
 end
 

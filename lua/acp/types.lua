@@ -44,6 +44,7 @@
 ---@field paths? table<string, string>
 ---@field files? boolean
 ---@field terminals? boolean
+---@field sandbox? "project"|false|acp.Sandbox
 ---@field title? string
 ---@field mcp_servers? acp.McpServer[]
 ---@field tools? boolean
@@ -276,6 +277,12 @@
 ---@field mode? string
 ---@field reason? string shown to you, and written into the record
 
+--- What a confined agent may reach beside its session's folders: |acp-sandbox|.
+---@class acp.Sandbox
+---@field write? string[] files and folders, absolute or from ~/
+---@field read? string[]
+---@field network? boolean|integer[] or only these ports, by TCP
+
 ---@alias acp.RuleSet "read-only"|"tests"
 
 ---@class acp.OpenOptions
@@ -374,6 +381,9 @@
 ---@field license? string
 ---@field website? string
 ---@field runs_by string "program", "npx", "uvx" or "download"
+---@field sandbox? string what it may reach, if it is confined
+---@field sandbox_holds? string what this system holds it to
+---@field sandbox_problem? string why it can't be confined here, so that it isn't started
 ---@field note? string what is doubtful about its `command` in your options
 ---@field install? string
 ---@field login? string

@@ -3,6 +3,7 @@
 //! served in `incoming_requests`. What messages look like is for `wire::from_acp` and `wire::to_acp`.
 
 mod commands;
+mod confined;
 mod deadlines;
 mod deferred_replies;
 mod incoming_requests;
@@ -14,6 +15,7 @@ pub(crate) mod pending_questions;
 mod pushed_output;
 mod recorded;
 mod responses;
+mod sandbox;
 pub(crate) mod sessions;
 mod state;
 mod subagent_updates;
@@ -30,6 +32,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use self::confined::Sandboxed;
 use self::deadlines::Deadlines;
 use self::deferred_replies::DeferredReplies;
 use self::open_requests::OutgoingRequest;
@@ -96,6 +99,8 @@ pub struct Link {
     /// What the user says that it speaks.
     pub dialect: Option<Dialect>,
     pub without: Without,
+    /// What it and its commands are kept to.
+    pub sandbox: Option<Sandboxed>,
 }
 
 impl Link {
@@ -121,6 +126,7 @@ impl Link {
             converter: Converter::to(launch, shared.settings.terminals.at_once),
             dialect: launch.dialect,
             without: Without { files: launch.without_files, terminals: launch.without_terminals },
+            sandbox: None,
         }
     }
 }
@@ -133,7 +139,7 @@ pub async fn run(
     commands: mpsc::UnboundedReceiver<Command>,
     leaving: watch::Receiver<Option<Instant>>,
 ) {
-    let link = Link::new(&shared, agent, &launch);
+    let mut link = Link::new(&shared, agent, &launch);
     if let Some(replay) = launch.replay.clone() {
         return match begin_replay(&shared, &link, replay).await {
             Ok(transport) => converse(shared, link, transport, commands, leaving).await,
@@ -144,7 +150,14 @@ pub async fn run(
         let transport = reach(&shared, launch.name, remote, &link);
         return converse(shared, link, transport, commands, leaving).await;
     }
-    match start(&shared, launch, &link).await {
+    let started = match confined::confine(&shared, &launch).await {
+        Ok(sandbox) => {
+            link.sandbox = sandbox;
+            start(&shared, launch, &link).await
+        }
+        Err(failure) => Err(failure),
+    };
+    match started {
         Ok(process) => {
             shared.mailbox.post(Event::Started { agent, pid: process.pid });
             converse(shared, link, process, commands, leaving).await;
@@ -161,7 +174,7 @@ pub async fn converse(
     mut commands: mpsc::UnboundedReceiver<Command>,
     mut leaving: watch::Receiver<Option<Instant>>,
 ) {
-    let Link { agent, name, log, recorder, names, fast_path, converter, dialect, without } = link;
+    let Link { agent, name, log, recorder, names, fast_path, converter, dialect, without, sandbox } = link;
     let (editor, for_editor) = mpsc::unbounded_channel();
     let file_queue = FileQueue::start(shared.clone(), agent, editor);
     let mut connection = Connection {
@@ -179,6 +192,7 @@ pub async fn converse(
         fast_path,
         dialect,
         without,
+        sandbox,
         origin: transport.origin(),
         questions: PendingQuestions::of(agent),
         deferred: DeferredReplies::default(),
@@ -240,6 +254,7 @@ async fn start(shared: &Arc<Shared>, launch: Launch, link: &Link) -> Result<Proc
     let context = Context {
         message_limit: shared.settings.message_limit,
         keeper: shared.settings.keeper.clone(),
+        confined: link.sandbox.as_ref().map(|sandbox| sandbox.confined.clone()),
         guard: shared.guard.clone(),
         log: link.log.clone(),
         fast_path: link.fast_path.clone(),
@@ -312,6 +327,7 @@ impl Connection {
                 Next::Batch(None) => return End::Left,
                 Next::Command(mut command) => {
                     self.read_system_prompt(&mut command).await;
+                    self.open_entrance(&mut command);
                     if let Command::Prompt { session, .. } = &command {
                         self.shared.folder_indexes.ready(*session).await;
                         if self.sessions.get(*session).is_some_and(|known| known.turn.is_none()) {
@@ -478,9 +494,11 @@ impl Connection {
                 };
                 let failure = self.disconnected(&how, transport.last_words().await);
                 self.fail_all(&failure);
+                let sandbox = if self.may_be_sandboxs_fault(&failure) { sandbox::MAY_BE_WHY } else { "" };
                 let too_early = matches!(self.state, State::Starting(_)).then_some(Failure {
-                    message: trouble
-                        .unwrap_or_else(|| format!("it {how} before it was ready; see what it said last")),
+                    message: trouble.unwrap_or_else(|| {
+                        format!("it {how} before it was ready; see what it said last{sandbox}")
+                    }),
                     ..failure
                 });
                 self.exited(too_early, &transport, false).await;

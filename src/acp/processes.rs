@@ -6,3 +6,4 @@ pub(crate) mod escaped;
 pub mod guard;
 pub(crate) mod keeper;
 mod process_tree;
+pub(crate) mod sandbox;

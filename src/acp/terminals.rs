@@ -20,6 +20,7 @@ use self::spec::GRACE;
 use self::terminal::{StartError, Terminal};
 use super::processes::escaped::{self, Mark};
 use super::processes::guard::Guard;
+use super::processes::sandbox::Confined;
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Event, Exit};
 use crate::mailbox::Mailbox;
@@ -55,7 +56,20 @@ impl Terminals {
 
     /// Starts a command; its output can be read at once.
     pub fn create(&self, session: SessionKey, spec: TerminalSpec) -> Result<TerminalId, TerminalError> {
+        self.create_within(session, spec, None)
+    }
+
+    /// The same for one that is kept to what its agent is kept to, if that is.
+    pub fn create_within(
+        &self,
+        session: SessionKey,
+        spec: TerminalSpec,
+        confined: Option<&Confined>,
+    ) -> Result<TerminalId, TerminalError> {
         let mut command = program::command(&spec)?;
+        let temporary = confined.into_iter().flat_map(Confined::env);
+        let asked = |name: &str| spec.env.iter().any(|(asked, _)| asked == name);
+        command.envs(temporary.filter(|(name, _)| !asked(name)));
         let number = self.registry.reserve(self.limits.at_once)?;
         let mark = self.mark_of(session).with(number);
         mark.put_on(&mut command);
@@ -71,7 +85,7 @@ impl Terminals {
             is_agents: time != self.limits.time,
             ..self.limits
         };
-        let started = Terminal::start(session, id.clone(), (number, mark), command, limits);
+        let started = Terminal::start(session, id.clone(), (number, mark), (command, confined), limits);
         let (terminal, listener) = match started {
             Ok(started) => started,
             Err(error) => {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::catalog::{self, Catalog, DEMO, Preset};
 use super::{AgentOptions, Config, ConfigError, read};
-use crate::core::message::{Launch, Remote};
+use crate::core::message::{Launch, Network, Remote, Sandbox};
 use crate::core::store::registry::{self, Entry, Plan};
 use crate::core::text::elsewhere::PathRules;
 
@@ -105,6 +105,11 @@ pub struct Choice {
     pub runs_by: String,
     /// What is doubtful about the command that the user has given.
     pub note: Option<String>,
+    /// What the user wants it to be kept to.
+    pub sandbox: Option<String>,
+    /// What this system holds it to, or why it can't; whoever asks the system fills it in.
+    pub sandbox_holds: Option<String>,
+    pub sandbox_problem: Option<String>,
     /// For the known ones.
     pub install: Option<&'static str>,
     pub login: Option<&'static str>,
@@ -333,6 +338,22 @@ impl Agent<'_> {
         }
     }
 
+    /// What it may reach, with what it keeps for itself. The session's folders are the caller's to add.
+    fn sandbox(&self, command: &str) -> Option<Sandbox> {
+        let options = self.options?.sandbox.as_ref()?;
+        let own = self.preset.map_or(&[][..], |preset| &preset.state);
+        let cache = runners_state(command);
+        let home = std::env::home_dir();
+        let state = own.iter().map(String::as_str).chain(cache.iter().copied());
+        let state = state.filter_map(|path| Some(home.as_ref()?.join(path.strip_prefix("~/")?)));
+        Some(Sandbox {
+            folders: Vec::new(),
+            write: options.write.iter().cloned().chain(state).collect(),
+            read: options.read.clone(),
+            network: options.network.clone(),
+        })
+    }
+
     fn launch(&self, start: Start, env: &std::collections::BTreeMap<String, String>) -> Launch {
         let known = env.iter().map(|(name, value)| (name.clone(), value.clone()));
         let own = self.options.map_or_else(Vec::new, |options| options.env.clone());
@@ -340,6 +361,7 @@ impl Agent<'_> {
         Launch {
             name: self.name.to_owned(),
             title: self.options.and_then(|options| options.title.clone()),
+            sandbox: self.sandbox(&start.command).map(Box::new),
             command: start.command,
             args: start.args,
             // Of two with one name the last counts.
@@ -399,6 +421,12 @@ impl Agent<'_> {
                 .or_else(|| self.preset.and_then(|preset| preset.website.clone())),
             runs_by: standing.runs_by(entry),
             note: self.command_note(),
+            sandbox: match &standing {
+                Standing::Ready(launch, _) => launch.sandbox.as_deref().map(describe_sandbox),
+                _ => None,
+            },
+            sandbox_holds: None,
+            sandbox_problem: None,
             standing,
             install: self.preset.map(|preset| preset.install.as_str()),
             login: self.preset.map(|preset| preset.login.as_str()),
@@ -542,6 +570,39 @@ pub fn system() -> String {
 /// Whether a name may be one of the registry's that isn't known yet.
 pub(super) fn may_be_registered(name: &str) -> bool {
     registry::is_id(name)
+}
+
+/// Where programs keep what they have fetched that run packages.
+fn runners_state(command: &str) -> &'static [&'static str] {
+    match Path::new(command).file_stem().and_then(|name| name.to_str()) {
+        Some("npx") => &["~/.npm"],
+        Some("uvx") => &["~/.cache/uv", "~/.local/share/uv"],
+        _ => &[],
+    }
+}
+
+/// What a confined agent may reach beside the session's folders.
+fn describe_sandbox(sandbox: &Sandbox) -> String {
+    let list = |paths: &[PathBuf]| {
+        let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        paths.join(", ")
+    };
+    let mut words = vec!["may change the session's folders and temporary files of its own".to_owned()];
+    if !sandbox.write.is_empty() {
+        words.push(format!("and {}", list(&sandbox.write)));
+    }
+    if !sandbox.read.is_empty() {
+        words.push(format!("may read {}", list(&sandbox.read)));
+    }
+    words.push(match &sandbox.network {
+        Network::All => "has the network".to_owned(),
+        Network::Ports(ports) if ports.is_empty() => "has no network".to_owned(),
+        Network::Ports(ports) => {
+            let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+            format!("has TCP to ports {}", ports.join(", "))
+        }
+    });
+    words.join("; ").replacen("; and ", ", ", 1)
 }
 
 /// The path, or the name it was found by where the path is not text.

@@ -23,6 +23,9 @@ pub struct Preset {
     /// A command, or where to read about it.
     pub install: String,
     pub login: String,
+    /// Where it keeps its login, settings and sessions: what it writes in a sandbox, too. Each begins with `~/`.
+    #[serde(default)]
+    pub state: Vec<String>,
     // Where the registry has no entry.
     pub description: Option<String>,
     pub website: Option<String>,

@@ -12,6 +12,7 @@ use super::options::{
     AgentOptions, FollowOptions, LimitOptions, ProjectOptions, RecoveryOptions, SessionLimits, TurnLimits,
 };
 use super::read::Field;
+use super::sandbox::SandboxOptions;
 use super::{Log, Size};
 use crate::core::message::remote::Address;
 use crate::core::message::{Dialect, McpServer};
@@ -189,6 +190,9 @@ pub(super) const SETS: Kind<Vec<String>> =
 pub(super) const OWN_SERVERS: Kind<Option<Vec<McpServer>>> =
     kind("list of servers", "acp.McpServer[]", |field| field.mcp_servers().map(Some), nil);
 
+pub(super) const SANDBOX: Kind<Option<SandboxOptions>> =
+    kind("\"project\", `false` or a table", "\"project\"|false|acp.Sandbox", |field| field.sandbox(), nil);
+
 pub(super) const LOG: Kind<Log> = kind(
     "boolean or path",
     "boolean|string",
@@ -270,6 +274,11 @@ impl AgentOptions {
         if options.url.is_some() && (runs || options.cwd.is_some()) {
             return field
                 .invalid("has a url, so nothing is run: leave out command, args, env and cwd, or the url");
+        }
+        if options.url.is_some() && options.sandbox.is_some() {
+            return field.invalid(
+                "has a url, so nothing is run here that a sandbox could hold: leave one of them out",
+            );
         }
         if options.url.is_none() && !options.headers.is_empty() && table.get("url").is_none() {
             return field.invalid("has headers, which are sent to a url: give one, or leave them out");

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::keys::Keys;
 use super::kinds::*;
 use super::read::Table;
+use super::sandbox::SandboxOptions;
 use super::words::*;
 use super::{Log, Size};
 use crate::core::message::remote::Address;
@@ -203,6 +204,9 @@ options! {
             "Whether the agent may read and write files through Neovim. `false` if it should use its own machine's.";
         terminals: bool = true, BOOLEAN,
             "Whether the agent may run commands in terminals here. `false` if it should run them on its own machine.";
+        sandbox: Option<SandboxOptions> = None, SANDBOX,
+            "What the agent and the commands that it runs can reach: with `\"project\"`, of your files only those of the \
+             session's folders and what the agent needs itself. The kernel holds them to it. See |acp-sandbox|.";
         title: Option<String> = None, STRING,
             "The name shown to you, in place of what the agent calls itself.";
         mcp_servers: Option<Vec<McpServer>> = None, OWN_SERVERS,

@@ -103,6 +103,7 @@ mod reading {
                 "options": { "x": true }, "enabled": true, "follow": true, "system_prompt": "s", "system_prompt_mode": "override",
                 "dialect": "draft", "protocol": 2,
                 "paths": { "/srv": "/x" }, "files": false, "terminals": false, "tools": false,
+                "sandbox": { "write": ["/cache"], "read": ["~/docs"], "network": [443] },
             } },
             "default_agent": "{name}",
             "registry": { "url": "https://example.org/registry.json" },
@@ -971,5 +972,44 @@ mod choosing {
         let names = config.names(&catalog);
         assert_eq!(names[0], "mine");
         assert!(names.contains(&"claude") && !names.contains(&"goose"));
+    }
+}
+
+mod sandboxes {
+    use serde_json::json;
+
+    use super::*;
+    use crate::core::message::Network;
+
+    fn sandbox(value: Value) -> Result<Option<SandboxOptions>, String> {
+        let config = Config::from_value(&json!({ "agents": { "x": { "command": "c", "sandbox": value } } }));
+        config
+            .map(|config| config.agents["x"].sandbox.clone())
+            .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    }
+
+    #[test]
+    #[cfg_attr(windows, ignore = "its paths are those of Unix")]
+    fn what_can_be_held_is_named_and_nothing_else() {
+        assert_eq!(sandbox(json!(false)), Ok(None));
+        assert_eq!(sandbox(json!("project")), Ok(Some(SandboxOptions::default())));
+        assert_eq!(sandbox(json!([])), Ok(Some(SandboxOptions::default())), "an empty table of Lua's");
+        let network =
+            |value| sandbox(json!({ "network": value })).map(|options| options.map(|it| it.network));
+        assert_eq!(network(json!(false)), Ok(Some(Network::Ports(Vec::new()))));
+        assert_eq!(network(json!([443, 53])), Ok(Some(Network::Ports(vec![443, 53]))));
+        let host = network(json!(["api.anthropic.com"])).unwrap_err();
+        assert!(host.contains("the kernel knows ports and no names"), "{host}");
+        assert!(network(json!([0])).is_err() && network(json!([70000])).is_err());
+        assert!(sandbox(json!("strict")).is_err());
+        assert!(sandbox(json!({ "write": ["cache"] })).unwrap_err().contains("is not absolute"));
+        assert!(sandbox(json!({ "deny": ["/x"] })).is_err());
+    }
+
+    #[test]
+    fn what_known_agents_keep_is_in_the_home() {
+        for preset in presets() {
+            assert!(preset.state.iter().all(|path| path.starts_with("~/")), "{}", preset.name);
+        }
     }
 }

@@ -24,7 +24,7 @@ enum Change {
 }
 
 /// What means something to one of the targets.
-const WORDS: [&[u8]; 40] = [
+const WORDS: [&[u8]; 56] = [
     b"\n",
     b"\r\n",
     b"\0",
@@ -65,6 +65,22 @@ const WORDS: [&[u8]; 40] = [
     b"file://",
     b"%2f",
     b"C:\\",
+    b"'",
+    b"$(",
+    b")",
+    b"`",
+    b"&&",
+    b"|",
+    b">",
+    b"<<E\n",
+    b";",
+    b"${",
+    b"rm x",
+    b"sh -c ",
+    b"xargs ",
+    b"ls ",
+    b"if ",
+    b"$'",
 ];
 
 fn change() -> impl Strategy<Value = Change> {
@@ -157,4 +173,5 @@ hold! {
     edits_and_merges_lead_to_the_text_that_they_say: diffs,
     what_is_cut_is_no_longer_than_its_limit_and_still_text: truncation,
     a_path_that_counts_as_inside_is_inside: paths,
+    lines_of_shell_code_are_judged_alike_however_they_are_wrapped: shell,
 }

@@ -405,3 +405,25 @@ fn no_command_runs_outside_where_all_of_that_is_refused() {
     assert!(!folder.join("ran").exists());
     assert_eq!(test.finish().error(5).0, -32602);
 }
+
+#[test]
+fn a_link_that_takes_the_place_of_a_folder_while_the_user_is_asked_leads_nowhere() {
+    for writes in [true, false] {
+        let mut test = Test::new();
+        let asked = outside(&mut test, "other/a.txt");
+        let secret = outside(&mut test, "secret/a.txt");
+        let request = if writes { write(5, &asked, "x") } else { read(5, &asked) };
+        begin(&mut test, &[request, answered(5)]);
+        let (ask, _) = test.question();
+        let folder = asked.parent().unwrap();
+        fs::rename(folder, folder.with_file_name("kept")).unwrap();
+        std::os::unix::fs::symlink(secret.parent().unwrap(), folder).unwrap();
+        test.answer(ask, Answer::Selected("once".into()));
+        test.stop_reason();
+        assert_eq!(fs::read_to_string(&secret).unwrap(), "text of secret/a.txt");
+        let received = test.finish();
+        let (code, message) = received.error(5);
+        assert_eq!(code, -32602);
+        assert!(message.contains("leads elsewhere"), "{message}");
+    }
+}

@@ -105,7 +105,8 @@ impl Connection {
         }
         let began = self.shared.folder_indexes.now();
         let ended = self.record_command(session, What::Exit, &spec);
-        match self.shared.terminals.create(session, spec) {
+        let confined = self.sandbox.as_ref().map(|sandbox| sandbox.confined.clone());
+        match self.shared.terminals.create_within(session, spec, confined.as_deref()) {
             Ok(terminal) => {
                 self.command_began(session, &terminal, began, ended);
                 if self.outbox.pushes_output()
@@ -138,9 +139,11 @@ impl Connection {
         self.shared.folder_indexes.command_began(session, terminal, process, began);
         // One that is gone already has changed what it has.
         let Ok(end) = self.shared.terminals.wait(session, terminal) else { return };
+        let watch = self.watch_confined(session, terminal);
         let (shared, terminal) = (self.shared.clone(), terminal.clone());
         tokio::spawn(async move {
             let exit = end.await;
+            watch(&exit);
             ended.into_iter().for_each(|ended| ended.exited(&exit));
             shared.folder_indexes.command_ended(session, &terminal);
         });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use super::confined::Sandboxed;
 use super::deadlines::Deadlines;
 use super::deferred_replies::DeferredReplies;
 use super::open_requests::OutgoingRequest;
@@ -27,6 +28,8 @@ use crate::core::message::{Again, AgentInfo, Command, Dialect, Event, Failure, S
 
 pub(super) struct Connection {
     pub(super) shared: Arc<Shared>,
+    /// What the agent is kept to, if it is.
+    pub(super) sandbox: Option<Sandboxed>,
     pub(super) agent: AgentId,
     pub(super) name: String,
     pub(super) log: AgentLog,

@@ -58,6 +58,8 @@ pub enum DiskError {
     NotText(NonText),
     #[error("it has {} MiB, and at most {} are read; use a command for the part you need", .0 >> 20, LARGEST >> 20)]
     TooLarge(u64),
+    #[error("by now this leads elsewhere, so it was not touched; ask for it again")]
+    Moved,
     #[error("permission denied; ask the user to allow it or use another file")]
     Denied,
     #[error("the folder {} can't be created: {}", folder.display(), reason(.source))]
@@ -94,9 +96,12 @@ impl DiskError {
     pub fn kind(&self) -> DiskErrorKind {
         match self {
             Self::Relative | Self::Parent | Self::Loop => DiskErrorKind::Invalid,
-            Self::Outside(_) | Self::Linked(_) | Self::NotAllowed(_) | Self::Refused | Self::Rule(_) => {
-                DiskErrorKind::Outside
-            }
+            Self::Moved
+            | Self::Outside(_)
+            | Self::Linked(_)
+            | Self::NotAllowed(_)
+            | Self::Refused
+            | Self::Rule(_) => DiskErrorKind::Outside,
             Self::Missing => DiskErrorKind::NotFound,
             Self::Denied => DiskErrorKind::Denied,
             Self::Folder | Self::Special(_) | Self::NotText(_) | Self::TooLarge(_) => DiskErrorKind::NotText,
@@ -305,6 +310,16 @@ pub fn resolve(path: &Path) -> Result<PathBuf, DiskError> {
         }
     }
     Ok(resolved)
+}
+
+/// Whether a path that had no links when it was decided about still has none. A folder on the way may have given way to
+/// a link while the user was asked.
+pub fn check_place(resolved: &Path) -> Result<(), DiskError> {
+    match resolve(resolved) {
+        Ok(now) if now != resolved => Err(DiskError::Moved),
+        // What can't be found out is told by the read or write.
+        _ => Ok(()),
+    }
 }
 
 /// Puts a path's parts on a stack, the first on top. The first of an absolute path replaces what

@@ -168,6 +168,9 @@ impl FileRequest {
     pub fn serve(self, shared: &Shared, resolved: PathBuf, pass_to_editor: impl FnOnce(BufferRequest)) {
         let Self { session, place: _, reply, work } = self;
         let (path, access) = (work.path().to_owned(), work.access());
+        if let Err(error) = disk::check_place(&resolved) {
+            return reply.fail(&refusal(access, &path, &error));
+        }
         if let Some(name) = shared.open_files.find(&path, &resolved) {
             shared.watch.touched(session, resolved, None);
             let question = match work {

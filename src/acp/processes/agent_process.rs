@@ -19,6 +19,7 @@ use super::escaped::{self, Origin};
 use super::guard::Guard;
 use super::keeper::{self, Kept, Unkept};
 use super::process_tree::{ProcessTree, TreeState};
+use super::sandbox::Confined;
 use crate::acp::mutex::lock;
 use crate::acp::wire::dialect::Converter;
 use crate::acp::wire::fast_path::FastPath;
@@ -63,6 +64,11 @@ pub enum SpawnError {
     NoFolder { cwd: PathBuf, name: String },
     #[error("running \"{command}\" failed: {source}")]
     Other { command: String, source: std::io::Error },
+    #[error(
+        "running \"{command}\" in its sandbox failed: {source}; name in agents.{name}.sandbox.read what it needs, \
+         see :help acp-sandbox"
+    )]
+    Confined { command: String, name: String, source: std::io::Error },
 }
 
 /// What a process is started with, besides its command.
@@ -71,6 +77,8 @@ pub struct Context {
     pub message_limit: usize,
     /// The program that adopts what the agent leaves behind.
     pub keeper: Option<PathBuf>,
+    /// What it is kept to.
+    pub confined: Option<Arc<Confined>>,
     pub guard: Arc<Guard>,
     pub log: AgentLog,
     pub fast_path: Arc<FastPath>,
@@ -89,8 +97,8 @@ pub struct Process {
 
 impl Process {
     pub fn start(launch: &Launch, context: Context) -> Result<Self, SpawnError> {
-        let Context { message_limit, keeper, guard, log, fast_path, converter } = context;
-        let (mut child, tree) = spawn(launch, keeper.as_deref(), guard)?;
+        let Context { message_limit, keeper, confined, guard, log, fast_path, converter } = context;
+        let (mut child, tree) = spawn(launch, keeper.as_deref(), confined.as_deref(), guard)?;
         let stdin = child.stdin.take().expect("stdin is piped");
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take().expect("stderr is piped");
@@ -322,11 +330,13 @@ fn plain(line: &str) -> String {
 fn spawn(
     launch: &Launch,
     keeper: Option<&Path>,
+    confined: Option<&Confined>,
     guard: Arc<Guard>,
 ) -> Result<(Child, ProcessTree), SpawnError> {
     let mut command = command(launch);
+    command.envs(confined.into_iter().flat_map(Confined::env));
     let mark = guard.mark_of_agent();
-    let (child, pid, group, kept) = match keeper::spawn(keeper, &command, &mark) {
+    let (child, pid, group, kept) = match keeper::spawn(keeper, &command, &mark, confined) {
         Ok(Kept { child, keepers, agent, group, keeper }) => {
             // What comes after the keeper, should somebody end that.
             guard.mark_kept();
@@ -335,7 +345,9 @@ fn spawn(
         Err(Unkept::Agent(error)) => return Err(explain(launch, error)),
         Err(Unkept::NoKeeper) => {
             mark.put_on(&mut command);
-            let (child, group) = Group::spawn(&mut command).map_err(|error| explain(launch, error))?;
+            let confine = confined.map_or(Ok(()), |confined| confined.put_on_agent(&mut command));
+            let spawned = confine.and_then(|()| Group::spawn(&mut command));
+            let (child, group) = spawned.map_err(|error| explain(launch, error))?;
             guard.add(&group);
             guard.mark_agents();
             let pid = child.id();
@@ -373,6 +385,7 @@ fn explain(launch: &Launch, source: std::io::Error) -> SpawnError {
         ErrorKind::NotFound if file.components().count() == 1 => SpawnError::NotInPath { command, name },
         ErrorKind::NotFound if launch.cwd.join(file).exists() => SpawnError::NoInterpreter { command },
         ErrorKind::NotFound => SpawnError::NoFile { command, name },
+        _ if launch.sandbox.is_some() => SpawnError::Confined { command, name, source },
         ErrorKind::PermissionDenied => SpawnError::NotExecutable { command, name },
         _ => SpawnError::Other { command, source },
     }

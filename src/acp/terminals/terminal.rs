@@ -12,6 +12,7 @@ use tokio::sync::{Notify, watch};
 use super::pty::{self, Listener, Notifier, Ours, Program, Pty};
 use super::spec::{GRACE, Limits, SIZE, TerminalOutput};
 use crate::acp::processes::escaped::{self, Mark};
+use crate::acp::processes::sandbox::Confined;
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::Exit;
 use crate::core::terminal::output::Output;
@@ -95,11 +96,14 @@ impl Terminal {
         session: SessionKey,
         id: TerminalId,
         (number, mark): (u64, Mark),
-        command: Command,
+        (mut command, confined): (Command, Option<&Confined>),
         limits: Limits,
     ) -> Result<(Arc<Self>, Listener), StartError> {
         let (notifier, listener) = Notifier::with_listener().map_err(StartError::Terminal)?;
         let Pty { ours, theirs } = pty::open(SIZE.0, SIZE.1, &notifier).map_err(StartError::Terminal)?;
+        if let Some(confined) = confined {
+            pty::confine(&theirs, &mut command, &confined.terminals).map_err(StartError::Program)?;
+        }
         let (program, group) = pty::spawn(theirs, command).map_err(StartError::Program)?;
         let state = State {
             record: Output::new(limits.output),

@@ -46,6 +46,29 @@ pub struct Launch {
     pub without_files: bool,
     /// It runs no commands in terminals of the client.
     pub without_terminals: bool,
+    /// What it and its commands are kept to.
+    pub sandbox: Option<Box<Sandbox>>,
+}
+
+/// What an agent, and all that it starts, can reach beside the system's own files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sandbox {
+    /// The session's folders.
+    pub folders: Vec<PathBuf>,
+    /// What else may be written, and read.
+    pub write: Vec<PathBuf>,
+    /// What else may be read.
+    pub read: Vec<PathBuf>,
+    pub network: Network,
+}
+
+/// Where a confined agent may connect to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Network {
+    #[default]
+    All,
+    /// These ports of any machine, by TCP only. None at all is no network.
+    Ports(Vec<u16>),
 }
 
 impl Launch {

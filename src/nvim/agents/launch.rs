@@ -17,6 +17,7 @@ use crate::nvim::agents::{Agents, Running};
 use crate::nvim::arguments::fail;
 use crate::nvim::context::{self, Context, Then};
 use crate::nvim::editor::Level;
+use crate::platform::confine::{self, Support, Unconfined};
 
 impl Agents {
     // What there is.
@@ -43,7 +44,14 @@ impl Agents {
     }
 
     pub fn all(&self, cx: &Context) -> Vec<Choice> {
-        self.on_machine(cx, |machine| cx.config.all(machine))
+        let mut all = self.on_machine(cx, |machine| cx.config.all(machine));
+        for choice in all.iter_mut().filter(|choice| choice.sandbox.is_some()) {
+            (choice.sandbox_holds, choice.sandbox_problem) = match confine::support() {
+                Ok(support) => (Some(holds(support)), None),
+                Err(why) => (None, Some(problem(&why))),
+            };
+        }
+        all
     }
 
     pub(super) fn named(&self, cx: &Context, name: &str) -> Option<Choice> {
@@ -387,4 +395,38 @@ const CANCELLED: &str = "cancelled";
 
 fn not_started(name: &str, error: &ConfigError) -> Result<()> {
     fail(format!("couldn't start {name}: {error}"))
+}
+
+/// What the system holds a sandbox to, for whoever asks before an agent is started.
+fn holds(support: Support) -> String {
+    let Support { abi, ports, signals } = support;
+    let mut all = vec![
+        format!("Landlock {abi} holds it to its files"),
+        "a filter of calls, from all Unix sockets".to_owned(),
+    ];
+    all.push(match ports {
+        true => "ports can be named".to_owned(),
+        false => "no network or single ports take Linux 6.7".to_owned(),
+    });
+    all.push(match signals {
+        true => "it can signal no other program".to_owned(),
+        false => "it can signal, and so end, other programs of yours: that takes Linux 6.12".to_owned(),
+    });
+    all.join("; ")
+}
+
+fn problem(why: &Unconfined) -> String {
+    match why {
+        Unconfined::System => "a sandbox there is only on Linux: the agent will not be started".to_owned(),
+        Unconfined::NoLandlock => {
+            "this kernel has no Landlock, or it is not in the kernel's `lsm=`: the agent will not be started"
+                .to_owned()
+        }
+        Unconfined::TooOld { abi, needed } => {
+            format!(
+                "this kernel's Landlock ({abi}) has holes, it takes {needed}: the agent will not be started"
+            )
+        }
+        Unconfined::Failed(error) => error.to_string(),
+    }
 }

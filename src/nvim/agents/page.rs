@@ -216,6 +216,10 @@ fn details(choice: &Choice, view: &View<'_>) -> Vec<(&'static str, String)> {
         }
         Standing::Missing(_, error) => all.push(("to do", error.to_string())),
     }
+    if let Some(sandbox) = &choice.sandbox {
+        let why = choice.sandbox_problem.as_deref().or(choice.sandbox_holds.as_deref()).unwrap_or_default();
+        all.push(("sandbox", format!("{sandbox}; {why}")));
+    }
     let more = [
         ("install", choice.install.map(str::to_owned)),
         ("log in", choice.login.map(str::to_owned)),

@@ -1,10 +1,12 @@
 //! Offering the editor's tools to a session: as an MCP server that its agent starts, which finds this Neovim by its
 //! environment. Running them is left to the feature.
 
+use std::path::Path;
+
 use mlua::{Function, Result, Table};
 
 use crate::core::ids::SessionKey;
-use crate::core::message::{Command, Launch, McpServer, Place};
+use crate::core::message::{Command, Launch, McpServer, Place, Sandbox};
 use crate::core::tools::table::TOOLS;
 use crate::nvim::context::Context;
 use crate::nvim::context::offers::Door;
@@ -68,6 +70,18 @@ impl Context {
         let (socket, token) = (value(SOCKET).into(), value(TOKEN));
         let without = self.config.tools_denied.clone().unwrap_or_default();
         self.send(Command::OfferTools { session: key, socket, token, without });
+    }
+
+    /// What a confined agent must be able to read in order to start a bridge. Running it was not allowed otherwise.
+    pub fn let_bridge_in(&mut self, sandbox: &mut Sandbox) {
+        // Without a door no tools are offered, which says so.
+        let Ok(door) = self.door() else { return };
+        let (program, bridge) = (Path::new(&door.program), Path::new(&door.bridge));
+        for path in [Some(program), bridge.parent()].into_iter().flatten() {
+            if !sandbox.read.iter().any(|known| known == path) {
+                sandbox.read.push(path.to_owned());
+            }
+        }
     }
 
     fn door(&mut self) -> Result<Door> {

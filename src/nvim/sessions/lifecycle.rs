@@ -52,12 +52,17 @@ impl Sessions {
     pub(super) fn open_at(
         &mut self,
         cx: &mut Context,
-        launch: Launch,
+        mut launch: Launch,
         mut place: Place,
         stored: Option<(String, Reopen)>,
     ) -> SessionKey {
         self.last += 1;
         let key = SessionKey(self.last);
+        if let Some(sandbox) = &mut launch.sandbox {
+            // One that runs is kept to the folders that it was started for: others get a process of their own.
+            sandbox.folders = place.folders().cloned().collect();
+            cx.let_bridge_in(sandbox);
+        }
         let running = self.processes.running(&launch, None);
         let agent = running.unwrap_or_else(|| self.begin_agent(cx, launch.clone()));
         let tools = cx.offer_tools(&launch, &mut place);

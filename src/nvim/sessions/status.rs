@@ -49,7 +49,7 @@ impl Sessions {
     pub fn agents_status(&self) -> Vec<Json> {
         let agents = self.processes.all().map(|(launch, pid)| {
             let state = if pid.is_some() { "running" } else { "ended" };
-            json!({ "agent": launch.name, "title": launch.shown_name(), "pid": pid, "state": state })
+            json!({ "agent": launch.name, "title": launch.shown_name(), "pid": pid, "state": state, "confined": launch.sandbox.is_some() })
         });
         agents.collect()
     }

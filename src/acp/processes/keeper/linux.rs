@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use super::kept::{Kept, Unkept};
 use crate::acp::processes::escaped::{self, Mark};
+use crate::acp::processes::sandbox::Confined;
 use crate::platform::group::Group;
 
 /// A program that takes longer for its first word is no keeper.
@@ -40,11 +41,18 @@ impl Keeper {
     }
 }
 
-/// Starts a command by this program as its keeper. The command's own pipes are the keeper's to give on.
-pub fn spawn(program: Option<&Path>, command: &Command, mark: &Mark) -> Result<Kept<Keeper>, Unkept> {
+/// Starts a command by this program as its keeper. The command's own pipes are the keeper's to give on, and so is
+/// what it is kept to.
+pub fn spawn(
+    program: Option<&Path>,
+    command: &Command,
+    mark: &Mark,
+    confined: Option<&Confined>,
+) -> Result<Kept<Keeper>, Unkept> {
     let Some(program) = program else { return Err(Unkept::NoKeeper) };
     let Ok((ours, theirs)) = UnixStream::pair() else { return Err(Unkept::NoKeeper) };
-    let mut keeper = keeper(program, command, theirs.as_raw_fd());
+    let keeper = keeper(program, command, theirs.as_raw_fd(), confined);
+    let Ok(mut keeper) = keeper else { return Err(Unkept::NoKeeper) };
     let Ok((child, keepers)) = Group::spawn(&mut keeper) else { return Err(Unkept::NoKeeper) };
     drop(theirs);
     match talk(&ours, command, mark) {
@@ -63,7 +71,12 @@ pub fn spawn(program: Option<&Path>, command: &Command, mark: &Mark) -> Result<K
     }
 }
 
-fn keeper(program: &Path, command: &Command, descriptor: i32) -> Command {
+fn keeper(
+    program: &Path,
+    command: &Command,
+    descriptor: i32,
+    confined: Option<&Confined>,
+) -> io::Result<Command> {
     let mut keeper = Command::new(program);
     keeper.arg0("acp-keeper").arg("--keep").arg(descriptor.to_string());
     keeper.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -78,6 +91,10 @@ fn keeper(program: &Path, command: &Command, descriptor: i32) -> Command {
             None => keeper.env_remove(name),
         };
     }
+    // Before the descriptor is left to it: the confined begin with no other.
+    if let Some(confined) = confined {
+        confined.put_on_agent(&mut keeper)?;
+    }
     // SAFETY: between fork and exec only a call is made that is safe in a signal handler.
     unsafe {
         keeper.pre_exec(move || match libc::fcntl(descriptor, libc::F_SETFD, 0) {
@@ -85,7 +102,7 @@ fn keeper(program: &Path, command: &Command, descriptor: i32) -> Command {
             _ => Ok(()),
         });
     }
-    keeper
+    Ok(keeper)
 }
 
 fn talk(ours: &UnixStream, command: &Command, mark: &Mark) -> io::Result<(u8, i32)> {

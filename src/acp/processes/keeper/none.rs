@@ -5,6 +5,7 @@ use std::process::{Command, ExitStatus};
 
 use super::kept::{Kept, Unkept};
 use crate::acp::processes::escaped::Mark;
+use crate::acp::processes::sandbox::Confined;
 
 pub struct Keeper;
 
@@ -16,6 +17,11 @@ impl Keeper {
     pub fn end(&self) {}
 }
 
-pub fn spawn(_program: Option<&Path>, _command: &Command, _mark: &Mark) -> Result<Kept<Keeper>, Unkept> {
+pub fn spawn(
+    _program: Option<&Path>,
+    _command: &Command,
+    _mark: &Mark,
+    _confined: Option<&Confined>,
+) -> Result<Kept<Keeper>, Unkept> {
     Err(Unkept::NoKeeper)
 }

@@ -29,6 +29,7 @@ use rustix::termios::{InputModes, OptionalActions, Winsize};
 use super::ready::Ready;
 use crate::core::message::Exit;
 use crate::platform::Signal;
+use crate::platform::confine::Confinement;
 use crate::platform::group::Group;
 
 /// Our side of a terminal.
@@ -57,6 +58,12 @@ pub fn open(rows: u16, columns: u16, _bell: &Arc<Notifier>) -> Result<Pty> {
     erase_whole_characters(&theirs)?;
     resize(&ours, rows, columns)?;
     Ok(Pty { ours, theirs })
+}
+
+/// Has the program started confined; its terminal it may open by name.
+pub fn confine(theirs: &File, command: &mut Command, confinement: &Confinement) -> Result<()> {
+    confinement.allow_terminal(theirs)?;
+    confinement.put_on(command)
 }
 
 /// Starts the program as the leader of a new session, and so of a new process group, whose

@@ -23,6 +23,7 @@ use super::conpty_handshake::Greeting;
 use super::ready::Ready;
 use crate::core::message::Exit;
 use crate::platform::Signal;
+use crate::platform::confine::Confinement;
 use crate::platform::group::Group;
 
 /// As much is read ahead of the terminal's thread, and typed ahead of the console.
@@ -64,6 +65,11 @@ pub fn open(rows: u16, columns: u16, notifier: &Arc<Notifier>) -> Result<Pty> {
     spawn_thread("acp-pty-out", move || of_reader.read_all(reader))?;
     spawn_thread("acp-pty-in", move || pipes.write_all(writer))?;
     Ok(Pty { ours, theirs: Theirs(pair.slave) })
+}
+
+/// Nothing confines here.
+pub fn confine(_theirs: &Theirs, command: &mut Command, confinement: &Confinement) -> Result<()> {
+    confinement.put_on(command)
 }
 
 /// Starts the program in a job of its own. It runs already when it is put there; what it has started in
