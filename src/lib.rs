@@ -13,7 +13,6 @@ mod nvim;
 mod platform;
 
 use std::ffi::c_int;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,19 +34,15 @@ impl nvim::Background for acp::Background {
     }
 }
 
-fn start(
-    mailbox: Arc<Mailbox>,
-    config: &Config,
-    log: Option<PathBuf>,
-    audit: Option<PathBuf>,
-    bundled: Option<PathBuf>,
-) -> Box<dyn nvim::Background> {
+fn start(mailbox: Arc<Mailbox>, config: &Config, places: nvim::Places) -> Box<dyn nvim::Background> {
+    let nvim::Places { log, audit, bundled, own } = places;
     let settings = acp::Settings {
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
         initialize_timeout: config.timeouts.initialize,
         request_timeout: config.timeouts.request,
         log,
         audit,
+        own,
         can_read: config.files.reads,
         can_write: config.files.writes,
         can_run: config.terminal.enabled,

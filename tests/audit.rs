@@ -116,7 +116,7 @@ fn a_turn_leaves_a_line_for_each_thing_with_who_decided_it_and_without_secrets()
         facts,
         [
             "permission rejected person reject_once done",
-            "call - - - failed",
+            "call rejected - - -",
             "write allowed default - done",
             "read allowed default - failed",
             "command allowed default - failed",

@@ -469,3 +469,56 @@ fn one_hunk_of_a_turn_is_put_back_after_a_look_at_it() {
     chat.nvim.input("q");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("acp://restore"), "the preview to close");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_git_keeps_for_itself_stays_and_that_is_said_before_and_after() {
+    let call = |status: &str| {
+        update(json!({
+            "sessionUpdate": "tool_call", "toolCallId": "c", "title": "commit", "kind": "execute", "status": status,
+        }))
+    };
+    let git = "git -c user.name=A -c user.email=a@example.org";
+    let script =
+        format!("cd $PROJECT; echo two > a.txt; {git} commit -qam two; {git} init -q sub; echo x > sub/x");
+    let all = [
+        prompt(),
+        call("in_progress"),
+        json!({ "run": ["sh", "-ec", script] }),
+        call("completed"),
+        says("Over."),
+        ends("end_turn"),
+    ];
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], support::script::steps(all));
+    let setup = format!("{git} init -q . && {git} add a.txt && {git} commit -qm one");
+    let made =
+        std::process::Command::new("sh").args(["-ec", &setup]).current_dir(chat.project.path()).status();
+    assert!(made.expect("a shell").success());
+    answer_by_hand(&mut chat.nvim);
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Over.");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp checkpoints");
+    picker(&mut chat);
+    choose(&mut chat, 1);
+    insta::assert_snapshot!(preview(&mut chat), @r#"
+    Back to before "Change it": 2 files · 2 hunks
+    gx put back this hunk or file · gX put back all · <CR> go · q close · g? keys
+    ! .git stays as it is: commits, HEAD and index are git's to put back
+    ! sub/.git came since and stays: what git keeps for itself is not looked at
+
+    a.txt  1 hunk · +1 -1
+      @@ 1
+      - two
+      + one
+    sub/x  1 hunk · +0 -1 · was not there: is removed
+      @@ 1
+      - x
+    "#);
+    restore(&mut chat, None);
+    wait_told(&mut chat, "git's own state stays as it is; restored 2 files");
+    assert_eq!(chat.project.read("a.txt"), "one\n");
+    assert!(chat.project.file("sub/.git/HEAD").exists());
+    assert!(!chat.project.file("sub/x").exists());
+}

@@ -89,6 +89,21 @@ fn a_trial_run_tells_which_rule_decides_and_why() {
 }
 
 #[test]
+fn mistakes_in_rules_are_told_before_the_first_command_and_in_full_among_the_messages() {
+    let mut chat = Scripted::sized(&[("a.txt", "a\n")], Vec::new(), 80, 24);
+    chat.configure(
+        r#"permission = { rules = { { decision = "reject", command = "git push && git push --force" },
+        { decision = "permit", command = "make" } } }"#,
+    );
+    chat.nvim.wait_for_screen("acp: permission.rules[1]");
+    assert_eq!(chat.nvim.exec_lua("return vim.api.nvim_get_mode().blocking", []).as_bool(), Some(false));
+    let said = chat.nvim.exec_lua("return vim.fn.execute('messages')", []);
+    let said = said.as_str().unwrap_or_default().replace('\n', "");
+    assert!(said.contains("a rule is about one command"), "{said}");
+    assert!(said.contains("(1 more: `:checkhealth acp`)"), "{said}");
+}
+
+#[test]
 fn the_rules_of_a_project_count_once_they_are_trusted() {
     let mut chat = chat(&["just check", "just check"], NO_PICKER);
     let file = chat.project.file(".acp/rules.json");

@@ -332,6 +332,21 @@ fn other_permissions_alone_are_listed_and_undone() {
 }
 
 #[test]
+fn a_command_that_removes_ignored_files_is_listed_since_nobody_knows_which() {
+    let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "clean", "kind": "execute",
+        "status": "completed", "rawInput": { "command": "git clean -fdx" } });
+    let turn = [support::script::prompt(), support::script::update(call), support::script::ends("end_turn")];
+    let mut chat = Scripted::new(&[("a.txt", LINES)], support::script::steps(turn));
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp changes quickfix");
+    let shown = chat.nvim.buffer_text(0);
+    assert_eq!(shown, "|| `git clean -fdx`: which ignored files it removed is not known");
+}
+
+#[test]
 fn what_others_change_between_two_turns_is_listed_as_such() {
     let turns = [turn_that_runs(&["sed -i s/two/TWO/ a.txt"])];
     let mut ran = Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &turns);

@@ -194,6 +194,12 @@ fn a_conversation_is_exported_into_a_buffer_a_file_and_in_part() {
     assert!(text.ends_with("## You\n\nWhy?\n\n## Fake\n\nIt is **so**."), "{text}");
     assert_eq!(chat.nvim.exec_lua("return vim.bo.filetype", []).as_str(), Some("markdown"));
     assert_eq!(chat.nvim.exec_lua("return vim.bo.modified", []).as_bool(), Some(false));
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.bufname()", []).as_str(), Some("fake chat.md"));
+    chat.nvim.command("silent write");
+    assert_eq!(chat.project.read("fake chat.md"), format!("{text}\n"));
+    chat.nvim.command("tabclose");
+    chat.nvim.command("Acp export");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.bufname()", []).as_str(), Some("fake chat 2.md"));
     chat.nvim.command("tabclose");
     chat.nvim.command("Acp export talk.md");
     chat.nvim.wait_until(|nvim| said(nvim).contains("exported to"), "to be told");

@@ -136,14 +136,43 @@ local function with_library(fn)
   return nil, show(result)
 end
 
+-- A rule that does not count should not be found out about by what it was to keep from happening.
+local function check_rules()
+  local permission = options.permission
+  if type(permission) ~= "table" or not (permission.rules or permission.sets) then
+    return
+  end
+  local given = options
+  local check = vim.schedule_wrap(function()
+    local loader = require("acp.native")
+    if native or given ~= options or loader.missing() then
+      return
+    end
+    local ok, err = pcall(function()
+      loader.load().check(given)
+    end)
+    if not ok then
+      show(err)
+    end
+  end)
+  if vim.v.vim_did_enter == 1 then
+    check()
+  else
+    vim.api.nvim_create_autocmd("VimEnter", { once = true, callback = check })
+  end
+end
+
 --- Takes the options of |acp-config|, in place of those of an earlier call. Not needed for the defaults.
---- The library is not loaded for it; mistakes are shown when it is, or at once if it is loaded already.
+--- The library is not loaded for it, unless there are rules in them; mistakes are shown when it is, or at once if it
+--- is loaded already. Those of options with rules are shown when Neovim has started.
 ---@param opts? acp.Options
 function M.setup(opts)
   options = opts or {}
   configured = false
   if native then
     with_library(function() end)
+  else
+    check_rules()
   end
 end
 

@@ -432,6 +432,7 @@
 ---@field interface string what |acp.interface| was then
 ---@field start fun(place: { root: string, lib: string, demo?: string }) once, before the others
 ---@field configure fun(options: acp.Options) raises one line for each mistake
+---@field check fun(options: acp.Options) the same without taking them
 ---@field call fun(name: string, args: acp.Args): any
 ---@field complete fun(kind: string, lead: string, args: string[]): string[]
 ---@field status fun(session?: integer): acp.Status

@@ -125,6 +125,7 @@ pub struct Calls {
 struct Call {
     line: Line,
     is_asked: bool,
+    is_rejected: bool,
     is_over: bool,
 }
 
@@ -139,6 +140,11 @@ impl Calls {
     /// The user, or a rule, was asked about it.
     pub fn asked(&mut self, session: SessionKey, call: &ToolCallId) {
         self.get(session, call).is_asked = true;
+    }
+
+    /// The answer was taken.
+    pub fn answered(&mut self, session: SessionKey, call: &ToolCallId, allowed: bool) {
+        self.get(session, call).is_rejected = !allowed;
     }
 
     /// The line of a call that this message ends; once.
@@ -157,7 +163,13 @@ impl Calls {
             Some(WireStatus::Other(word)) if matches!(&word[..], "denied" | "error" | "rejected") => true,
             _ => return,
         };
+        let is_rejected = self.get(session, &patch.id).is_rejected;
         match self.ended(session, &patch.id, entry) {
+            // Agents say of it that it failed, having done nothing.
+            Some(mut entry) if failed && is_rejected => {
+                entry.line.decision = Some(Decision::Rejected);
+                entry.write();
+            }
             Some(entry) if failed => entry.end(Outcome::Failed, None),
             Some(entry) => entry.done(),
             None => {}

@@ -22,6 +22,8 @@ pub struct Settings {
     pub log: Option<PathBuf>,
     /// The folder of the record of what agents ask for and do, if it is kept.
     pub audit: Option<PathBuf>,
+    /// Folders of Neovim's own: what changes there is nobody's change of a project.
+    pub own: Vec<PathBuf>,
     /// Whether agents may write files through the client.
     pub can_write: bool,
     /// Whether agents may read files through the client.
@@ -48,6 +50,7 @@ impl Default for Settings {
             message_limit: 32 << 20,
             log: None,
             audit: None,
+            own: Vec::new(),
             can_write: true,
             can_read: true,
             can_run: true,

@@ -51,6 +51,7 @@ impl Shared {
         let disks = Disks::new();
         let patience = settings.folder_patience;
         let folder_indexes = FolderIndexes::new(mailbox.clone(), log.clone(), disks.clone(), patience);
+        folder_indexes.leave_out(settings.own.clone());
         let watch = Watch::new(mailbox.clone(), log.clone(), disks.clone(), folder_indexes.clone());
         let resolved_names = ResolvedNames::new(mailbox.clone(), disks.clone());
         let policy = Policy::new(&settings);

@@ -57,7 +57,6 @@ pub use files::{
 };
 pub use hold::{Ceiling, Hold, Measure, Span};
 pub use launch::{Dialect, Launch, McpServer, Network, Place, Reopen, Sandbox, SystemPrompt};
-pub use launch::{Dialect, Launch, McpServer, Place, Reopen, SystemPrompt};
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, AskReason, PermissionKind, PermissionOption, Question};
 pub use remote::Remote;

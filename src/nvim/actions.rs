@@ -24,18 +24,28 @@ use crate::nvim::{enter, run};
 
 /// Takes the user's options. The error has one line for each mistake.
 pub fn configure(lua: &Lua, options: Value) -> Result<()> {
-    let (options, choose) = without_function(lua, options)?;
-    let options: serde_json::Value = lua.from_value(options)?;
-    let config = Config::from_value(&options).map_err(|errors| {
-        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        mlua::Error::runtime(lines.join("\n"))
-    })?;
+    let (config, choose) = read_options(lua, options)?;
     enter(|app| {
         app.follow.configure(choose);
         app.cx.config = config;
         images::configure(&app.cx.editor, app.cx.config.chat.images)?;
         app.tell_outside_rules()
     })
+}
+
+/// Raises the mistakes in options, which don't count by that.
+pub fn check(lua: &Lua, options: Value) -> Result<()> {
+    read_options(lua, options).map(drop)
+}
+
+fn read_options(lua: &Lua, options: Value) -> Result<(Config, Option<Function>)> {
+    let (options, choose) = without_function(lua, options)?;
+    let options: serde_json::Value = lua.from_value(options)?;
+    let config = Config::from_value(&options).map_err(|errors| {
+        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        mlua::Error::runtime(lines.join("\n"))
+    })?;
+    Ok((config, choose))
 }
 
 /// The options without the one function that may be in them, which is no plain data, and that function.

@@ -38,7 +38,7 @@ use serde_json::json;
 
 use crate::core::message::Command;
 use crate::mailbox::Mailbox;
-use crate::nvim::background::{Background, Start};
+use crate::nvim::background::{Background, Places, Start};
 use crate::nvim::chat::Chats;
 use crate::nvim::chat::links::Place;
 use crate::nvim::checkpoints::Checkpoints;
@@ -322,8 +322,14 @@ impl App {
     fn start_background(&mut self) -> Result<()> {
         let bundled = self.agents.bundled().map(Path::to_owned);
         let audit = self.cx.config.audit.then(|| self.audit.folder().to_owned());
-        let background = (self.start)(self.mailbox.clone(), &self.cx.config, self.cx.log(), audit, bundled);
-        self.background = Some(background);
+        let mut own = Vec::new();
+        for name in ["state", "cache", "log"] {
+            let folder = PathBuf::from(self.cx.editor.func::<String>("stdpath", name)?);
+            // Of who works on Neovim's state itself, only the plugin's part of it is left out.
+            own.extend([folder.join("acp"), folder]);
+        }
+        let places = Places { log: self.cx.log(), audit, bundled, own };
+        self.background = Some((self.start)(self.mailbox.clone(), &self.cx.config, places));
         self.cx.has_background = true;
         self.extensions.tell(&mut self.cx);
         self.tools.tell(&mut self.cx);

@@ -18,7 +18,17 @@ pub trait Background {
     fn leave(&self, limit: Duration);
 }
 
-/// Starts the background; the last arguments are where to write the messages down, where to record what
-/// agents do, and the program that comes with the library.
-pub type Start =
-    fn(Arc<Mailbox>, &Config, Option<PathBuf>, Option<PathBuf>, Option<PathBuf>) -> Box<dyn Background>;
+/// Starts the background.
+pub type Start = fn(Arc<Mailbox>, &Config, Places) -> Box<dyn Background>;
+
+/// Where things are on this machine.
+pub struct Places {
+    /// The log of all messages, if it is kept.
+    pub log: Option<PathBuf>,
+    /// The folder of the record of what agents do, if it is kept.
+    pub audit: Option<PathBuf>,
+    /// The program that comes along with the library.
+    pub bundled: Option<PathBuf>,
+    /// Where Neovim, and this plugin, keep what is theirs.
+    pub own: Vec<PathBuf>,
+}

@@ -218,7 +218,10 @@ impl Editor {
 
     /// Gives a buffer this name, with a number where another buffer has it: a restored session's, or another chat's.
     pub fn set_free_name(&self, buf: Buf, name: &str) -> Result<()> {
-        let others = (2..100).map(|number| format!("{name} {number}"));
+        let others = (2..100).map(|number| match name.strip_suffix(".md") {
+            Some(stem) => format!("{stem} {number}.md"),
+            None => format!("{name} {number}"),
+        });
         let mut names = std::iter::once(name.to_owned()).chain(others);
         match names.find(|name| self.set_buf_name(buf, name).is_ok()) {
             Some(_) => Ok(()),

@@ -46,7 +46,7 @@ use mlua::{Lua, Result, Table};
 
 use crate::mailbox::Mailbox;
 use crate::nvim::app::App;
-pub use crate::nvim::background::{Background, Start};
+pub use crate::nvim::background::{Background, Places, Start};
 use crate::nvim::editor::Editor;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::frame_clock::Frames;
@@ -71,6 +71,7 @@ pub fn module(lua: &Lua, background: Start) -> Result<Table> {
     module.set("interface", env!("ACP_INTERFACE"))?;
     module.set("start", lua.create_function(move |lua, options| start(lua, options, background))?)?;
     module.set("configure", lua.create_function(actions::configure)?)?;
+    module.set("check", lua.create_function(actions::check)?)?;
     module.set("call", lua.create_function(actions::call)?)?;
     module.set("complete", lua.create_function(actions::complete)?)?;
     module.set("handle", lua.create_function(extensions::handle)?)?;

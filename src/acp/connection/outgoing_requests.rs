@@ -45,6 +45,7 @@ impl Connection {
             Command::Answer { ask, answer } => {
                 if let Some((session, call, allowed)) = self.questions.permission(ask, &answer) {
                     self.shared.folder_indexes.answered(session, &call, allowed);
+                    self.calls.answered(session, &call, allowed);
                 }
                 if let Err(why) = self.questions.answer(ask, answer) {
                     self.log.note(&why);

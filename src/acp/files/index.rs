@@ -133,6 +133,11 @@ impl FolderIndexes {
         *lock(&self.0.common.cache) = folder;
     }
 
+    /// These are no project's, though they may lie in one.
+    pub fn leave_out(&self, own: Vec<PathBuf>) {
+        *lock(&self.0.common.own) = own;
+    }
+
     /// A session is being opened: its folders are looked after from now on.
     pub fn session_began(&self, session: SessionKey, place: &Place) {
         let (tell, ready) = watch::channel(false);

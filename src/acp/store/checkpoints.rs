@@ -517,10 +517,13 @@ fn fetch(
     let going = files.iter().map(|(planned, _)| planned).filter(|planned| planned.target == Stored::Absent);
     let going: Vec<PathBuf> = going.map(|planned| planned.path.clone()).collect();
     let folders = undoing.going_folders(disks, going);
-    files
-        .iter()
-        .map(|(planned, loaded)| fetch_one(disks, texts, (undoing, &folders), (planned, loaded.as_ref())))
-        .collect()
+    let all = files.iter().map(|(planned, _)| planned.path.clone()).collect();
+    let mut repositories = undoing.repositories(disks, all);
+    let one = |(planned, loaded): &(Planned, Option<Loaded>)| {
+        let fetched = fetch_one(disks, texts, (undoing, &folders), (planned, loaded.as_ref()));
+        Fetched { repository: repositories.remove(&fetched.path), ..fetched }
+    };
+    files.iter().map(one).collect()
 }
 
 fn fetch_one(
@@ -563,7 +566,7 @@ fn fetch_one(
     let place = path.clone();
     let find_pipe = move || fs::symlink_metadata(place).is_ok_and(|found| is_pipe(found.file_type()));
     let is_pipe = loaded.is_some() && disks.soon(&path, PATIENCE, find_pipe).unwrap_or_default();
-    Fetched { path, target, expected, disk, is_pipe, folder, edits, hunks }
+    Fetched { path, target, expected, disk, is_pipe, folder, repository: None, edits, hunks }
 }
 
 fn held_of(texts: &Path, stored: &Stored) -> Result<Held, String> {

@@ -2,15 +2,15 @@
 //! with files that it deleted, and whether a path still leads to where it did. What the files hold is left to
 //! `files::restore`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::acp::files::disks::{Disks, PATIENCE};
 use crate::acp::files::index::FolderIndexes;
 use crate::acp::files::restore::held;
-use crate::core::store::checkpoint::Held;
+use crate::core::store::checkpoint::{Held, Repository};
 use crate::platform::paths::canonicalize;
 
 /// Milliseconds that the time of a new folder may be behind the clock: it is that of the system's last tick, of which
@@ -116,12 +116,55 @@ impl Undoing {
         }
     }
 
+    /// The repositories of these files whose own state is another one than it was then: it is not put back with files.
+    pub fn repositories(&self, disks: &Disks, files: Vec<PathBuf>) -> BTreeMap<PathBuf, Repository> {
+        let Some(folder) = self.roots.first().cloned() else { return BTreeMap::new() };
+        let this = self.clone();
+        disks.soon(&folder, PATIENCE, move || this.find_repositories(files)).unwrap_or_default()
+    }
+
+    fn find_repositories(&self, files: Vec<PathBuf>) -> BTreeMap<PathBuf, Repository> {
+        let mut known: HashMap<PathBuf, Option<Repository>> = HashMap::new();
+        let mut found = BTreeMap::new();
+        for file in files {
+            let Some(folder) = file.parent() else { continue };
+            let of_folder = known.entry(folder.to_owned()).or_insert_with(|| {
+                let repository = folder.ancestors().find(|above| above.join(".git").exists())?;
+                let git = repository.join(".git");
+                let is_new = self.is_new(&git);
+                let is_other = is_new || self.has_new_commits(&git);
+                is_other.then(|| Repository { folder: repository.to_owned(), is_new })
+            });
+            if let Some(repository) = of_folder.clone() {
+                found.insert(file, repository);
+            }
+        }
+        found
+    }
+
+    /// Whether HEAD has moved: by a commit, a merge, a rebase, a checkout.
+    fn has_new_commits(&self, git: &Path) -> bool {
+        // Of a worktree or a submodule it is a file that names the folder.
+        let named = fs::read_to_string(git).ok();
+        let named = named.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
+        let folder = match (named, git.parent()) {
+            (Some(named), Some(beside)) => beside.join(named.trim()),
+            _ => git.to_owned(),
+        };
+        let moved = fs::metadata(folder.join("logs/HEAD")).and_then(|log| log.modified()).ok();
+        self.is_since(moved)
+    }
+
     /// Where nobody knows when a folder was made, or got its name, it stays.
     fn is_new(&self, folder: &Path) -> bool {
         let made = fs::metadata(folder).and_then(|folder| folder.created()).ok();
         let moved = self.indexes.as_ref().and_then(|indexes| indexes.moved(folder));
-        let made = made.max(moved).and_then(|made| made.duration_since(UNIX_EPOCH).ok());
-        made.is_some_and(|made| made.as_millis() + u128::from(LAG) >= u128::from(self.since))
+        self.is_since(made.max(moved))
+    }
+
+    fn is_since(&self, time: Option<SystemTime>) -> bool {
+        let time = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        time.is_some_and(|time| time.as_millis() + u128::from(LAG) >= u128::from(self.since))
     }
 }
 
@@ -130,6 +173,27 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
+
+    #[test]
+    fn a_repository_is_told_of_that_is_new_or_whose_head_has_moved_since() {
+        let folder = Folder::new(
+            "repositories",
+            &["a", ".git/logs/HEAD", "sub/b", "sub/.git/logs/HEAD", "sub/deep/c"],
+        );
+        let files = || ["a", "sub/b", "sub/deep/c"].map(|name| folder.0.join(name)).to_vec();
+        assert_eq!(folder.undoing(later()).find_repositories(files()), BTreeMap::new());
+        let since = later();
+        let made = UNIX_EPOCH + std::time::Duration::from_millis(since + 1);
+        let log = fs::File::options().write(true).open(folder.0.join(".git/logs/HEAD")).expect("a log");
+        log.set_modified(made).expect("its time");
+        let found = folder.undoing(since).find_repositories(files());
+        let root = Repository { folder: folder.0.clone(), is_new: false };
+        assert_eq!(found, BTreeMap::from([(folder.0.join("a"), root)]));
+        let found = folder.undoing(0).find_repositories(files());
+        let sub = Repository { folder: folder.0.join("sub"), is_new: true };
+        assert_eq!(found[&folder.0.join("sub/deep/c")], sub);
+        assert!(found[&folder.0.join("a")].is_new);
+    }
 
     struct Folder(PathBuf);
 

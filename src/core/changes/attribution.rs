@@ -110,6 +110,8 @@ struct Span {
     terminal: Option<TerminalId>,
     began: Millis,
     ended: Option<Millis>,
+    /// It ended with the first question whether the call may go on: hardly any agent does something before that.
+    is_before_question: bool,
     /// Of the call when the span was over, for calls of earlier turns.
     rank: Rank,
     names: Vec<PathBuf>,
@@ -180,8 +182,14 @@ impl Activities {
     /// The user is asked whether the call may go on.
     pub fn asked(&mut self, session: SessionKey, id: &ToolCallId, news: CallNews, now: Millis) {
         let Some(known) = self.sessions.get_mut(&session) else { return };
-        let from = known.learn(id, news);
+        let mut from = known.learn(id, news);
         known.heard = known.heard.max(now);
+        let is_first = known.calls.get(id).is_some_and(|call| call.spans.len() == 1);
+        if let Some(span) = known.open_span(id).filter(|_| is_first) {
+            span.is_before_question = true;
+            // What was changed before the question may have been judged already.
+            from = from.into_iter().chain([span.began.saturating_sub(SLACK)]).min();
+        }
         known.pass(id, State::Waiting, now);
         self.learn(from);
     }
@@ -211,6 +219,7 @@ impl Activities {
             unsaid: None,
             began: now,
             ended: None,
+            is_before_question: false,
             rank: Rank::Writes,
             names: Vec::new(),
         });
@@ -477,10 +486,11 @@ impl Session {
         let is_idle = !terminals.is_empty()
             && commands.clone().next().is_some()
             && !commands.any(|command| command.ran(times));
+        let is_early = span.is_before_question;
         Fit {
-            names: rank != Rank::Reads && names.iter().any(|name| name == path),
+            names: !is_early && rank != Rank::Reads && names.iter().any(|name| name == path),
             worked: !is_idle,
-            rank,
+            rank: if is_early { rank.min(Rank::Unknown) } else { rank },
             began: span.began,
         }
     }
@@ -528,6 +538,7 @@ impl Span {
             terminal: None,
             began,
             ended: None,
+            is_before_question: false,
             rank,
             names,
         }

@@ -3,7 +3,28 @@
 
 use crate::core::ids::OriginId;
 use crate::core::message::PutBack;
+use crate::core::rules::line::{Certainty, Run, Word, base};
+use crate::core::rules::shell;
 use crate::core::store::checkpoint::Held;
+
+/// Whether a command line has git remove ignored files, of which nobody knows what they held.
+pub fn removes_ignored(line: &str) -> bool {
+    let cleans = |run: &Run| {
+        let words: Vec<&str> = run.words.iter().filter_map(Word::plain).collect();
+        let clean = words.iter().position(|word| *word == "clean");
+        let Some(clean) = clean.filter(|_| base(words[0]) == "git") else { return false };
+        let options = words[clean + 1..].iter().take_while(|word| **word != "--");
+        let has = |letters: &[char]| {
+            let short =
+                |word: &&str| word.starts_with('-') && !word.starts_with("--") && !word.starts_with("-e");
+            options.clone().any(|word| short(word) && word.contains(letters))
+        };
+        has(&['x', 'X']) && !has(&['n']) && !options.clone().any(|word| *word == "--dry-run")
+    };
+    // Hardly any line is about this; only those are parsed.
+    let is_near = line.contains("git") && line.contains("clean");
+    is_near && shell::read(line).runs.iter().any(|run| run.certainty > Certainty::Possible && cleans(run))
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownChange {
@@ -66,6 +87,28 @@ pub fn outside_lines(one: &str, other: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_has_git_remove_ignored_files_is_known() {
+        for line in [
+            "git clean -fdx",
+            "git clean -X -f",
+            "cd a && git -C b clean -d --force -x",
+            "sh -c 'git clean -xdf'",
+        ] {
+            assert!(removes_ignored(line), "{line}");
+        }
+        for line in [
+            "git clean -fd",
+            "git clean -ndx",
+            "git clean -x --dry-run",
+            "echo git clean -fdx",
+            "git clean -f -- -x",
+            "cargo clean",
+        ] {
+            assert!(!removes_ignored(line), "{line}");
+        }
+    }
 
     #[test]
     fn what_is_no_part_of_a_line_is_said_by_its_name() {

@@ -76,10 +76,13 @@ pub fn page(view: &View<'_>) -> Page {
         page.text(&format!("  {state}  {}: {}", set.name, set.about), "");
         page.page.marks.push((row, 2, 5, group));
     }
-    page.text("  What is in them: :help acp-rules-sets", "AcpMeta");
     page.heading("By default");
     page.text(&format!("  ask  before what is run later is written: {}", RUNS_LATER.join(" ")), "");
     page.text(&format!("  ask  before what may hold secrets is used: {}", SECRETS.join(" ")), "");
+    for set in SETS {
+        page.heading(&format!("What the set {} allows", set.name));
+        page.shapes(set.commands);
+    }
     page.page
 }
 
@@ -214,6 +217,19 @@ impl Builder {
         self.add(line, group);
     }
 
+    /// As many in a line as there is room for.
+    fn shapes(&mut self, shapes: &[&str]) {
+        let mut line = String::new();
+        for shape in shapes {
+            if !line.is_empty() && line.chars().count() + 2 + shape.chars().count() > self.width {
+                self.add(std::mem::take(&mut line), "AcpMeta");
+            }
+            line.push_str("  ");
+            line.push_str(shape);
+        }
+        self.add(line, "AcpMeta");
+    }
+
     fn add(&mut self, line: String, group: &'static str) {
         if !group.is_empty() && !line.is_empty() {
             self.page.marks.push((self.page.lines.len(), 0, line.len(), group));
@@ -247,7 +263,9 @@ mod tests {
             let page = page(&view);
             let text = page.lines.join("\n");
             // What has no blanks is not broken.
-            let is_long = |line: &&String| line.chars().count() > width && line.trim().contains(' ');
+            let is_shape = |line: &&String| SETS.iter().any(|set| set.commands.contains(&line.trim_start()));
+            let is_long =
+                |line: &&String| line.chars().count() > width && line.trim().contains(' ') && !is_shape(line);
             let long = page.lines.iter().filter(is_long);
             assert_eq!(long.collect::<Vec<_>>(), Vec::<&String>::new());
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -257,7 +275,7 @@ mod tests {
                 "you have not trusted them: read the file, and run :trust there",
                 "off read-only: Commands that look at files",
                 "on tests: Commands that build",
-                ":help acp-rules-sets",
+                "What the set read-only allows basename ** cat ** cd * !-*",
                 "ask before what is run later is written: **/.git/hooks/**",
             ] {
                 assert!(words.contains(part), "{part} is missing:\n{text}");

@@ -62,9 +62,36 @@ impl ProjectRules {
 #[serde(deny_unknown_fields)]
 struct Written {
     #[serde(default)]
-    sets: Vec<String>,
+    sets: Vec<SetName>,
     #[serde(default)]
-    rules: Vec<WrittenRule>,
+    rules: Vec<SoundRule>,
+}
+
+/// The name of a set that there is.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct SetName(String);
+
+impl TryFrom<String> for SetName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        if sets::is_known(&name) { Ok(Self(name)) } else { Err(sets::unknown(&name)) }
+    }
+}
+
+/// A rule that makes sense; where it stands is not known yet. What is wrong is found while the file is read, so that its
+/// line is known.
+#[derive(Deserialize)]
+#[serde(try_from = "WrittenRule")]
+struct SoundRule(Rule);
+
+impl TryFrom<WrittenRule> for SoundRule {
+    type Error = String;
+
+    fn try_from(written: WrittenRule) -> Result<Self, String> {
+        written.into_rule(Source::Project(0)).map(Self)
+    }
 }
 
 /// A rule as it is written in a file: with the fields of the options.
@@ -105,21 +132,56 @@ impl From<&Rule> for WrittenRule {
     }
 }
 
+const OBJECT: &str = r#"an object with "sets" and "rules""#;
+
 /// The rules that a file holds; else what is wrong with it. A mistake anywhere makes all of it void: a rule that is
 /// left out could be the one that forbids.
 pub fn read(text: &str) -> Result<Vec<Rule>, String> {
-    let written: Written = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let mut rules = Vec::new();
-    for name in &written.sets {
-        if !sets::is_known(name) {
-            return Err(sets::unknown(name));
-        }
-        rules.extend(sets::rules_of(name));
+    // A list would be read as the object's values.
+    let begin = text.trim_start();
+    if !begin.is_empty() && !begin.starts_with('{') {
+        let line = text[..text.len() - begin.len()].matches('\n').count() + 1;
+        return Err(format!("line {line}: {OBJECT} belongs here"));
     }
-    for (rule, at) in written.rules.into_iter().zip(1..) {
-        rules.push(rule.into_rule(Source::Project(at)).map_err(|why| format!("rule {at}: {why}"))?);
-    }
-    Ok(rules)
+    let written: Written = serde_json::from_str(text).map_err(|error| in_words(&error))?;
+    let sets = written.sets.iter().flat_map(|SetName(name)| sets::rules_of(name));
+    let own = written.rules.into_iter().zip(1..);
+    Ok(sets.chain(own.map(|(SoundRule(rule), at)| Rule { source: Source::Project(at), ..rule })).collect())
+}
+
+/// What is wrong with a file: the line, and what may stand there.
+fn in_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let what = text.rsplit_once(" at line ").map_or(&*text, |(what, _)| what).replace('`', "\"");
+    // The words are serde's, which speak of types of Rust's.
+    let split = |before: &str| what.strip_prefix(before)?.split_once(", expected ");
+    let what = if let Some((name, known)) = split("unknown field ") {
+        format!("there is no {name} here; what may stand here: {}", known.trim_start_matches("one of "))
+    } else if let Some((name, known)) = split("unknown variant ") {
+        format!("there is no decision {name}; it is one of {}", known.trim_start_matches("one of "))
+    } else if let Some((found, wanted)) = split("invalid type: ") {
+        let wanted = match wanted {
+            "a sequence" => "a list, [..]",
+            "struct Written" => OBJECT,
+            "struct WrittenRule" => "a rule such as {\"decision\": \"ask\", \"command\": \"git push **\"}",
+            other => other,
+        };
+        format!(
+            "{wanted} belongs here, not {}",
+            found.replace("sequence", "a list").replace("map", "an object")
+        )
+    } else if let Some(name) = what.strip_prefix("missing field ") {
+        format!("a rule needs {name}")
+    } else if error.is_eof() {
+        "the file ends too early: a bracket, a brace or a quote is open".to_owned()
+    } else if what == "expected value" {
+        "no value that belongs here".to_owned()
+    } else if error.is_syntax() {
+        format!("it is no JSON: {what}")
+    } else {
+        what
+    };
+    format!("line {}: {what}", error.line())
 }
 
 /// What the user has said of a file.
@@ -158,23 +220,43 @@ mod tests {
         assert_eq!(described, ["reject command git push ** (rule 1 of .acp/rules.json): no"]);
         assert!(read(r#"{"sets": ["tests"]}"#).is_ok_and(|rules| !rules.is_empty()));
         for (text, why) in [
-            ("{", "EOF"),
-            (r#"{"rule": []}"#, "unknown field `rule`"),
-            (r#"{"sets": ["all"]}"#, r#"there is no set "all"; there are "read-only", "tests""#),
-            (r#"{"rules": [{"decision": "permit", "command": "x"}]}"#, "unknown variant `permit`"),
+            ("{\n\n", "line 3: the file ends too early: a bracket, a brace or a quote is open"),
+            ("{\n\"sets\" [] }", "line 2: it is no JSON: expected \":\""),
+            (r#"{"rule": []}"#, r#"line 1: there is no "rule" here; what may stand here: "sets" or "rules""#),
+            ("\n[{}]", r#"line 2: an object with "sets" and "rules" belongs here"#),
+            (r#"{"rules": {}}"#, "line 1: a list, [..] belongs here, not an object"),
             (
-                r#"{"rules": [{"decision": "reject", "command": "git {push"}]}"#,
-                "rule 1: \"git {push\" has a brace",
+                r#"{"rules": ["git push"]}"#,
+                r#"line 1: a rule such as {"decision": "ask", "command": "git push **"} belongs"#,
+            ),
+            (r#"{"sets": ["all"]}"#, r#"line 1: there is no set "all"; there are "read-only", "tests""#),
+            (
+                "{\"rules\": [\n{\"decision\": \"permit\", \"command\": \"x\"}]}",
+                r#"line 2: there is no decision "permit"; it is one of "reject", "ask", "allow""#,
+            ),
+            (r#"{"rules": [{"decision": 1, "command": "x"}]}"#, "line 1: no value that belongs here"),
+            (r#"{"rules": [{"command": "x"}]}"#, r#"line 1: a rule needs "decision""#),
+            (
+                r#"{"rules": [{"decision": "ask", "command": 3}]}"#,
+                "line 1: a string belongs here, not integer \"3\"",
+            ),
+            (
+                r#"{"rules": [{"decision": "ask", "comand": "x"}]}"#,
+                r#"there is no "comand" here; what may stand here: "decision", "agent""#,
+            ),
+            (
+                "{\"rules\": [\n{\"decision\": \"reject\", \"command\": \"git {push\"}]}",
+                "line 2: \"git {push\" has a brace",
             ),
             (
                 r#"{"rules": [{"decision": "reject", "command": "a && b"}]}"#,
-                "rule 1: a rule is about one command",
+                "line 1: a rule is about one command",
             ),
-            (r#"{"rules": [{"decision": "allow"}]}"#, "rule 1: a rule needs one of command"),
-            (r#"{"rules": [{"decision": "allow", "kind": "exec"}]}"#, r#"rule 1: there is no kind "exec""#),
+            (r#"{"rules": [{"decision": "allow"}]}"#, "line 1: a rule needs one of command"),
+            (r#"{"rules": [{"decision": "allow", "kind": "exec"}]}"#, r#"line 1: there is no kind "exec""#),
             (
                 r#"{"rules": [{"decision": "allow", "path": "a", "command": "b"}]}"#,
-                "rule 1: a rule is about one thing, not both of path and command",
+                "line 1: a rule is about one thing, not both of path and command",
             ),
         ] {
             let error = read(text).expect_err(text);

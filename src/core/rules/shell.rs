@@ -382,16 +382,17 @@ impl Reader for Shell {
             self.doubt("it has letters that can't be seen or are easily taken for others");
         }
         // The grammar's scanner passes what it reads to functions of C's that are defined for bytes alone: beyond
-        // ASCII it reads memory that isn't its own. A plain letter stands in for each byte of others, and since words
-        // aren't what they were then, nothing of it is allowed.
+        // ASCII it reads memory that isn't its own. A plain letter stands in for each byte of others, and since the shell
+        // may see other words than the grammar then, nothing of it is allowed.
         let ascii: String =
             text.bytes().map(|byte| if byte.is_ascii() { char::from(byte) } else { 'x' }).collect();
         if ascii != text {
             self.doubt("it has letters beyond ASCII");
         }
-        let text = &*ascii;
-        let Some(tree) = parse(text) else { return self.doubt("it is too complex") };
+        let Some(tree) = parse(&ascii) else { return self.doubt("it is too complex") };
         let root = tree.root_node();
+        // Each letter has as many bytes as stood in for it; a word may only end in the middle of one by mistake.
+        let text = if cuts_letters(&tree, text) { &ascii } else { text };
         if root.has_error() {
             self.doubt("it can't be parsed");
         }
@@ -442,6 +443,25 @@ fn parse(text: &str) -> Option<Tree> {
     let options = ParseOptions::new().progress_callback(&mut ends);
     let bytes = text.as_bytes();
     parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))
+}
+
+/// Whether a part of the tree begins or ends in the middle of a letter.
+fn cuts_letters(tree: &Tree, text: &str) -> bool {
+    let mut cursor = tree.walk();
+    loop {
+        let range = cursor.node().byte_range();
+        if !text.is_char_boundary(range.start) || !text.is_char_boundary(range.end) {
+            return true;
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return false;
+            }
+        }
+    }
 }
 
 fn children(node: Node) -> Vec<Node> {

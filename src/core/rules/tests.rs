@@ -219,6 +219,24 @@ fn a_hard_line_takes_a_bounded_number_of_steps() {
     }
 }
 
+#[test]
+fn letters_beyond_ascii_are_those_of_the_line() {
+    for (line, words) in [
+        ("cat über.txt", &["cat über.txt"][..]),
+        ("cat 'größe 1' && echo \"naïve\" ä\\ ö", &["cat größe 1", "echo naïve ä ö"]),
+        ("bash -c 'rm -rf größe'", &["rm -rf größe"]),
+        ("echo 日本語 | wc", &["echo 日本語", "wc"]),
+    ] {
+        let read = shell::read(line);
+        let shown: Vec<String> = read.runs.iter().map(line::Run::text).collect();
+        assert_eq!(shown, words, "{line}");
+        assert!(read.doubts.contains(&"it has letters beyond ASCII"), "{line}");
+    }
+    let rules = in_force(&["read-only".to_owned()], &[rule(Decision::Reject, "rm größe")]);
+    assert_eq!(of_line(&rules, "rm größe").decision, Some(Decision::Reject));
+    assert_eq!(of_line(&rules, "cat größe").decision, Some(Decision::Ask), "nothing of it is allowed");
+}
+
 /// The scanner of the grammar reads beyond a table of C's for these.
 #[test]
 fn letters_beyond_ascii_crash_no_parser() {

@@ -162,10 +162,21 @@ pub struct Fetched {
     pub is_pipe: bool,
     /// Goes with the file, or comes back with it: the outermost folder.
     pub folder: Option<PathBuf>,
+    /// The repository that it is in, if what git keeps for itself there is another thing than it was then.
+    pub repository: Option<Repository>,
     /// What makes the buffer's text the target's.
     pub edits: Vec<TextEdit>,
     /// The same by the hunk: in rows of what is there now, what goes and what comes back.
     pub hunks: Vec<Hunk>,
+}
+
+/// A repository with commits, or a `.git`, that came since then. Only the files that it is about are put back.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Repository {
+    #[serde(with = "stored_path")]
+    pub folder: PathBuf,
+    /// It was none then.
+    pub is_new: bool,
 }
 
 /// What the editor wants of the checkpoints.

@@ -133,6 +133,7 @@ mod tests {
             disk: text("now\n"),
             is_pipe: false,
             folder: None,
+            repository: None,
             edits: Vec::new(),
             hunks: Vec::new(),
         }

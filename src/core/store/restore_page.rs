@@ -7,7 +7,7 @@ use crate::core::changes::diff::{Hunk, counts};
 use crate::core::changes::hunk_page::{About, Page, plural, visible};
 use crate::core::changes::review_page::Hints;
 use crate::core::changes::unknown_change::outside_lines;
-use crate::core::store::checkpoint::{Fetched, Held, Kind, Mode};
+use crate::core::store::checkpoint::{Fetched, Held, Kind, Mode, Repository};
 use crate::core::store::restore::Restore;
 use crate::core::terminal::bar::amount;
 
@@ -32,6 +32,18 @@ pub fn restore_page(restore: &Restore, fetched: &[Fetched], root: &Path, hints: 
     page.add(title, About::Nothing, "0", "AcpWinbar");
     let hint = if files.is_empty() { hints.none } else { hints.some };
     page.add(hint, About::Nothing, "0", "AcpMeta");
+    let mut repositories: Vec<&Repository> =
+        files.iter().filter_map(|file| file.repository.as_ref()).collect();
+    repositories.sort_by_key(|repository| &repository.folder);
+    repositories.dedup();
+    for Repository { folder, is_new } in repositories {
+        let git = name(&folder.join(".git"));
+        let text = match is_new {
+            true => format!("! {git} came since and stays: what git keeps for itself is not looked at"),
+            false => format!("! {git} stays as it is: commits, HEAD and index are git's to put back"),
+        };
+        page.add(text, About::Nothing, "0", "AcpToolWaiting");
+    }
     page.add(String::new(), About::Nothing, "0", "");
     for file in files {
         let there = |held: Option<&Held>| held != Some(&Held::Absent);
@@ -147,6 +159,7 @@ mod tests {
             disk,
             is_pipe: false,
             folder: None,
+            repository: None,
             edits: Vec::new(),
             hunks,
         }

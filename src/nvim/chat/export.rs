@@ -3,6 +3,7 @@
 use mlua::{Result, Value};
 
 use crate::core::ids::TerminalId;
+use crate::core::text::visible::visible_line;
 use crate::core::transcript::export::markdown;
 use crate::nvim::arguments::{Args, NO_SESSION, fail};
 use crate::nvim::chat::{AllTails, Chats};
@@ -32,6 +33,9 @@ impl Chats {
             editor.command("tabnew")?;
             let buf = editor.current_buf()?;
             editor.set_lines(buf, 0..1, &lines)?;
+            // A name that `:w` can write to; Neovim asks before that overwrites a file.
+            let title = visible_line(&cx.configured_title(&session.agent_name)).replace(['/', '\\'], "-");
+            editor.set_free_name(buf, &format!("{title} chat.md"))?;
             // Nobody has written anything here that could be lost, so `:qa` need not ask.
             editor.set_buf_option(buf, "modified", false)?;
             return editor.set_buf_option(buf, "filetype", "markdown");

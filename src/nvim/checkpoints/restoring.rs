@@ -59,6 +59,7 @@ struct Outcome {
     done: usize,
     left: usize,
     failed: Vec<String>,
+    is_git_kept: bool,
 }
 
 /// One try to put files back.
@@ -68,6 +69,8 @@ struct Attempt {
     failed: Vec<String>,
     /// How often it may be begun again.
     tries: u32,
+    /// Git's own state is another one than it was then, and stays.
+    is_git_kept: bool,
 }
 
 impl Checkpoints {
@@ -117,7 +120,8 @@ impl Checkpoints {
         bufs: Vec<Option<(Buf, u64)>>,
         fetched: Vec<Fetched>,
     ) -> Result<()> {
-        let mut attempt = Attempt { restore, ready: Vec::new(), failed: Vec::new(), tries };
+        let is_git_kept = fetched.iter().any(|file| file.repository.is_some());
+        let mut attempt = Attempt { restore, ready: Vec::new(), failed: Vec::new(), tries, is_git_kept };
         for (fetched, buf) in fetched.into_iter().zip(bufs) {
             let (path, disk) = (fetched.path.clone(), fetched.disk.clone());
             let (now, road) = match found(cx, buf, &fetched) {
@@ -197,10 +201,10 @@ impl Checkpoints {
             }
         }
         let turn = self.turn_key(cx);
-        let Attempt { restore: mut of, ready, failed, .. } = attempt;
+        let Attempt { restore: mut of, ready, failed, is_git_kept, .. } = attempt;
         let head = of.recorded_head();
         let label = std::mem::replace(&mut of.head, head).prompt;
-        let outcome = Outcome { of, label, turn, done: 0, left: ready.len(), failed };
+        let outcome = Outcome { of, label, turn, done: 0, left: ready.len(), failed, is_git_kept };
         let outcome = Rc::new(RefCell::new(outcome));
         for file in ready {
             let done = match file.road {
@@ -319,13 +323,16 @@ impl Checkpoints {
             return Ok(());
         }
         let (done, failed, label) = (state.done, state.failed.join("; "), state.label.clone());
+        let is_git_kept = state.is_git_kept;
         drop(state);
         let turn = outcome.borrow().turn;
         self.tell_store(cx, Wish::Finish { turn });
         if done > 0 {
             let files = if done == 1 { name } else { format!("{done} files") };
             let text = format!("restored {files} to before \"{label}\"; :Acp checkpoints can undo it");
-            cx.advise(text, Level::Info);
+            // First, since a narrow screen cuts the end.
+            let kept = if is_git_kept { "git's own state stays as it is; " } else { "" };
+            cx.advise(format!("{kept}{text}"), Level::Info);
         }
         if !failed.is_empty() {
             cx.advise(format!("couldn't restore {failed}"), Level::Error);

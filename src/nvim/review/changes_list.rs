@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 use mlua::{Result, Value};
 
 use crate::core::changes::scope::{Origin, Scope};
+use crate::core::changes::unknown_change::removes_ignored;
 use crate::core::ids::SessionKey;
+use crate::core::session::entry::Entry;
+use crate::core::session::tool_call::Status;
+use crate::core::session::tool_input;
 use crate::core::text::cells;
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::cut_middle;
@@ -56,15 +60,17 @@ impl Reviews {
         let told = self.only_reported(key);
         changed.extend(told.into_iter().map(|path| (path, "as its tool calls say".to_owned(), Vec::new())));
         let name = cx.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
-        if changed.is_empty() {
+        let unknown = removed_unseen(cx, key);
+        if changed.is_empty() && unknown.is_empty() {
             let text = format!("{name} has changed no files in this session");
             cx.advise(text, Level::Info);
             return Ok(());
         }
         // More than a screen would be shown page by page.
-        let is_long = is_builtin(&cx.editor) && changed.len() + 2 > usize::from(cx.editor.size().1);
+        let is_long =
+            is_builtin(&cx.editor) && changed.len() + unknown.len() + 2 > usize::from(cx.editor.size().1);
         if args.bang || args.first() == Some("quickfix") || args.first().is_none() && is_long {
-            return self.changes_to_quickfix(cx, &name, &changed);
+            return self.changes_to_quickfix(cx, &name, &changed, &unknown);
         }
         if let Some(other) = args.first() {
             return fail(format!("changes takes quickfix or nothing, not {other:?}"));
@@ -80,9 +86,15 @@ impl Reviews {
             .map(|(path, counts, _)| {
                 format!("{} {counts}", cut_middle(&cx.short_name(Some(key), path), room(counts)))
             })
+            .chain(unknown.iter().map(|what| cut_middle(what, room(""))))
             .collect();
         cx.offer(&format!("Changed by {name}"), "acp_changes", items, move |_: &mut Self, cx, index| {
-            let Some((path, _, ranges)) = changed.get(index) else { return Ok(()) };
+            let Some((path, _, ranges)) = changed.get(index) else {
+                if let Some(what) = unknown.get(index - changed.len()) {
+                    cx.advise(what.clone(), Level::Info);
+                }
+                return Ok(());
+            };
             let (named, line) = (path.clone(), ranges.first().map_or(1, |(first, _)| *first));
             cx.look_first(path, move |_: &mut Self, cx, look| {
                 if !look.finds_file() {
@@ -116,7 +128,13 @@ impl Reviews {
         all
     }
 
-    fn changes_to_quickfix(&mut self, cx: &mut Context, name: &str, changed: &[Changed]) -> Result<()> {
+    fn changes_to_quickfix(
+        &mut self,
+        cx: &mut Context,
+        name: &str,
+        changed: &[Changed],
+        unknown: &[String],
+    ) -> Result<()> {
         let items = cx.editor.lua.create_table()?;
         for (path, counts, ranges) in changed {
             let ranges = if ranges.is_empty() { &[(1, 1)][..] } else { ranges };
@@ -130,6 +148,9 @@ impl Reviews {
                 ])?)?;
             }
         }
+        for what in unknown {
+            items.push(cx.editor.table([("text", cx.editor.string(what)?)])?)?;
+        }
         let what = cx.editor.table([
             ("title", cx.editor.string(visible_line(&format!("Changed by {name}")))?),
             ("items", Value::Table(items)),
@@ -138,4 +159,21 @@ impl Reviews {
         cx.editor.func::<Value>("setqflist", (empty, " ", what))?;
         cx.editor.command("botright copen")
     }
+}
+
+/// What commands of a session have removed without anyone knowing what it was.
+fn removed_unseen(cx: &Context, key: SessionKey) -> Vec<String> {
+    let entries = cx.sessions.get(&key).map(|session| session.entries()).unwrap_or_default();
+    let mut all: Vec<String> = Vec::new();
+    for call in entries.iter().filter_map(Entry::tool).filter(|call| call.status != Status::Rejected) {
+        let line = call.raw_input.as_ref().and_then(tool_input::command);
+        if line.is_some_and(|line| removes_ignored(&line)) {
+            let command = visible_line(&call.command().unwrap_or_default());
+            let what = format!("`{command}`: which ignored files it removed is not known");
+            if !all.contains(&what) {
+                all.push(what);
+            }
+        }
+    }
+    all
 }

@@ -18,6 +18,7 @@ use crate::core::message::Event;
 use crate::core::store::checkpoint::{Held, Mode};
 use crate::mailbox::Mailbox;
 use crate::platform::files;
+use crate::platform::paths::resolve_file;
 
 /// Texts of changes that were told without them have no more bytes together; the oldest go.
 const MOST: u64 = 64 << 20;
@@ -42,6 +43,8 @@ pub struct Common {
     pub later: Mutex<Later>,
     /// Where copies are kept.
     pub cache: Mutex<PathBuf>,
+    /// Folders of Neovim's own, which are nobody's project.
+    pub own: Mutex<Vec<PathBuf>>,
     /// A change waits for what its agent says next.
     pub waits: AtomicBool,
     began: Instant,
@@ -73,6 +76,7 @@ impl Common {
             roots: Mutex::default(),
             later: Mutex::new(Later::new(cache.clone())),
             cache: Mutex::new(cache),
+            own: Mutex::default(),
             waits: AtomicBool::new(false),
             began: Instant::now(),
             floor: AtomicU64::new(0),
@@ -129,6 +133,13 @@ impl Common {
             folder.display()
         ));
         self.mailbox.post(Event::FolderUnwatched { folder: root.to_owned(), why, is_looked_at: true });
+    }
+
+    /// What of Neovim's own lies below these folders.
+    pub fn own_below(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
+        let own = lock(&self.own).clone();
+        let real = own.into_iter().map(|folder| resolve_file(&folder));
+        real.filter(|own| roots.iter().any(|root| own != root && own.starts_with(root))).collect()
     }
 
     pub fn wait_for_word(&self, waits: bool) {

@@ -29,9 +29,9 @@ pub struct Walked {
     pub too_many: bool,
 }
 
-/// Walks a folder that is not ignored itself. `begin` is called with each folder before it is opened to be listed: what
+/// Walks a folder that is not ignored itself, but for those that `without` names. `begin` is called with each folder before it is opened to be listed: what
 /// comes later may be missing in the list, so that is the time to have it watched.
-pub fn walk(root: &Path, begin: impl Fn(&Path) + Send + Sync + 'static) -> Walked {
+pub fn walk(root: &Path, without: Vec<PathBuf>, begin: impl Fn(&Path) + Send + Sync + 'static) -> Walked {
     let files = Mutex::new(Vec::new());
     let folders = Mutex::new(Vec::new());
     let repositories = Mutex::new(BTreeSet::new());
@@ -40,7 +40,7 @@ pub fn walk(root: &Path, begin: impl Fn(&Path) + Send + Sync + 'static) -> Walke
     begin(root);
     let mut builder = builder(root);
     builder.filter_entry(move |entry| {
-        let is_wanted = is_wanted(entry);
+        let is_wanted = is_wanted(entry) && !without.iter().any(|folder| folder == entry.path());
         if is_wanted && entry.depth() > 0 && entry.file_type().is_some_and(|kind| kind.is_dir()) {
             begin(entry.path());
         }
@@ -177,12 +177,15 @@ mod tests {
         let root = root.path().canonicalize().expect("a folder");
         fs::create_dir_all(root.join("new/deep")).expect("folders");
         fs::create_dir(root.join("ignored")).expect("a folder");
+        fs::create_dir(root.join("own")).expect("a folder");
         fs::write(root.join(".ignore"), "ignored\n").expect("a file");
-        let walked = walk(&root, |folder| fs::write(folder.join("late"), "").expect("a file"));
+        let walked =
+            walk(&root, vec![root.join("own")], |folder| fs::write(folder.join("late"), "").expect("a file"));
         let mut files: Vec<PathBuf> = walked.files.into_iter().map(|(path, _)| path).collect();
         files.sort();
         let wanted = [".ignore", "late", "new/deep/late", "new/late"].map(|name| root.join(name));
         assert_eq!(files, wanted);
         assert!(!root.join("ignored/late").exists(), "what is ignored is not watched");
+        assert!(!root.join("own/late").exists(), "nor what is Neovim's");
     }
 }

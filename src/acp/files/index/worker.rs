@@ -87,6 +87,8 @@ pub struct Worker {
     /// There are too many files.
     given_up: bool,
     most_folders: usize,
+    /// Folders of Neovim's own, which are nobody's project.
+    own: Vec<PathBuf>,
 }
 
 impl Worker {
@@ -129,6 +131,7 @@ impl Worker {
             is_root_gone: false,
             given_up: false,
             most_folders: FOLDERS,
+            own: Vec::new(),
             common,
         };
         (worker, watch)
@@ -233,6 +236,7 @@ impl Worker {
     pub fn build(&mut self) {
         let began = Instant::now();
         let mut repositories = BTreeSet::new();
+        self.own = self.common.own_below(&self.roots);
         for root in self.roots.clone() {
             let walked = self.walk(&root);
             if walked.too_many {
@@ -292,7 +296,10 @@ impl Worker {
         let failed = Arc::new(Mutex::new(None));
         let (watch, is_complete, theirs) = (self.watch.clone(), self.is_complete.clone(), failed.clone());
         let most = self.most_folders;
-        let walked = walk::walk(folder, move |folder| {
+        if self.own.iter().any(|own| folder.starts_with(own)) {
+            return Walked::default();
+        }
+        let walked = walk::walk(folder, self.own.clone(), move |folder| {
             let Some(watch) = watch.as_ref().filter(|_| is_complete.load(Ordering::Relaxed)) else { return };
             let watched = match watch.folders() < most {
                 true => watch.watch(folder),

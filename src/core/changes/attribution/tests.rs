@@ -109,6 +109,30 @@ fn a_call_that_waits_for_the_user_changes_nothing() {
 }
 
 #[test]
+fn a_call_that_waits_is_not_credited_with_what_another_one_does() {
+    for (announced, asked) in [(2000, 3000), (2900, 3000)] {
+        let mut activities = one();
+        let named = CallNews { names: vec![FILE.into()], ..news(ToolKind::Edit, WireStatus::Pending) };
+        activities.call(A, &id("asks"), named, announced);
+        begins(&mut activities, A, "runs", ToolKind::Execute, 2950);
+        assert_eq!(who(&activities, 2960, 2960), "1:asks", "it names the file");
+        let count = activities.learned();
+        activities.asked(A, &id("asks"), CallNews::default(), asked);
+        assert!(activities.learned_since(count).is_some_and(|from| from <= 2960), "it is judged again");
+        for (first, last) in [(2960, 2960), (3001, 3001), (3200, 3300)] {
+            assert_eq!(who(&activities, first, last), "1:runs", "{first} to {last}");
+        }
+        activities.answered(A, &id("asks"), true, 4000);
+        assert_eq!(who(&activities, 4100, 4100), "1:asks", "it goes on");
+    }
+    // Some try first what they may do without asking.
+    let mut activities = one();
+    begins(&mut activities, A, "tries", ToolKind::Execute, 2000);
+    activities.asked(A, &id("tries"), CallNews::default(), 3000);
+    assert_eq!(who(&activities, 2500, 2500), "1:tries");
+}
+
+#[test]
 fn a_call_that_the_user_rejects_is_over() {
     let mut activities = one();
     activities.asked(A, &id("c"), news(ToolKind::Edit, WireStatus::Pending), 2000);

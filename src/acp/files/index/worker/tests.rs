@@ -286,3 +286,24 @@ fn of_folders_in_each_other_the_inner_ones_worker_tells() {
     test.write("b/b.txt", "again another");
     assert_eq!(test.told(), ["agent b/b.txt B, longer again another"]);
 }
+
+#[test]
+fn what_neovim_keeps_inside_of_a_project_is_no_change_of_it() {
+    let mut test = Test::prepared(&[("a", "1"), (".state/nvim/acp/usage", "1")], |number, common, roots| {
+        *lock(&common.own) = vec![roots[0].join(".state/nvim"), roots[0].clone()];
+        Worker::new(number, common, roots, mpsc::channel().0).0
+    });
+    test.turn();
+    test.write(".state/nvim/acp/usage", "2");
+    test.write(".state/nvim/swap/%a.swp", "2");
+    test.write(".state/other", "2");
+    test.write("a", "2");
+    assert_eq!(test.told(), ["agent .state/other - 2", "agent a 1 2"]);
+    // A folder that comes later, and where the system tells nothing.
+    fs::remove_dir_all(test.folder.join(".state/nvim")).expect("to be removed");
+    test.write(".state/nvim/acp/usage", "3");
+    assert_eq!(test.told(), [""; 0]);
+    test.worker.is_complete.store(false, Ordering::Relaxed);
+    test.write(".state/nvim/acp/usage", "4");
+    assert_eq!(test.told(), [""; 0]);
+}
