@@ -39,6 +39,7 @@ pub mod tool_output;
 mod tool_patch;
 mod tool_title;
 mod turn;
+mod unasked;
 pub mod unsaved_note;
 mod updates;
 mod user_time;
@@ -143,6 +144,8 @@ pub struct Session {
     pub rules_problem: Option<String>,
     /// The rules that the user has made for it by answers.
     pub rules: Vec<Rule>,
+    /// Calls that are over and nobody was asked about: rules are to be held against them.
+    unjudged: Vec<EntryId>,
     queue: VecDeque<Queued>,
     /// Sent into the running turn; whether the agent takes it is still to be told.
     steering: Vec<Vec<Content>>,
@@ -277,6 +280,7 @@ impl Session {
             asks: Vec::new(),
             rules_problem: None,
             rules: Vec::new(),
+            unjudged: Vec::new(),
             judging: Vec::new(),
             queue: VecDeque::new(),
             steering: Vec::new(),

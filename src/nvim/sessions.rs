@@ -13,6 +13,7 @@ pub mod remembering;
 pub mod status;
 pub mod stored;
 pub mod subagents;
+mod unasked;
 pub mod user_events;
 
 use std::collections::{BTreeSet, HashMap};
@@ -61,6 +62,8 @@ pub struct Sessions {
     told: HashMap<SessionKey, Told>,
     /// For which agent and mode the background holds rules against it.
     told_who: HashMap<SessionKey, (String, Option<String>)>,
+    /// What agents did on their own, for rules to be held against it.
+    unjudged: unasked::Unjudged,
     /// Something changed since the status was last kept.
     status_is_stale: bool,
 }
@@ -82,6 +85,7 @@ impl Sessions {
             to_remember: Vec::new(),
             told_who: HashMap::new(),
             told: HashMap::new(),
+            unjudged: unasked::Unjudged::default(),
             status_is_stale: false,
         }
     }
