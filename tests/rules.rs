@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::{Value, json};
 
-use support::script::{Scripted, answered, awaits, ends, permission, prompt, steps, update, writes};
+use support::script::{Scripted, answered, awaits, ends, permission, prompt, runs, steps, update, writes};
 
 /// Asks for permission to run each of these lines, one after the other.
 fn asks_to_run(lines: &[&str]) -> Vec<Value> {
@@ -341,4 +341,73 @@ fn the_past_proposes_rules_that_spare_questions() {
     assert_eq!(option(&chat.answer("p-three")), "a");
     chat.nvim.wait_for_screen("asked then, allowed now");
     assert!(!chat.nvim.screen().contains(proposal));
+}
+
+/// A call that the agent does on its own, and that is over.
+fn done_alone(id: &str, line: &str) -> Value {
+    update(json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": line, "kind": "execute",
+        "status": "completed", "rawInput": { "command": line } }))
+}
+
+#[test]
+fn what_is_done_without_asking_is_marked_where_rules_would_have_had_a_say() {
+    let parts =
+        [done_alone("c1", "git push origin"), done_alone("c2", "ls"), done_alone("c3", "echo X > .envrc")];
+    let parts = parts.into_iter().chain(writes("b.txt", "b\n")).chain([permission(
+        "p",
+        json!({ "toolCallId": "c4", "title": "git push now", "kind": "execute",
+            "rawInput": { "command": "git push now" } }),
+    )]);
+    let parts = parts.chain([
+        answered("p"),
+        update(json!({ "sessionUpdate": "tool_call_update",
+        "toolCallId": "c4", "status": "completed" })),
+    ]);
+    let mut chat = turn_of(parts, RULES);
+    chat.nvim.exec_lua(
+        "vim.g.unasked = {}
+         vim.api.nvim_create_autocmd('User', { pattern = 'AcpUnasked', callback = function(args)
+           local all = vim.g.unasked
+           table.insert(all, args.data.tool_call .. ' ' .. args.data.decision)
+           vim.g.unasked = all
+         end })",
+        [],
+    );
+    chat.send("go");
+    chat.wait_for("Done without asking: reject command git push **");
+    chat.wait_for("Done without asking: ask");
+    let told = "return table.concat(vim.g.unasked, ', ')";
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua(told, []).as_str() == Some("c1 reject, c3 ask"),
+        "both to be told, and no other",
+    );
+    assert_eq!(chat.transcript().matches("Done without asking").count(), 2);
+    // The record has a line for each.
+    let folder = chat.nvim.home().join("state/nvim/acp/audit");
+    let mut rules = Vec::new();
+    chat.nvim.wait_until(
+        |_| {
+            let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+            let text: String = files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect();
+            let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+            let unasked = lines.filter(|line| line["what"] == "unasked");
+            rules = unasked.map(|line| format!("{} {}", line["command"], line["unasked"])).collect();
+            rules.len() == 2
+        },
+        "two lines in the record",
+    );
+    assert!(rules[0].starts_with("\"git push origin\" \"reject command git push **"), "{rules:?}");
+}
+
+#[test]
+fn a_file_that_a_command_changes_is_held_against_the_rules() {
+    let parts = runs("c1", "sh change.sh").into_iter();
+    let mut chat = Scripted::new(
+        &[("a.txt", "a\n"), ("change.sh", "echo X=2 > .envrc\n"), (".envrc", "X=1\n")],
+        steps([prompt()].into_iter().chain(parts).chain([ends("end_turn")])),
+    );
+    chat.configure(NO_PICKER);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done without asking: ask");
 }

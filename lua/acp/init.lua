@@ -10,6 +10,7 @@ M.events = {
   "AcpTurnStarted",
   "AcpTurnEnded",
   "AcpToolCall",
+  "AcpUnasked",
   "AcpModeChanged",
   "AcpStateChanged",
   "AcpPermissionAsked",

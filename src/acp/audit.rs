@@ -13,9 +13,12 @@ use super::wire::rpc::REQUEST_CANCELLED;
 use crate::core::audit::{By, Decision, Line, Outcome, What};
 use crate::core::ids::{SessionKey, ToolCallId};
 use crate::core::message::{Exit, ToolCallPatch, WireStatus};
+use crate::core::text::cut;
 
 /// Calls of which something is known and the end is not.
 const MOST_CALLS: usize = 1000;
+/// Bytes of a rule in a line.
+const MOST_RULE: usize = 1000;
 
 /// The record as one agent's lines go into it.
 #[derive(Clone)]
@@ -77,6 +80,12 @@ impl Entry {
         self.write();
     }
 
+    /// Nobody was asked about it, against this rule.
+    pub fn unasked(mut self, rule: &str) {
+        (self.line.unasked, self.line.by) = (Some(cut(rule, MOST_RULE).to_owned()), Some(By::Agent));
+        self.write();
+    }
+
     /// There is nothing to say.
     pub fn forget(mut self) {
         self.is_over = true;
@@ -135,6 +144,11 @@ impl Calls {
         let known = self.get(session, &call.id);
         known.line.take_call(call, cwd);
         &known.line
+    }
+
+    /// What is known of a call.
+    pub fn known(&self, session: SessionKey, call: &ToolCallId) -> Option<&Line> {
+        self.known.get(&(session, call.clone())).map(|known| &known.line)
     }
 
     /// The user, or a rule, was asked about it.

@@ -16,6 +16,7 @@ pub fn session_of(command: &Command) -> Option<SessionKey> {
         | Command::SetMode { session, .. }
         | Command::SetModel { session, .. }
         | Command::SetOption { session, .. }
+        | Command::JudgeDone { session, .. }
         | Command::ServeTool { session, .. }
         | Command::LeaveTool { session, .. } => Some(*session),
         _ => None,

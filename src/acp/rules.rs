@@ -16,7 +16,8 @@ use crate::core::message::{Place, RulesNews};
 use crate::core::rules::kept::{self, Change};
 use crate::core::rules::project::{FILE, FolderRules, MOST_BYTES, ProjectRules, Trust, read, trusted};
 use crate::core::rules::retrial::{Judged, Retrial, retrial};
-use crate::core::rules::{Case, Decision, Request, Rule, RuleFiles, Ruling};
+use crate::core::rules::unasked::{Deed, Deeds, Unasked};
+use crate::core::rules::{Act, Case, Decision, Request, Rule, RuleFiles, Ruling};
 use crate::core::store::allowlist::Choice;
 use crate::fingerprint;
 
@@ -112,6 +113,9 @@ struct Of {
     rules: Vec<Rule>,
     /// What the user allowed in this turn, when the agent asked.
     granted: Vec<Request>,
+    /// What rules had something to say of when the agent was about to do it, in this turn and in the one before.
+    judged: Vec<(Act, Decision)>,
+    judged_before: Vec<(Act, Decision)>,
     /// What the user said for the session, by file or command.
     answers: HashMap<String, bool>,
 }
@@ -138,7 +142,12 @@ impl RuleBook {
 
     pub fn turn_began(&self, session: SessionKey) {
         if let Some(of) = lock(&self.0).sessions.get_mut(&session) {
-            of.granted.clear();
+            let granted = std::mem::take(&mut of.granted)
+                .into_iter()
+                .flat_map(|request| request.acts)
+                .map(|act| (act, Decision::Ask));
+            of.judged_before = std::mem::take(&mut of.judged);
+            of.judged_before.extend(granted);
         }
     }
 
@@ -146,12 +155,20 @@ impl RuleBook {
     pub fn ended(&self, session: SessionKey) {
         if let Some(of) = lock(&self.0).sessions.get_mut(&session) {
             of.granted.clear();
+            of.judged.clear();
+            of.judged_before.clear();
             of.answers.clear();
         }
     }
 
     /// The user's answer about a file or a command.
     pub fn say(&self, session: SessionKey, subject: String, choice: Choice) {
+        if !choice.allows()
+            && let Some(of) = lock(&self.0).sessions.get_mut(&session)
+        {
+            let named = of.judged.iter_mut().filter(|(act, _)| act.is_named(&subject));
+            named.for_each(|(_, decision)| *decision = Decision::Reject);
+        }
         let lasts = matches!(choice, Choice::Session | Choice::Always | Choice::Never);
         if lasts {
             lock(&self.0).sessions.entry(session).or_default().answers.insert(subject, choice.allows());
@@ -171,31 +188,96 @@ impl RuleBook {
         place: &Place,
         request: Request,
     ) -> Option<(Decision, String)> {
-        let (mut case, granted) = {
-            let state = lock(&self.0);
-            let of = state.sessions.get(&session);
-            let case = Case {
-                request,
-                agent: of.map(|of| of.agent.clone()).unwrap_or_default(),
-                mode: of.and_then(|of| of.mode.clone()),
-                cwd: place.cwd.clone(),
-                folders: place.folders().cloned().collect(),
-                home: None,
-                rules: state.rules.iter().chain(of.iter().flat_map(|of| &of.rules)).cloned().collect(),
-                files: state.files.clone(),
-            };
-            (case, of.map(|of| of.granted.clone()).unwrap_or_default())
-        };
+        let folders = place.folders().cloned().collect();
+        let (mut case, granted) = lock(&self.0).case(session, place.cwd.clone(), folders);
+        case.request = request;
         complete(&mut case);
         let forbids = case.forbids_commands();
         let ruling = case.judge(&|path: &Path| disk::resolve(path).ok());
         let (decision, why) = ruling.unasked(forbids)?;
+        lock(&self.0).sessions.entry(session).or_default().note_judged(&case.request, decision);
         let covered = |act| granted.iter().flat_map(|request| &request.acts).any(|given| given.covers(act));
         // Who was asked once about the same is not asked again.
         if decision == Decision::Ask && case.request.acts.iter().all(covered) {
             return None;
         }
         Some((decision, why))
+    }
+
+    /// Of what a session has done the rules that would have asked or rejected, where none was held against it before.
+    /// It reads the disk.
+    pub fn judge_done(&self, session: SessionKey, deeds: Deeds) -> Vec<Option<Unasked>> {
+        let Deeds { cwd, folders, done } = deeds;
+        let (known, (mut case, granted)) = {
+            let state = lock(&self.0);
+            let judged = state.sessions.get(&session).map(|of| [&of.judged[..], &of.judged_before].concat());
+            (judged.unwrap_or_default(), state.case(session, cwd, folders))
+        };
+        complete(&mut case);
+        let resolve = |path: &Path| disk::resolve(path).ok();
+        let granted = granted.into_iter().flat_map(|request| request.acts).map(|act| (act, Decision::Ask));
+        let known: Vec<(Act, Decision)> = known.into_iter().chain(granted).collect();
+        // What was rejected may be told of as a call that has failed; but a file that has changed was changed.
+        let was_judged = |act: &Act, is_found: bool| {
+            known.iter().any(|(known, decision)| {
+                let counts = *decision != Decision::Reject || !is_found;
+                counts && (known.covers(act) || is_same_file(known, act))
+            })
+        };
+        let forbids = case.forbids_commands();
+        let judge = |mut deed: Deed| {
+            let acts = &mut deed.request.acts;
+            let had_acts = !acts.is_empty();
+            acts.retain(|act| !was_judged(act, deed.is_found));
+            let mut whole = deed.part_of.iter().flat_map(|whole| &whole.acts);
+            if had_acts && acts.is_empty() || whole.any(|act| was_judged(act, true)) {
+                return None;
+            }
+            case.request = deed.request;
+            let (decision, rule) = case.judge(&resolve).unasked(forbids)?;
+            Some(Unasked { decision, rule })
+        };
+        done.into_iter().map(judge).collect()
+    }
+}
+
+/// The same file by another name.
+fn is_same_file(known: &Act, act: &Act) -> bool {
+    match (known, act) {
+        (Act::File { path, writes }, Act::File { path: of, writes: does }) => {
+            let real = |path: &Path| disk::resolve(path).ok();
+            writes >= does && real(path).is_some_and(|path| real(of) == Some(path))
+        }
+        _ => false,
+    }
+}
+
+impl State {
+    /// What is asked in a session, but for the request; and what the user has granted in it.
+    fn case(&self, session: SessionKey, cwd: PathBuf, folders: Vec<PathBuf>) -> (Case, Vec<Request>) {
+        let of = self.sessions.get(&session);
+        let case = Case {
+            request: Request::default(),
+            agent: of.map(|of| of.agent.clone()).unwrap_or_default(),
+            mode: of.and_then(|of| of.mode.clone()),
+            cwd,
+            folders,
+            home: None,
+            rules: self.rules.iter().chain(of.iter().flat_map(|of| &of.rules)).cloned().collect(),
+            files: self.files.clone(),
+        };
+        (case, of.map(|of| of.granted.clone()).unwrap_or_default())
+    }
+}
+
+/// As many acts of a turn are kept in mind.
+const MOST_JUDGED: usize = 1000;
+
+impl Of {
+    fn note_judged(&mut self, request: &Request, decision: Decision) {
+        self.judged.retain(|(act, _)| !request.acts.contains(act));
+        let room = MOST_JUDGED.saturating_sub(self.judged.len());
+        self.judged.extend(request.acts.iter().take(room).map(|act| (act.clone(), decision)));
     }
 }
 

@@ -37,6 +37,7 @@ use serde_json::Value;
 use crate::core::audit;
 use crate::core::ids::{AgentId, AskId, JobId, SessionKey, SubagentId, TerminalId, ToolRunId};
 use crate::core::inspector;
+use crate::core::rules::unasked::Deeds;
 use crate::core::store::allowlist::{Allowed, Rules};
 use crate::core::store::checkpoint::{self, Limits};
 use crate::core::store::record::{Kept, Wish};
@@ -143,6 +144,8 @@ pub enum Command {
     Outside { rules: Rules },
     /// What the rules are that agents' requests are held against, and for whom.
     Rules(RulesNews),
+    /// An agent has done this, and nobody asked the rules. Answered by `Outcome::JudgedDone`.
+    JudgeDone { session: SessionKey, job: JobId, deeds: Box<Deeds> },
     /// Answered by `Allowed`.
     ListAllowed,
     /// Take back what was allowed outside of the sessions' folders.
@@ -494,6 +497,7 @@ impl Command {
             | Self::Resize { session, .. }
             | Self::Watch { session, .. }
             | Self::Edits { session, .. }
+            | Self::JudgeDone { session, .. }
             | Self::ServeTool { session, .. }
             | Self::LeaveTool { session, .. }
             | Self::OfferTools { session, .. } => Some(session),

@@ -19,6 +19,7 @@ pub mod rule;
 pub mod ruling;
 pub mod sets;
 pub mod shell;
+pub mod unasked;
 mod wrappers;
 
 use std::path::{Path, PathBuf};

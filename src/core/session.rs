@@ -40,6 +40,7 @@ pub mod tool_output;
 mod tool_patch;
 mod tool_title;
 mod turn;
+mod unasked;
 pub mod unsaved_note;
 mod updates;
 mod user_time;
@@ -147,6 +148,8 @@ pub struct Session {
     pub rules: Vec<Rule>,
     /// What it may use up before the user is asked.
     pub budget: Budget,
+    /// Calls that are over and nobody was asked about: rules are to be held against them.
+    unjudged: Vec<EntryId>,
     queue: VecDeque<Queued>,
     /// Sent into the running turn; whether the agent takes it is still to be told.
     steering: Vec<Vec<Content>>,
@@ -282,6 +285,7 @@ impl Session {
             rules_problem: None,
             rules: Vec::new(),
             budget: Budget::default(),
+            unjudged: Vec::new(),
             judging: Vec::new(),
             queue: VecDeque::new(),
             steering: Vec::new(),

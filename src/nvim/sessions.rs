@@ -14,6 +14,7 @@ pub mod remembering;
 pub mod status;
 pub mod stored;
 pub mod subagents;
+mod unasked;
 pub mod user_events;
 
 use std::collections::{BTreeSet, HashMap};
@@ -68,6 +69,8 @@ pub struct Sessions {
     timed: BTreeSet<SessionKey>,
     /// How many questions about limits there were.
     limits_asked: u64,
+    /// What agents did on their own, for rules to be held against it.
+    unjudged: unasked::Unjudged,
     /// Something changed since the status was last kept.
     status_is_stale: bool,
 }
@@ -92,6 +95,7 @@ impl Sessions {
             timed: BTreeSet::new(),
             limits_asked: 0,
             told: HashMap::new(),
+            unjudged: unasked::Unjudged::default(),
             status_is_stale: false,
         }
     }

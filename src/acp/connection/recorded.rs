@@ -3,13 +3,18 @@
 
 use std::sync::Arc;
 
+use tokio::time::timeout;
+
 use super::state::Connection;
 use crate::acp::audit::Entry;
+use crate::acp::files::disks::PATIENCE;
 use crate::acp::terminals::TerminalSpec;
 use crate::acp::wire::reply::Reply;
 use crate::core::audit::{Line, What};
-use crate::core::ids::SessionKey;
-use crate::core::message::{PermissionOption, Place, ToolCallPatch};
+use crate::core::ids::{JobId, SessionKey};
+use crate::core::message::{Event, Outcome, PermissionOption, Place, ToolCallPatch};
+use crate::core::rules::Act;
+use crate::core::rules::unasked::{Deed, Deeds};
 
 impl Connection {
     /// Begins a line about a session, if there is a record.
@@ -52,6 +57,42 @@ impl Connection {
             line.command = Some(spec.command.clone());
             line.args.clone_from(&spec.args);
             line.cwd = Some(spec.cwd.to_string_lossy().into_owned());
+        })
+    }
+
+    /// What was done without asking is held against the rules, and told to who wants to know; it is recorded where a
+    /// rule would have had a say.
+    pub(super) fn judge_done(&self, session: SessionKey, job: JobId, deeds: Deeds) {
+        let lines: Vec<Option<Entry>> =
+            deeds.done.iter().map(|deed| self.record_unasked(session, deed)).collect();
+        let shared = self.shared.clone();
+        tokio::spawn(async move {
+            let (folder, rules) = (deeds.cwd.join("any"), shared.clone());
+            let judged = shared.disks.run(&folder, move || rules.policy.rules.judge_done(session, deeds));
+            let judged = timeout(PATIENCE, judged).await.ok().flatten().unwrap_or_default();
+            let found = judged.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+            for (entry, unasked) in lines.into_iter().zip(found) {
+                match (entry, unasked) {
+                    (Some(entry), Some(unasked)) => entry.unasked(&unasked.rule),
+                    (Some(entry), None) => entry.forget(),
+                    (None, _) => {}
+                }
+            }
+            shared.mailbox.post(Event::Computed { job, outcome: Outcome::JudgedDone(judged) });
+        });
+    }
+
+    fn record_unasked(&self, session: SessionKey, deed: &Deed) -> Option<Entry> {
+        self.record(session, What::Unasked, |line| {
+            let known = deed.call.as_ref().and_then(|call| self.calls.known(session, call));
+            if let Some(known) = known {
+                line.is_about(known.clone());
+            }
+            for act in &deed.request.acts {
+                if let Act::File { path, .. } = act {
+                    line.add_path(path);
+                }
+            }
         })
     }
 

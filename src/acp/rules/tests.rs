@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::acp::wire::from_acp::{self, AgentRequest, Fact};
-use crate::core::ids::{Moment, ToolCallId};
-use crate::core::message::Update;
-use crate::core::rules::{Act, Case, Request, in_force};
+use crate::core::ids::{Moment, SessionKey, ToolCallId};
+use crate::core::message::{Place, RulesNews, Update};
+use crate::core::rules::unasked::{Deed, Deeds};
+use crate::core::rules::{Act, Case, Request, RuleFiles, in_force};
 use crate::core::session::tool_call::ToolCall;
+use crate::core::store::allowlist::Choice;
 
 #[test]
 fn what_real_agents_asked_for_is_decided_by_the_ready_sets() {
@@ -83,4 +85,51 @@ fn decided(request: Request, cwd: &Path) -> String {
     let decision = ruling.decision.map_or("left to the agent", |decision| decision.word());
     let dangers: Vec<&str> = ruling.dangers.iter().map(|danger| danger.words()).collect();
     format!("{about}\n    {decision}: {} {dangers:?}", ruling.why)
+}
+
+#[test]
+fn what_was_judged_before_it_was_done_is_not_marked_after_it() {
+    let book = super::RuleBook::default();
+    let session = SessionKey(1);
+    book.take(RulesNews::Are { rules: in_force(&[], &[]), files: RuleFiles::default() });
+    let place = Place { cwd: "/p".into(), ..Place::default() };
+    let write = |path: &str| Request {
+        kind: Some("edit".to_owned()),
+        acts: vec![Act::File { path: path.into(), writes: true }],
+        ..Request::default()
+    };
+    let line = |line: &str| Request {
+        kind: Some("execute".to_owned()),
+        acts: vec![Act::Line(line.to_owned())],
+        ..Request::default()
+    };
+    let marked = |requests: &[Request]| -> Vec<bool> {
+        let deed =
+            |request: &Request| Deed { call: None, request: request.clone(), is_found: true, part_of: None };
+        let done = requests.iter().map(deed).collect();
+        let deeds = Deeds { cwd: "/p".into(), folders: vec!["/p".into()], done };
+        book.judge_done(session, deeds).iter().map(Option::is_some).collect()
+    };
+    let all = [write("/p/.envrc"), write("/p/a.txt"), line("echo x > .envrc"), line("ls")];
+    assert_eq!(marked(&all), [true, false, true, false]);
+    // The user was asked when it came through the editor; the turn after that is only beginning.
+    assert!(book.unasked(session, &place, write("/p/.envrc")).is_some());
+    assert!(!marked(&all)[0]);
+    book.turn_began(session);
+    assert!(!marked(&all)[0]);
+    book.turn_began(session);
+    assert!(marked(&all)[0]);
+    // What the user did not want is not to be done in another way.
+    assert!(book.unasked(session, &place, write("/p/.envrc")).is_some());
+    book.say(session, "/p/.envrc".to_owned(), Choice::No);
+    assert!(marked(&all)[0]);
+    let told = Deed { call: None, request: write("/p/.envrc"), is_found: false, part_of: None };
+    let deeds = Deeds { cwd: "/p".into(), folders: vec!["/p".into()], done: vec![told] };
+    assert_eq!(book.judge_done(session, deeds), [None], "a call that has failed for that");
+    // What they have granted covers what comes of it.
+    book.take(RulesNews::Granted { session, request: line("make") });
+    let part_of = Some(line("make"));
+    let deed = Deed { call: None, request: write("/p/.envrc"), is_found: true, part_of };
+    let deeds = Deeds { cwd: "/p".into(), folders: vec!["/p".into()], done: vec![deed] };
+    assert_eq!(book.judge_done(session, deeds), [None]);
 }

@@ -46,7 +46,10 @@ fn holds(word: &str, line: &Line) -> bool {
         }
         Some(("by", who)) => line.by.is_some_and(|by| starts(by.word(), who)),
         Some(("agent", name)) => starts(&line.agent, name),
-        Some(("rule", name)) => line.rule.as_deref().is_some_and(|rule| starts(rule, name)),
+        Some(("rule", name)) => {
+            let mut rules = [&line.rule, &line.unasked].into_iter().flatten();
+            rules.any(|rule| starts(rule, name))
+        }
         _ if word == "!" => line.is_trouble(),
         _ => texts(line).any(|text| text.to_lowercase().contains(word)),
     }
@@ -59,6 +62,7 @@ fn texts(line: &Line) -> impl Iterator<Item = &str> {
         &line.cwd,
         &line.call,
         &line.rule,
+        &line.unasked,
         &line.reason,
         &line.error,
         &line.answer,
@@ -69,10 +73,11 @@ fn texts(line: &Line) -> impl Iterator<Item = &str> {
 }
 
 impl Line {
-    /// It was rejected, or went wrong.
+    /// It was rejected, went wrong, or should have been asked about.
     pub fn is_trouble(&self) -> bool {
         self.decision == Some(Decision::Rejected)
             || self.outcome == Some(Outcome::Failed)
+            || self.what == What::Unasked
             || self.exit.is_some_and(|exit| exit != 0)
     }
 }
@@ -85,6 +90,7 @@ impl What {
             Self::Write => "write",
             Self::Command => "command",
             Self::Exit => "exit",
+            Self::Unasked => "unasked",
             Self::Call => "call",
         }
     }

@@ -47,6 +47,9 @@ pub struct Line {
     /// The rule, where one decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
+    /// The rule that would have asked about it or rejected it, where nobody was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unasked: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,6 +75,8 @@ pub enum What {
     Command,
     /// That command has ended.
     Exit,
+    /// It did something that rules would have asked about or rejected, and asked nobody.
+    Unasked,
     /// A tool call is over, whoever did what it says.
     #[default]
     Call,

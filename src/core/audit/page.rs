@@ -45,7 +45,7 @@ fn subject(line: &Line) -> String {
     };
     match line.what {
         What::Read | What::Write => paths.unwrap_or_default(),
-        What::Permission | What::Call | What::Command | What::Exit => line
+        What::Permission | What::Call | What::Unasked | What::Command | What::Exit => line
             .command_line()
             .or_else(|| line.title.clone())
             .or(paths)
@@ -102,6 +102,7 @@ pub fn details(line: &Line, look: Look) -> Vec<String> {
         text("answer", line.answer.as_deref().unwrap_or_default()),
         text("verdict", &verdict(line)),
         text("rule", line.rule.as_deref().unwrap_or_default()),
+        text("unasked", line.unasked.as_deref().unwrap_or_default()),
         text("reason", line.reason.as_deref().unwrap_or_default()),
         text("error", line.error.as_deref().unwrap_or_default()),
     ]);

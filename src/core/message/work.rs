@@ -16,6 +16,7 @@ use crate::core::locations::Look;
 use crate::core::rules::kept::Change;
 use crate::core::rules::project::FolderRules;
 use crate::core::rules::retrial::Retrial;
+use crate::core::rules::unasked::Unasked;
 use crate::core::rules::{Case, RuleFiles, Ruling};
 use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
@@ -95,6 +96,8 @@ pub enum Outcome {
     /// Nothing where the disk did not answer in time.
     Judged(Option<Box<Ruling>>),
     FolderRules(FolderRules),
+    /// Of each deed the rule that was not asked; nothing at all where the disk did not answer in time.
+    JudgedDone(Vec<Option<Unasked>>),
     /// The error says why the record can't be read.
     RulesRetried(Result<Box<Retrial>, String>),
     /// What the user should know of it, if it couldn't be done as it should.

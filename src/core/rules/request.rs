@@ -33,6 +33,14 @@ impl Act {
         }
     }
 
+    /// Whether that is the file or the command of this name.
+    pub fn is_named(&self, name: &str) -> bool {
+        match self {
+            Self::File { path, .. } => path.to_string_lossy() == name,
+            _ => self.code().is_some_and(|code| code == name.trim()),
+        }
+    }
+
     /// The shell code that it comes to.
     fn code(&self) -> Option<String> {
         match self {

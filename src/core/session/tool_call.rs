@@ -12,6 +12,7 @@ use crate::core::message::{
     Exit, FileDiff, Location, PlanItem, ToolCallPatch, ToolContent, ToolKind, WireStatus,
 };
 use crate::core::rules::Ruling;
+use crate::core::rules::unasked::Unasked;
 use crate::core::session::call_commands::CallCommands;
 
 /// How far a call is, as the user should see it.
@@ -127,6 +128,12 @@ pub struct ToolCall {
     pub is_long: bool,
     /// What the user's rules said when the agent asked for it.
     pub ruling: Option<Box<Ruling>>,
+    /// Whoever decides was asked about it.
+    pub was_asked: bool,
+    /// It was over, and put aside for rules to judge.
+    pub is_put_aside: bool,
+    /// The rule that should have been.
+    pub unasked: Option<Box<Unasked>>,
     pub started: Moment,
     pub ended: Option<Moment>,
     /// For how long the user thought about it, in milliseconds, and since when they do.
@@ -166,6 +173,9 @@ impl ToolCall {
             choices: Vec::new(),
             is_long: false,
             ruling: None,
+            was_asked: false,
+            is_put_aside: false,
+            unasked: None,
             started: now,
             ended: None,
             waited: 0,
@@ -222,6 +232,7 @@ impl ToolCall {
             }
             _ => {}
         }
+        self.was_asked |= *cause == Cause::Asked;
         let status = next(self.status, cause);
         // When one ended of which nobody told is not known either.
         if status.is_over() && status != Status::Unreported && self.ended.is_none() {

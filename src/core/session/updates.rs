@@ -316,6 +316,7 @@ impl Session {
         }
         self.claim_terminals(entry);
         self.note_open(entry);
+        self.note_done(entry);
         self.touched.insert(entry);
         entry
     }

@@ -43,7 +43,8 @@ impl Session {
             return;
         }
         let (name, created) = (write.name.clone(), write.created);
-        let file = WrittenFile { path: path.to_owned(), name, created, times: 1, counted: write.count(path) };
+        let counted = write.count(path);
+        let file = WrittenFile { path: path.to_owned(), name, created, times: 1, counted, unasked: None };
         self.end_thought(now);
         if let Some(last) = self.last()
             && let Body::Written(written) = &mut self.entries[last.0].body

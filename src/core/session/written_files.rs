@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::core::rules::unasked::Unasked;
+
 /// How an agent wrote a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Road {
@@ -30,6 +32,8 @@ pub struct WrittenFile {
     pub times: usize,
     /// Lines that came and lines that went; nothing where the texts are not known, or too long to be compared.
     pub counted: Option<(usize, usize)>,
+    /// The rule that should have been asked about it.
+    pub unasked: Option<Box<Unasked>>,
 }
 
 /// Files that were written one after the other.

@@ -198,6 +198,9 @@ fn tool(call: &ToolCall, names: &[&str], tail: &dyn Fn(&TerminalId) -> Option<Ta
     if let Some(exit) = call.exit_words() {
         text.push_str(&format!(" ({exit})"));
     }
+    if let Some(words) = call.unasked_words() {
+        text.push_str(&format!("\n\n*{}*", words.replace('*', "\\*")));
+    }
     for content in &call.content {
         let part = match content {
             ToolContent::Content(content) => contained(&as_markdown(content), names),

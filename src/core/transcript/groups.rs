@@ -61,6 +61,7 @@ fn is_quiet(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> bool
     let changes =
         matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::SwitchMode);
     call.status == Status::Done
+        && call.unasked.is_none()
         && !changes
         && call.changed_words().is_none()
         && call.diffs().next().is_none()

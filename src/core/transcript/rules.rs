@@ -31,6 +31,9 @@ pub(super) fn draw_asked(drawing: &mut Drawing, call: &ToolCall) {
 
 /// Under a call that a rule has decided. What was allowed is said to who looks for it.
 pub(super) fn draw_decided(drawing: &mut Drawing, call: &ToolCall, open: bool) {
+    if let Some(unasked) = &call.unasked {
+        drawing.line(format!("    {}", unasked.words()), Some(unasked.group()));
+    }
     let Some(ruling) = call.ruling.as_deref() else { return };
     let how = match ruling.decision {
         Some(Decision::Reject) if call.status == Status::Rejected => "Rejected by a rule",
@@ -46,9 +49,9 @@ fn reason(why: &str) -> String {
 
 /// All that is known of it, a line each.
 pub(super) fn in_words(call: &ToolCall) -> Vec<String> {
-    let Some(ruling) = call.ruling.as_deref() else { return Vec::new() };
-    let mut lines: Vec<String> =
-        dangers(ruling).map(|words| format!("Look twice: {words}")).into_iter().collect();
+    let mut lines: Vec<String> = call.unasked_words().into_iter().collect();
+    let Some(ruling) = call.ruling.as_deref() else { return lines };
+    lines.extend(dangers(ruling).map(|words| format!("Look twice: {words}")));
     lines.extend(
         ruling
             .steps

@@ -18,6 +18,7 @@ pub fn draw(drawing: &mut Drawing, written: &Written, open: bool, style: &Style)
         for file in &written.files {
             target(drawing, file);
             line(drawing, &format!("{} {road}", named(file)), counted([file]), style);
+            unasked(drawing, file);
         }
         return;
     }
@@ -30,8 +31,16 @@ pub fn draw(drawing: &mut Drawing, written: &Written, open: bool, style: &Style)
                 drawing.right.push((drawing.lines.len(), counts));
             }
             drawing.line(format!("    {}", one_line(&file.name)), Some("AcpMeta"));
+            unasked(drawing, file);
         }
         drawing.left_out(written.files.len().saturating_sub(MOST), "    ", &style.hints);
+        return;
+    }
+    // What matters is said without being opened.
+    for file in written.files.iter().filter(|file| file.unasked.is_some()).take(FEW) {
+        target(drawing, file);
+        drawing.line(format!("    {}", one_line(&file.name)), Some("AcpMeta"));
+        unasked(drawing, file);
     }
 }
 
@@ -59,6 +68,12 @@ fn line(drawing: &mut Drawing, text: &str, counts: Option<String>, style: &Style
     drawing.marks.push(Mark { row, start, end: start + text.len(), group: "AcpTool" });
     drawing.right.extend(counts.map(|counts| (row, counts)));
     drawing.line(format!("{mark} {text}"), None).framed("AcpMeta");
+}
+
+fn unasked(drawing: &mut Drawing, file: &WrittenFile) {
+    if let Some(unasked) = &file.unasked {
+        drawing.line(format!("    {}", unasked.words()), Some(unasked.group()));
+    }
 }
 
 fn target(drawing: &mut Drawing, file: &WrittenFile) {

@@ -72,6 +72,7 @@ impl App {
     }
 
     pub fn changed(&mut self, change: Change) -> Result<()> {
+        self.sessions.file_done(&mut self.cx, &change);
         if let Some(call) = change.call
             // A renamed file is one: the one that is there.
             && !matches!(change.renamed, Some(Renamed::To(_)))

@@ -35,6 +35,7 @@ impl Sessions {
         status: bool,
     ) {
         self.tell_who(cx, key);
+        self.calls_done(cx, key);
         let Some(session) = cx.sessions.get(&key) else { return };
         let news = self.told.entry(key).or_default().news(session, entries, status);
         let changed = news.iter().any(|news| matches!(news, News::State(_)));

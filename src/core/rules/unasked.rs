@@ -1,0 +1,53 @@
+//! What an agent has done without asking anybody, to be held against the rules afterwards: what rules would have asked
+//! about or rejected is marked. Which acts were judged before they were done is known by the caller.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::request::Request;
+use super::rule::Decision;
+use crate::core::ids::ToolCallId;
+use crate::core::text::{cut, one_line};
+
+/// A rule is read, not studied.
+const LONG: usize = 300;
+
+/// Something that was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deed {
+    /// The tool call behind it, where one can be told.
+    pub call: Option<ToolCallId>,
+    pub request: Request,
+    /// It was found done, rather than told of.
+    pub is_found: bool,
+    /// What the call did as a whole, where this is only what was found of it.
+    pub part_of: Option<Request>,
+}
+
+/// What is done by a session that works here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deeds {
+    pub cwd: PathBuf,
+    pub folders: Vec<PathBuf>,
+    pub done: Vec<Deed>,
+}
+
+/// A rule that was not asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unasked {
+    pub decision: Decision,
+    pub rule: String,
+}
+
+impl Unasked {
+    /// For the user, on one line.
+    pub fn words(&self) -> String {
+        format!("Done without asking: {}", one_line(cut(&self.rule, LONG)))
+    }
+
+    /// How loud that is said.
+    pub fn group(&self) -> &'static str {
+        if self.decision == Decision::Reject { "AcpDanger" } else { "AcpToolWaiting" }
+    }
+}

@@ -1,0 +1,121 @@
+//! What agents have done on their own is held against the user's rules in the background, some at a time, and marked in
+//! the chat where rules would have asked about it or rejected it. What counts is decided by `core`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::core::ids::{EntryId, SessionKey};
+use crate::core::message::{Command, Outcome};
+use crate::core::replay;
+use crate::core::rules::unasked::{Deed, Deeds, Unasked};
+use crate::nvim::context::Context;
+use crate::nvim::events::{Change, EditorEvent};
+use crate::nvim::sessions::Sessions;
+
+/// What comes within this time is judged together.
+const GATHERED: Duration = Duration::from_millis(50);
+/// At most so many at once: the background has other things to do, too.
+const MOST: usize = 200;
+
+/// Where something that was done is shown.
+pub enum Done {
+    Call(EntryId),
+    File(PathBuf),
+}
+
+/// What waits to be judged.
+#[derive(Default)]
+pub struct Unjudged {
+    waiting: BTreeMap<SessionKey, Vec<(Done, Deed)>>,
+    is_scheduled: bool,
+}
+
+impl Sessions {
+    /// Calls may have ended that nobody was asked about.
+    pub fn calls_done(&mut self, cx: &mut Context, key: SessionKey) {
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
+        let done = session.take_done();
+        // What was recorded was done long ago.
+        if session.agent_name == replay::NAME {
+            return;
+        }
+        self.add_done(cx, key, done.into_iter().map(|(entry, deed)| (Done::Call(entry), deed)).collect());
+    }
+
+    /// A file was changed, by a call or by what nobody can tell.
+    pub fn file_done(&mut self, cx: &mut Context, change: &Change) {
+        let Some(session) = cx.sessions.get(&change.session) else { return };
+        let Some(deed) = session.changed_deed(change.call, &change.path) else { return };
+        if session.agent_name == replay::NAME {
+            return;
+        }
+        let done = change.call.map_or_else(|| Done::File(change.path.clone()), Done::Call);
+        self.add_done(cx, change.session, vec![(done, deed)]);
+    }
+
+    fn add_done(&mut self, cx: &mut Context, key: SessionKey, done: Vec<(Done, Deed)>) {
+        if done.is_empty() {
+            return;
+        }
+        self.unjudged.waiting.entry(key).or_default().extend(done);
+        if std::mem::replace(&mut self.unjudged.is_scheduled, true) {
+            return;
+        }
+        let scheduled = cx.later(GATHERED, |sessions: &mut Self, cx| {
+            sessions.unjudged.is_scheduled = false;
+            sessions.judge_done(cx);
+            Ok(())
+        });
+        self.unjudged.is_scheduled = scheduled.is_ok();
+    }
+
+    fn judge_done(&mut self, cx: &mut Context) {
+        for (key, done) in std::mem::take(&mut self.unjudged.waiting) {
+            let Some(place) = cx.sessions.get(&key).map(|session| session.place.clone()) else { continue };
+            let mut done = done.into_iter().peekable();
+            while done.peek().is_some() {
+                let (shown, done): (Vec<Done>, Vec<Deed>) = done.by_ref().take(MOST).unzip();
+                let folders = place.folders().cloned().collect();
+                let deeds = Box::new(Deeds { cwd: place.cwd.clone(), folders, done });
+                let job = cx.expect_outcome(move |_: &mut Self, cx, outcome| {
+                    if let Outcome::JudgedDone(judged) = outcome {
+                        shown
+                            .into_iter()
+                            .zip(judged)
+                            .for_each(|(done, unasked)| tell(cx, key, done, unasked));
+                    }
+                    Ok(())
+                });
+                cx.send(Command::JudgeDone { session: key, job, deeds });
+            }
+        }
+    }
+}
+
+/// Marks what rules would have had a say in.
+fn tell(cx: &mut Context, key: SessionKey, done: Done, unasked: Option<Unasked>) {
+    let (Some(session), Some(unasked)) = (cx.sessions.get_mut(&key), unasked) else { return };
+    let (is_news, data) = match &done {
+        Done::Call(entry) => {
+            let is_news = session.mark_unasked(*entry, unasked.clone());
+            let call = session.entry(*entry).and_then(|entry| entry.tool());
+            let (title, id) = call.map(|call| (call.headline(), call.id.as_told())).unzip();
+            (is_news, json!({ "title": title, "tool_call": id }))
+        }
+        Done::File(path) => {
+            let is_news = session.mark_written(path, &unasked);
+            (is_news, json!({ "title": format!("wrote {}", path.display()), "path": path }))
+        }
+    };
+    if !is_news {
+        return;
+    }
+    let mut data = data;
+    data["rule"] = unasked.rule.into();
+    data["decision"] = unasked.decision.word().into();
+    cx.emit("AcpUnasked", key, data);
+    cx.raise(EditorEvent::SessionChanged(key));
+}
