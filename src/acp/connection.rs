@@ -20,6 +20,7 @@ mod subagent_updates;
 mod subagents;
 mod system_prompt;
 mod tool_requests;
+mod tool_terminals;
 mod updates;
 
 use std::ops::ControlFlow;
@@ -38,6 +39,7 @@ use self::pushed_output::PushedOutput;
 use self::sessions::Sessions;
 use self::state::{Connection, State};
 use self::subagents::Subagents;
+use self::tool_terminals::ToolTerminals;
 use super::audit::{Calls, Recorder};
 use super::files::queue::{EditorRequest, FileQueue};
 use super::processes::agent_process::{Context, Process, SpawnError};
@@ -183,6 +185,7 @@ pub async fn converse(
         questions: PendingQuestions::of(agent),
         deferred: DeferredReplies::default(),
         pushed: PushedOutput::default(),
+        tool_terminals: ToolTerminals::default(),
         file_queue,
         state: State::Starting(Vec::new()),
         unsent: Vec::new(),

@@ -8,7 +8,7 @@ use super::pending_questions::EndReason;
 use super::state::Connection;
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::{METHOD_NOT_FOUND, RequestId, RpcError};
-use crate::core::ids::{SessionKey, ToolRunId};
+use crate::core::ids::{SessionKey, TerminalId, ToolRunId};
 use crate::core::message::Event;
 
 impl Connection {
@@ -20,13 +20,26 @@ impl Connection {
         mut params: Value,
     ) {
         let (tool, answer) = oneshot::channel::<Result<Value, RpcError>>();
-        let mailbox = self.shared.mailbox.clone();
+        let (shared, terminals) = (self.shared.clone(), self.tool_terminals.clone());
+        let makes_terminal = method == "terminal/create";
+        if makes_terminal {
+            terminals.expect(run);
+        }
         tokio::spawn(async move {
             let outcome = match answer.await {
                 Ok(outcome) => outcome.map_err(|error| error.message),
                 Err(_) => Err("it was cancelled".to_owned()),
             };
-            mailbox.post(Event::ToolServed { run, outcome });
+            if let Ok(made) = &outcome
+                && let Some(terminal) = made["terminalId"].as_str().filter(|_| makes_terminal)
+            {
+                let terminal = TerminalId(terminal.to_owned());
+                if !terminals.made(run, terminal.clone()) {
+                    // It may have ended with its session.
+                    let _ = shared.terminals.release(session, &terminal);
+                }
+            }
+            shared.mailbox.post(Event::ToolServed { run, outcome });
         });
         let Some(acp_id) = self.sessions.get_mut(session).map(|known| known.acp_id.clone()) else { return };
         params["sessionId"] = json!(acp_id);
@@ -39,7 +52,12 @@ impl Connection {
         }
     }
 
-    pub(super) fn leave_tool(&mut self, run: ToolRunId) {
+    /// The call is over, however it ended.
+    pub(super) fn leave_tool(&mut self, session: SessionKey, run: ToolRunId) {
+        for terminal in self.tool_terminals.left(run) {
+            // The same.
+            let _ = self.shared.terminals.release(session, &terminal);
+        }
         let Some(id) = id_of(run) else { return };
         self.deferred.take_back(&id);
         self.withdraw(&EndReason::CancelledByAgent(&id));

@@ -35,7 +35,7 @@ impl Tools {
         match self.checked(cx, session, &name, args) {
             Ok(args) => {
                 follow(cx, session, &name, &args);
-                let running = Running { session, name, args, stop: None, waiting: None };
+                let running = Running { session, name, args, stop: None, has_asked: false, waiting: None };
                 self.running.insert(run, running);
                 self.begin(cx, run);
             }
@@ -106,6 +106,7 @@ impl Tools {
 
     fn ended(&mut self, cx: &mut Context, run: ToolRunId, outcome: std::result::Result<Outcome, String>) {
         let Some(running) = self.running.remove(&run) else { return };
+        leave(cx, &running, run);
         let answer = match outcome {
             Ok(Outcome::Text(text)) if text.len() > LONGEST => {
                 ToolAnswer::failure(format!("the answer is too long: {} bytes", text.len()))
@@ -124,9 +125,7 @@ impl Tools {
     /// Nobody waits for it any more.
     pub fn cancelled(&mut self, cx: &mut Context, run: ToolRunId) {
         let Some(running) = self.running.remove(&run) else { return };
-        if running.waiting.is_some() {
-            cx.send(Command::LeaveTool { session: running.session, run });
-        }
+        leave(cx, &running, run);
         if let Some(stop) = running.stop {
             stop_later(cx, stop);
         }
@@ -142,6 +141,7 @@ impl Tools {
     ) {
         let Some(running) = self.running.get_mut(&run) else { return };
         running.waiting = Some(then);
+        running.has_asked = true;
         cx.send(Command::ServeTool { session: running.session, run, method, params });
     }
 
@@ -185,6 +185,13 @@ fn follow(cx: &mut Context, session: SessionKey, name: &str, args: &Map<String, 
     let is_elsewhere = path.components().any(|part| part == Component::ParentDir);
     if path.starts_with(&cwd) && !is_elsewhere {
         cx.raise(EditorEvent::FileVisited { session, path, lines, verb: Verb::Reading });
+    }
+}
+
+/// What the background does or holds for a call that is over, it need not any more.
+fn leave(cx: &mut Context, running: &Running, run: ToolRunId) {
+    if running.has_asked {
+        cx.send(Command::LeaveTool { session: running.session, run });
     }
 }
 
