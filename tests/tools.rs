@@ -8,6 +8,8 @@ mod support;
 
 #[path = "tools/client.rs"]
 mod client;
+#[path = "tools/moves.rs"]
+mod moves;
 #[path = "tools/questions.rs"]
 mod questions;
 #[path = "tools/tasks.rs"]
@@ -289,17 +291,6 @@ fn a_symbol_is_renamed_in_all_files_with_unsaved_text_and_one_undo() {
     assert_eq!(text(&mut chat.nvim, "a.lua"), renamed);
     assert_eq!(chat.project.read("b.lua"), "sign_in()\n");
     chat.nvim.command("silent undo");
-    assert_eq!(text(&mut chat.nvim, "a.lua"), format!("-- mine\n{}", CODE.trim_end()));
-}
-
-#[test]
-fn a_server_that_wants_to_remove_files_changes_nothing_and_one_that_makes_them_does() {
-    let (mut chat, mut client) = changing();
-    let place = |name: &str| json!({ "file": "a.lua", "line": 6, "symbol": "login", "new_name": name });
-    assert!(client.fails("rename", place("moved")).contains("wants to delete files"));
-    assert_eq!(client.gives("rename", place("created")), "1 changed file for `login`\nnew.lua: created");
-    assert_eq!(chat.project.read("new.lua"), "new\n");
-    assert!(client.fails("rename", place("created")).contains("new.lua is there already"));
     assert_eq!(text(&mut chat.nvim, "a.lua"), format!("-- mine\n{}", CODE.trim_end()));
 }
 

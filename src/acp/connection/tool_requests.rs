@@ -6,10 +6,15 @@ use tokio::sync::oneshot;
 
 use super::pending_questions::EndReason;
 use super::state::Connection;
+use super::subagents::Actor;
+use crate::acp::files::request::FileWork;
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::{METHOD_NOT_FOUND, RequestId, RpcError};
 use crate::core::ids::{SessionKey, TerminalId, ToolRunId};
 use crate::core::message::Event;
+
+/// The protocol has no method for it. No agent can ask for it under this name.
+const REMOVE_FILE: &str = "remove_file";
 
 impl Connection {
     pub(super) fn serve_tool(
@@ -45,10 +50,14 @@ impl Connection {
         params["sessionId"] = json!(acp_id);
         let Some(id) = id_of(run) else { return };
         let reply = Reply::to_tool(id, tool);
-        if self.shared.policy.serves(method) {
-            self.serve_method(method, &params, reply);
-        } else {
+        let removes = method == REMOVE_FILE;
+        if !self.shared.policy.serves(if removes { "fs/write_text_file" } else { method }) {
             reply.fail(&RpcError::new(METHOD_NOT_FOUND, "the user has turned this off for agents"));
+        } else if removes {
+            let path = params["path"].as_str().unwrap_or_default().into();
+            self.file(&Actor { session, branch: None }, FileWork::Remove { path }, reply);
+        } else {
+            self.serve_method(method, &params, reply);
         }
     }
 

@@ -1,0 +1,87 @@
+//! Files that language servers want created, renamed and deleted: done as changes of the agent's, and undone as such.
+
+use serde_json::json;
+
+use crate::client::Client;
+use crate::support::script::Scripted;
+use crate::{CODE, changing, text};
+
+fn rename(client: &mut Client, name: &str) -> (String, bool) {
+    client.call("rename", json!({ "file": "a.lua", "line": 6, "symbol": "login", "new_name": name }))
+}
+
+fn act(client: &mut Client, title: &str) -> (String, bool) {
+    client.call("code_action", json!({ "file": "b.lua", "line": 1, "apply": title }))
+}
+
+/// Waits until a file is there or not.
+fn wait(chat: &mut Scripted, file: &str, is_there: bool) {
+    let path = chat.project.file(file);
+    chat.nvim.wait_until(|_| path.exists() == is_there, &format!("{file} to be there: {is_there}"));
+}
+
+/// Waits until the review shows these, and undoes all.
+fn undo(chat: &mut Scripted, shown: &[&str]) {
+    chat.nvim.command("Acp review");
+    for text in shown {
+        let code = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')";
+        chat.nvim.wait_until(
+            |nvim| nvim.exec_lua(code, []).as_str().is_some_and(|review| review.contains(text)),
+            &format!("the review to show {text}"),
+        );
+    }
+    chat.nvim.command("Acp undo! all");
+}
+
+#[test]
+fn a_symbol_is_renamed_with_a_file_and_both_are_undone() {
+    let (mut chat, mut client) = changing();
+    let before = text(&mut chat.nvim, "a.lua");
+    let (answer, failed) = rename(&mut client, "moved");
+    let expected = "2 changed files for `login`\na.lua: 3 edits\nmoved.lua: renamed from b.lua, 1 edit";
+    assert_eq!((answer.as_str(), failed), (expected, false));
+    assert_eq!(chat.project.read("moved.lua"), "moved()\n");
+    wait(&mut chat, "b.lua", false);
+    assert_eq!(text(&mut chat.nvim, "a.lua"), before.replace("login", "moved"));
+    undo(&mut chat, &["a.lua  ", "b.lua", "moved.lua"]);
+    wait(&mut chat, "b.lua", true);
+    wait(&mut chat, "moved.lua", false);
+    assert_eq!(chat.project.read("b.lua"), "login()\n");
+    chat.nvim.wait_until(|nvim| text(nvim, "a.lua") == before, "the text to be back");
+}
+
+#[test]
+fn a_file_is_created_by_an_action_and_goes_when_it_is_undone() {
+    let (mut chat, mut client) = changing();
+    let (answer, failed) = act(&mut client, "Make another");
+    assert_eq!((answer.as_str(), failed), ("1 changed file\ndeep/c.lua: created", false));
+    assert_eq!(chat.project.read("deep/c.lua"), "new\n");
+    let (again, failed) = act(&mut client, "Make another");
+    assert_eq!((again.as_str(), failed), ("deep/c.lua is there already", true));
+    undo(&mut chat, &["deep/c.lua  1 hunk · +1 -0 · new file"]);
+    wait(&mut chat, "deep/c.lua", false);
+}
+
+#[test]
+fn a_file_is_deleted_by_an_action_and_comes_back_when_it_is_undone() {
+    let (mut chat, mut client) = changing();
+    let (answer, failed) = act(&mut client, "Remove all");
+    assert!(failed && answer.contains("is a folder, and only files are changed here"), "{answer}");
+    assert_eq!(chat.project.read("b.lua"), "login()\n");
+    let (answer, failed) = act(&mut client, "Remove it");
+    assert_eq!((answer.as_str(), failed), ("1 changed file\nb.lua: deleted", false));
+    wait(&mut chat, "b.lua", false);
+    undo(&mut chat, &["b.lua  1 hunk · +0 -1 · deleted"]);
+    wait(&mut chat, "b.lua", true);
+    assert_eq!(chat.project.read("b.lua"), "login()\n");
+}
+
+#[test]
+fn a_file_that_is_there_is_not_created_and_nothing_else_is_changed() {
+    let (mut chat, mut client) = changing();
+    let (answer, failed) = rename(&mut client, "created");
+    assert_eq!((answer.as_str(), failed), ("1 changed file for `login`\nnew.lua: created", false));
+    let (answer, failed) = rename(&mut client, "created");
+    assert_eq!((answer.as_str(), failed), ("new.lua is there already", true));
+    assert_eq!(text(&mut chat.nvim, "a.lua"), format!("-- mine\n{}", CODE.trim_end()));
+}
