@@ -8,6 +8,8 @@ mod support;
 
 #[path = "tools/client.rs"]
 mod client;
+#[path = "tools/examples.rs"]
+mod examples;
 #[path = "tools/moves.rs"]
 mod moves;
 #[path = "tools/questions.rs"]

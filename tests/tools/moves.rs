@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::client::Client;
+use crate::support::process::wait_for;
 use crate::support::script::Scripted;
 use crate::{CODE, changing, text};
 
@@ -84,4 +85,32 @@ fn a_file_that_is_there_is_not_created_and_nothing_else_is_changed() {
     let (answer, failed) = rename(&mut client, "created");
     assert_eq!((answer.as_str(), failed), ("new.lua is there already", true));
     assert_eq!(text(&mut chat.nvim, "a.lua"), format!("-- mine\n{}", CODE.trim_end()));
+}
+
+#[test]
+fn places_behind_characters_of_several_bytes_are_found() {
+    let (mut chat, mut client) = changing();
+    let code = "vim.api.nvim_buf_set_lines(0, 0, 1, false, { \"s = '😀é' .. login() -- ü\" })";
+    chat.nvim.exec_lua(code, []);
+    let place = json!({ "file": "a.lua", "line": 1, "symbol": "login", "new_name": "größe😀" });
+    let answer = client.gives("rename", place);
+    assert_eq!(answer, "2 changed files for `login`\na.lua: 4 edits\nb.lua: 1 edit");
+    let renamed = format!("s = '😀é' .. größe😀() -- ü\n{}", CODE.trim_end().replace("login", "größe😀"));
+    assert_eq!(text(&mut chat.nvim, "a.lua"), renamed);
+    let edit = json!({ "file": "a.lua", "old": "😀é", "new": "ö" });
+    assert_eq!(client.gives("edit_buffer", edit), "1 changed file for a.lua\na.lua: 1 edit");
+    assert!(text(&mut chat.nvim, "a.lua").starts_with("s = 'ö' .. größe😀() -- ü\n"));
+}
+
+#[test]
+fn what_a_server_says_of_a_text_that_the_user_has_changed_meanwhile_is_not_done() {
+    let (mut chat, mut client) = changing();
+    let place = json!({ "file": "a.lua", "line": 6, "symbol": "login", "new_name": "later" });
+    let call = client.begin_call("rename", place);
+    let asked = chat.project.file("asked");
+    wait_for(|| asked.exists(), "the server to be asked");
+    chat.nvim.exec_lua("vim.api.nvim_buf_set_lines(0, 0, 0, false, { '-- typed' })", []);
+    assert_eq!(client.answer(call), ("a.lua was changed meanwhile; ask again".to_owned(), true));
+    assert_eq!(text(&mut chat.nvim, "a.lua"), format!("-- typed\n-- mine\n{}", CODE.trim_end()));
+    assert_eq!(chat.project.read("b.lua"), "login()\n");
 }
