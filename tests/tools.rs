@@ -12,6 +12,8 @@ mod client;
 mod examples;
 #[path = "tools/moves.rs"]
 mod moves;
+#[path = "tools/own.rs"]
+mod own;
 #[path = "tools/questions.rs"]
 mod questions;
 #[path = "tools/tasks.rs"]
@@ -261,6 +263,26 @@ fn an_agent_is_given_no_tools_that_the_user_does_not_want_it_to_have() {
     chat.chat();
     let names = Client::of(&mut chat).names();
     assert!(names.len() == ALL - 1 && !names.contains(&"hover".to_owned()));
+}
+
+#[test]
+fn single_tools_are_denied_to_all_to_an_agent_and_in_a_project() {
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], steps([]));
+    chat.configure(
+        "tools_denied = { 'hover' }, agents = { fake = { tools_denied = { 'rename' } }, other = { command = 'x', tools_denied = { 'format' } } },
+         projects = { [vim.fn.getcwd()] = { tools_denied = { 'edit_buffer' } }, ['/elsewhere'] = { tools_denied = { 'node' } } }",
+    );
+    chat.chat();
+    let mut client = Client::of(&mut chat);
+    let names = client.names();
+    let is_given = |name: &str| names.iter().any(|given| given == name);
+    assert_eq!(names.len(), ALL - 3);
+    assert!(!is_given("hover") && !is_given("rename") && !is_given("edit_buffer"));
+    assert!(is_given("format") && is_given("node"));
+    let edit = json!({ "name": "edit_buffer", "arguments": { "file": "a.txt", "old": "one", "new": "two" } });
+    let refused = client.ask("tools/call", edit);
+    assert_eq!(refused["error"]["message"], "there is no tool \"edit_buffer\"");
+    assert_eq!(chat.project.read("a.txt"), "one\n");
 }
 
 /// A chat in a project of two Lua files, one of them in a window with unsaved text.

@@ -103,6 +103,7 @@ mod reading {
                 "options": { "x": true }, "enabled": true, "follow": true, "system_prompt": "s", "system_prompt_mode": "override",
                 "dialect": "draft", "protocol": 2,
                 "paths": { "/srv": "/x" }, "files": false, "terminals": false, "tools": false,
+                "tools_denied": ["rename"],
             } },
             "default_agent": "{name}",
             "registry": { "url": "https://example.org/registry.json" },
@@ -126,7 +127,7 @@ mod reading {
             "additional_directories": ["/lib"],
             "projects": { "{folder}": {
                 "mcp_servers": [{ "name": "p", "command": "/p" }], "additional_directories": ["/more"], "system_prompt": "a.md",
-                "tools": true,
+                "tools": true, "tools_denied": ["format"],
             } },
             "log": true,
             "notify": false,

@@ -114,3 +114,20 @@ fn what_a_server_says_of_a_text_that_the_user_has_changed_meanwhile_is_not_done(
     assert_eq!(text(&mut chat.nvim, "a.lua"), format!("-- typed\n-- mine\n{}", CODE.trim_end()));
     assert_eq!(chat.project.read("b.lua"), "login()\n");
 }
+
+#[test]
+fn what_a_tool_has_changed_is_undone_and_kept_as_a_hunk() {
+    let (mut chat, mut client) = changing();
+    let edit = || json!({ "file": "a.lua", "old": "-- mine", "new": "yours" });
+    let before = text(&mut chat.nvim, "a.lua");
+    client.gives("edit_buffer", edit());
+    assert_eq!(text(&mut chat.nvim, "a.lua"), before.replace("-- mine", "yours"));
+    chat.nvim.exec_lua("vim.fn.win_gotoid(vim.fn.bufwinid('a.lua')) vim.cmd('1')", []);
+    chat.nvim.command("Acp undo");
+    chat.nvim.wait_until(|nvim| text(nvim, "a.lua") == before, "the hunk to be undone");
+    client.gives("edit_buffer", edit());
+    chat.nvim.command("Acp keep");
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("nothing is left to decide");
+    assert_eq!(text(&mut chat.nvim, "a.lua"), before.replace("-- mine", "yours"));
+}

@@ -13,7 +13,10 @@ function M.ask_user(args, ctx)
     if why then
       return ctx.done(nil, why)
     elseif result.action ~= "accept" then
-      return ctx.done(nil, result.action == "decline" and "the user declined to answer" or "the user gave no answer")
+      return ctx.done(
+        nil,
+        result.action == "decline" and "the user declined to answer" or "the user gave no answer"
+      )
     end
     ctx.done({ text = result.content and result.content.answer or "" })
   end)

@@ -51,10 +51,11 @@ impl Tools {
         name: &str,
         args: Json,
     ) -> std::result::Result<Map<String, Json>, String> {
-        if !cx.sessions.contains_key(&session) {
+        let Some(session) = cx.sessions.get(&session) else {
             return Err("the session is over".to_owned());
-        }
-        if cx.config.tools_denied.iter().flatten().any(|denied| denied == name) {
+        };
+        let denied = cx.config.tools_denied(&session.agent_name, &session.place.cwd);
+        if denied.iter().any(|denied| denied == name) {
             return Err(format!("the user does not allow {name}"));
         }
         let tool = find(name);
@@ -109,7 +110,10 @@ impl Tools {
         leave(cx, &running, run);
         let answer = match outcome {
             Ok(Outcome::Text(text)) if text.len() > LONGEST => {
-                ToolAnswer::failure(format!("the answer is too long: {} bytes", text.len()))
+                let length = text.len();
+                ToolAnswer::failure(format!(
+                    "the answer is too long: {length} bytes, of {LONGEST} at most; ask for less"
+                ))
             }
             Ok(Outcome::Text(text)) => ToolAnswer { text, failed: false },
             Ok(Outcome::Found(tool, found)) => {
