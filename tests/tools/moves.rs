@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::client::Client;
 use crate::support::process::wait_for;
-use crate::support::script::Scripted;
+use crate::support::script::{Scripted, steps};
 use crate::{CODE, changing, text};
 
 fn rename(client: &mut Client, name: &str) -> (String, bool) {
@@ -21,11 +21,12 @@ fn wait(chat: &mut Scripted, file: &str, is_there: bool) {
     chat.nvim.wait_until(|_| path.exists() == is_there, &format!("{file} to be there: {is_there}"));
 }
 
-/// Waits until the review shows these, and undoes all.
+/// Waits until the review shows these, and undoes all. What the disk tells comes a little later than the answer, and
+/// where nothing is to be decided yet there is no review.
 fn undo(chat: &mut Scripted, shown: &[&str]) {
-    chat.nvim.command("Acp review");
+    let code = "vim.cmd('silent! Acp review')
+        return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')";
     for text in shown {
-        let code = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')";
         chat.nvim.wait_until(
             |nvim| nvim.exec_lua(code, []).as_str().is_some_and(|review| review.contains(text)),
             &format!("the review to show {text}"),
@@ -130,4 +131,20 @@ fn what_a_tool_has_changed_is_undone_and_kept_as_a_hunk() {
     chat.nvim.command("Acp review");
     chat.nvim.wait_for_screen("nothing is left to decide");
     assert_eq!(text(&mut chat.nvim, "a.lua"), before.replace("-- mine", "yours"));
+}
+
+#[test]
+fn a_place_is_shown_to_those_who_follow_and_takes_no_window_of_theirs() {
+    let mut chat = Scripted::new(&[("a.lua", CODE), ("b.lua", "login()\n")], steps([]));
+    chat.configure("follow = true");
+    chat.chat();
+    let here = chat.nvim.exec_lua("return vim.api.nvim_get_current_win()", []);
+    let mut client = Client::of(&mut chat);
+    client.gives("open_place", json!({ "file": "a.lua", "line": 6 }));
+    let code = "local win = vim.fn.bufwinid('a.lua')
+        return win > 0 and vim.api.nvim_win_get_cursor(win)[1] or 0";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(code, []) == 6.into(), "the place to be shown");
+    assert_eq!(chat.nvim.exec_lua("return vim.api.nvim_get_current_win()", []), here);
+    assert_eq!(client.fails("open_place", json!({ "file": "a.lua", "line": 99 })), "a.lua has 7 lines");
+    assert!(client.fails("open_place", json!({ "file": "/etc/passwd", "line": 1 })).contains("outside"));
 }
