@@ -87,6 +87,7 @@ build = {
       ["acp.tools.lsp"] = "lua/acp/tools/lsp.lua",
       ["acp.tools.show"] = "lua/acp/tools/show.lua",
       ["acp.tools.syntax"] = "lua/acp/tools/syntax.lua",
+      ["acp.tools.task"] = "lua/acp/tools/task.lua",
       ["acp.types"] = "lua/acp/types.lua",
       ["acp.undecided"] = "lua/acp/undecided.lua",
     },

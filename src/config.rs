@@ -147,6 +147,13 @@ impl Config {
         innermost.map(|(_, tools)| tools).or(own).unwrap_or(self.tools)
     }
 
+    /// The tools that a session with this agent in `cwd` is not given, whoever denies them.
+    pub fn tools_denied(&self, agent: &str, cwd: &Path) -> Vec<String> {
+        let own = self.agents.get(agent).and_then(|options| options.tools_denied.as_ref());
+        let of_projects = self.projects_of(cwd).filter_map(|project| project.tools_denied.as_ref());
+        self.tools_denied.iter().chain(own).chain(of_projects).flatten().cloned().collect()
+    }
+
     /// The further roots of a session that works in `cwd`.
     pub fn additional_directories(&self, cwd: &Path) -> Vec<PathBuf> {
         let of_projects = self.projects_of(cwd).flat_map(|project| &project.additional_directories);

@@ -6,159 +6,30 @@
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
+#[path = "tools/client.rs"]
+mod client;
+#[path = "tools/examples.rs"]
+mod examples;
+#[path = "tools/moves.rs"]
+mod moves;
+#[path = "tools/own.rs"]
+mod own;
+#[path = "tools/questions.rs"]
+mod questions;
+#[path = "tools/tasks.rs"]
+mod tasks;
 
 use serde_json::{Value, json};
 
+use client::{Client, Told};
+use support::Nvim;
 use support::process::wait_for;
 use support::script::{Scripted, steps};
-use support::{DEADLINE, Nvim};
 
 const CODE: &str = "local function login()\n  return 1\nend\n\nlogin() -- é\nprint(login(), wrong)\nslow()\n";
 
 /// So many tools there are.
-const ALL: usize = 25;
-
-/// An agent's connection to the tools.
-struct Client {
-    bridge: Child,
-    input: Option<ChildStdin>,
-    lines: Receiver<Value>,
-    last: i64,
-}
-
-/// How the agent of a chat was told to start the bridge.
-struct Told {
-    command: String,
-    args: Vec<String>,
-    env: Vec<(String, String)>,
-}
-
-impl Told {
-    fn of(chat: &mut Scripted) -> Self {
-        let servers = chat.got("session/new")["params"]["mcpServers"].clone();
-        let server = servers.as_array().and_then(|all| all.last()).expect("a server").clone();
-        assert_eq!(server["name"], "neovim");
-        let text = |value: &Value| value.as_str().expect("a text").to_owned();
-        let each = |key: &str| server[key].as_array().expect("a list").clone();
-        Self {
-            command: text(&server["command"]),
-            args: each("args").iter().map(text).collect(),
-            env: each("env").iter().map(|pair| (text(&pair["name"]), text(&pair["value"]))).collect(),
-        }
-    }
-
-    fn start(&self) -> Client {
-        let mut command = Command::new(&self.command);
-        command.args(&self.args).envs(self.env.iter().cloned());
-        for name in ["NVIM", "VIM", "VIMRUNTIME", "NVIM_APPNAME"] {
-            command.env_remove(name);
-        }
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut bridge = command.spawn().expect("the bridge starts");
-        let output = BufReader::new(bridge.stdout.take().expect("an output"));
-        let (send, lines) = channel();
-        thread::spawn(move || {
-            for line in output.lines().map_while(Result::ok) {
-                let message = serde_json::from_str(&line).expect("a message");
-                if send.send(message).is_err() {
-                    break;
-                }
-            }
-        });
-        let input = bridge.stdin.take();
-        Client { bridge, input, lines, last: 0 }
-    }
-}
-
-impl Client {
-    fn of(chat: &mut Scripted) -> Self {
-        let mut client = Told::of(chat).start();
-        let answer = client.ask("initialize", json!({ "protocolVersion": "2025-06-18" }));
-        assert_eq!(answer["result"]["protocolVersion"], "2025-06-18");
-        client.tell("notifications/initialized", json!({}));
-        client
-    }
-
-    fn write(&mut self, message: &Value) {
-        let input = self.input.as_mut().expect("an input");
-        // A bridge that was refused is gone.
-        let _ = writeln!(input, "{message}");
-    }
-
-    fn tell(&mut self, method: &str, params: Value) {
-        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
-    }
-
-    fn begin(&mut self, method: &str, params: Value) -> i64 {
-        self.last += 1;
-        let id = self.last;
-        self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        id
-    }
-
-    fn next(&self) -> Value {
-        self.lines.recv_timeout(DEADLINE * 3).expect("a message in time")
-    }
-
-    fn ask(&mut self, method: &str, params: Value) -> Value {
-        let id = self.begin(method, params);
-        loop {
-            let message = self.next();
-            if message["id"] == id {
-                return message;
-            }
-        }
-    }
-
-    fn names(&mut self) -> Vec<String> {
-        let answer = self.ask("tools/list", json!({}));
-        let tools = answer["result"]["tools"].as_array().expect("tools").clone();
-        tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
-    }
-
-    /// What a tool answers, and whether it is an error.
-    fn call(&mut self, name: &str, args: Value) -> (String, bool) {
-        let answer = self.ask("tools/call", json!({ "name": name, "arguments": args }));
-        let result = &answer["result"];
-        let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
-        (text.to_owned(), result["isError"].as_bool().expect("a word on success"))
-    }
-
-    #[track_caller]
-    fn gives(&mut self, name: &str, args: Value) -> String {
-        let (text, failed) = self.call(name, args);
-        assert!(!failed, "{name}: {text}");
-        text
-    }
-
-    #[track_caller]
-    fn fails(&mut self, name: &str, args: Value) -> String {
-        let (text, failed) = self.call(name, args);
-        assert!(failed, "{name}: {text}");
-        text
-    }
-
-    /// Waits until the bridge has ended, and gives what it said on its way out.
-    #[track_caller]
-    fn ended(&mut self) -> String {
-        wait_for(|| self.bridge.try_wait().expect("a child").is_some(), "the bridge to end");
-        let mut said = String::new();
-        self.bridge.stderr.take().expect("an stderr").read_to_string(&mut said).expect("a text");
-        said
-    }
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.bridge.kill();
-        let _ = self.bridge.wait();
-    }
-}
+const ALL: usize = 27;
 
 fn chat(files: &[(&str, &str)]) -> Scripted {
     let mut chat = Scripted::new(files, steps([]));
@@ -394,6 +265,26 @@ fn an_agent_is_given_no_tools_that_the_user_does_not_want_it_to_have() {
     assert!(names.len() == ALL - 1 && !names.contains(&"hover".to_owned()));
 }
 
+#[test]
+fn single_tools_are_denied_to_all_to_an_agent_and_in_a_project() {
+    let mut chat = Scripted::new(&[("a.txt", "one\n")], steps([]));
+    chat.configure(
+        "tools_denied = { 'hover' }, agents = { fake = { tools_denied = { 'rename' } }, other = { command = 'x', tools_denied = { 'format' } } },
+         projects = { [vim.fn.getcwd()] = { tools_denied = { 'edit_buffer' } }, ['/elsewhere'] = { tools_denied = { 'node' } } }",
+    );
+    chat.chat();
+    let mut client = Client::of(&mut chat);
+    let names = client.names();
+    let is_given = |name: &str| names.iter().any(|given| given == name);
+    assert_eq!(names.len(), ALL - 3);
+    assert!(!is_given("hover") && !is_given("rename") && !is_given("edit_buffer"));
+    assert!(is_given("format") && is_given("node"));
+    let edit = json!({ "name": "edit_buffer", "arguments": { "file": "a.txt", "old": "one", "new": "two" } });
+    let refused = client.ask("tools/call", edit);
+    assert_eq!(refused["error"]["message"], "there is no tool \"edit_buffer\"");
+    assert_eq!(chat.project.read("a.txt"), "one\n");
+}
+
 /// A chat in a project of two Lua files, one of them in a window with unsaved text.
 fn changing() -> (Scripted, Client) {
     let mut chat = Scripted::new(&[("a.lua", CODE), ("b.lua", "login()\n")], steps([]));
@@ -424,17 +315,6 @@ fn a_symbol_is_renamed_in_all_files_with_unsaved_text_and_one_undo() {
     assert_eq!(text(&mut chat.nvim, "a.lua"), renamed);
     assert_eq!(chat.project.read("b.lua"), "sign_in()\n");
     chat.nvim.command("silent undo");
-    assert_eq!(text(&mut chat.nvim, "a.lua"), format!("-- mine\n{}", CODE.trim_end()));
-}
-
-#[test]
-fn a_server_that_wants_to_remove_files_changes_nothing_and_one_that_makes_them_does() {
-    let (mut chat, mut client) = changing();
-    let place = |name: &str| json!({ "file": "a.lua", "line": 6, "symbol": "login", "new_name": name });
-    assert!(client.fails("rename", place("moved")).contains("wants to delete files"));
-    assert_eq!(client.gives("rename", place("created")), "1 changed file for `login`\nnew.lua: created");
-    assert_eq!(chat.project.read("new.lua"), "new\n");
-    assert!(client.fails("rename", place("created")).contains("new.lua is there already"));
     assert_eq!(text(&mut chat.nvim, "a.lua"), format!("-- mine\n{}", CODE.trim_end()));
 }
 

@@ -54,6 +54,8 @@ local MODULES = {
   format = "change",
   organize_imports = "change",
   edit_buffer = "change",
+  ask_user = "show",
+  run_task = "task",
   set_quickfix = "show",
   open_place = "show",
 }

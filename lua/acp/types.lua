@@ -48,6 +48,7 @@
 ---@field title? string
 ---@field mcp_servers? acp.McpServer[]
 ---@field tools? boolean
+---@field tools_denied? string[]
 ---@field dialect? "official"|"draft"
 ---@field protocol? 1|2
 ---@field enabled? boolean
@@ -152,6 +153,7 @@
 ---@class acp.ProjectOptions
 ---@field mcp_servers? acp.McpServer[]
 ---@field tools? boolean
+---@field tools_denied? string[]
 ---@field additional_directories? string[]
 ---@field system_prompt? string
 

@@ -22,6 +22,7 @@ mod subagent_updates;
 mod subagents;
 mod system_prompt;
 mod tool_requests;
+mod tool_terminals;
 mod updates;
 
 use std::ops::ControlFlow;
@@ -41,6 +42,7 @@ use self::pushed_output::PushedOutput;
 use self::sessions::Sessions;
 use self::state::{Connection, State};
 use self::subagents::Subagents;
+use self::tool_terminals::ToolTerminals;
 use super::audit::{Calls, Recorder};
 use super::files::queue::{EditorRequest, FileQueue};
 use super::processes::agent_process::{Context, Process, SpawnError};
@@ -197,6 +199,7 @@ pub async fn converse(
         questions: PendingQuestions::of(agent),
         deferred: DeferredReplies::default(),
         pushed: PushedOutput::default(),
+        tool_terminals: ToolTerminals::default(),
         file_queue,
         state: State::Starting(Vec::new()),
         unsent: Vec::new(),

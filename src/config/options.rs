@@ -213,6 +213,8 @@ options! {
             "MCP servers for this agent, in place of |acp-config-mcp_servers|.";
         tools: Option<bool> = None, CHOICE,
             "Whether this agent is given |acp-tools|, in place of |acp-config-tools|.";
+        tools_denied: Option<Vec<String>> = None, STRINGS,
+            "Tools that this agent is not given, in addition to |acp-config-tools_denied|.";
         dialect: Option<Dialect> = None, DIALECT,
             "What the agent speaks: the Agent Client Protocol, or the dialect of it in |acp-dialect|.";
         protocol: Option<Dialect> = None, PROTOCOL,
@@ -466,6 +468,8 @@ options! {
             "MCP servers for the project, in addition to those of every session or of the agent.";
         tools: Option<bool> = None, CHOICE,
             "Whether agents are given |acp-tools| in the project, whatever is said elsewhere.";
+        tools_denied: Option<Vec<String>> = None, STRINGS,
+            "Tools that no agent is given in the project, in addition to those denied elsewhere.";
         additional_directories: Vec<PathBuf> = Vec::new(), PATHS,
             "Folders that agents may work in, in addition to the project's root.";
         system_prompt: Option<PathBuf> = None, PATH,

@@ -104,6 +104,7 @@ mod reading {
                 "dialect": "draft", "protocol": 2,
                 "paths": { "/srv": "/x" }, "files": false, "terminals": false, "tools": false,
                 "sandbox": { "write": ["/cache"], "read": ["~/docs"], "network": [443] },
+                "tools_denied": ["rename"],
             } },
             "default_agent": "{name}",
             "registry": { "url": "https://example.org/registry.json" },
@@ -129,7 +130,7 @@ mod reading {
             "additional_directories": ["/lib"],
             "projects": { "{folder}": {
                 "mcp_servers": [{ "name": "p", "command": "/p" }], "additional_directories": ["/more"], "system_prompt": "a.md",
-                "tools": true,
+                "tools": true, "tools_denied": ["format"],
             } },
             "log": true,
             "notify": false,

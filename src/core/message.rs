@@ -162,7 +162,7 @@ pub enum Command {
     /// Do for a tool what the session's agent could ask for with this method, by the same rules and questions. Answered
     /// by `ToolServed`. A tool waits for one at a time.
     ServeTool { session: SessionKey, run: ToolRunId, method: String, params: Value },
-    /// The tool does not wait any more for what it asked for.
+    /// The tool's call is over: what it asked for and what runs for it ends.
     LeaveTool { session: SessionKey, run: ToolRunId },
     /// Put a file back to what it was. With a file that goes go the folders that are empty then and were made for it: in
     /// this project, and not before this time (milliseconds since 1970). Answered by `Computed`.

@@ -62,10 +62,11 @@ def edits(old, new, uris=None):
 
 
 def rename(params):
-    if params["newName"] == "moved":
-        return {"documentChanges": [{"kind": "delete", "uri": params["textDocument"]["uri"]}]}
     changes = edits("login", params["newName"])
     documents = [{"textDocument": {"uri": uri, "version": None}, "edits": each} for uri, each in changes.items()]
+    if params["newName"] == "moved":
+        named = {"oldUri": (Path.cwd() / "b.lua").as_uri(), "newUri": (Path.cwd() / "moved.lua").as_uri()}
+        documents.append({"kind": "rename", **named})
     if params["newName"] == "created":
         uri = (Path.cwd() / "new.lua").as_uri()
         text = {"range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}, "newText": "new\n"}
@@ -77,6 +78,17 @@ def actions(params):
     uri = params["textDocument"]["uri"]
     if params["context"].get("only"):
         return [{"title": "Organize", "kind": "source.organizeImports", "data": uri}]
+    if uri.endswith("b.lua"):
+        start = {"line": 0, "character": 0}
+        new = (Path.cwd() / "deep" / "c.lua").as_uri()
+        text = {"range": {"start": start, "end": start}, "newText": "new\n"}
+        document = {"textDocument": {"uri": new, "version": None}, "edits": [text]}
+        folder = {"kind": "delete", "uri": Path.cwd().as_uri()}
+        return [
+            {"title": "Make another", "edit": {"documentChanges": [{"kind": "create", "uri": new}, document]}},
+            {"title": "Remove it", "edit": {"documentChanges": [{"kind": "delete", "uri": uri}]}},
+            {"title": "Remove all", "edit": {"documentChanges": [{"kind": "delete", "uri": uri}, folder]}},
+        ]
     return [
         {"title": "Make it right", "kind": "quickfix", "edit": {"changes": edits("wrong", "right", [uri])}},
         {"title": "Run it", "command": {"title": "Run it", "command": "run"}},
@@ -137,6 +149,8 @@ def answer(method, params):
     return None
 
 
+HELD = []
+
 while True:
     message = read()
     method, params = message.get("method"), message.get("params") or {}
@@ -147,5 +161,11 @@ while True:
         uri = document["uri"]
         TEXTS[uri] = document["text"] if "text" in document else params["contentChanges"][0]["text"]
         publish(uri)
+        while HELD:
+            write(HELD.pop())
+    elif params.get("newName") == "later":
+        # It is answered when the text has changed.
+        HELD.append({"id": message["id"], "result": answer(method, params)})
+        Path("asked").touch()
     elif "id" in message and method:
         write({"id": message["id"], "result": answer(method, params)})

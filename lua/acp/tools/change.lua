@@ -68,68 +68,141 @@ local function is_as_before(path, before)
   return not (buf > 0 and before[buf]) or vim.api.nvim_buf_get_changedtick(buf) == before[buf]
 end
 
---- The files of a workspace edit with what is done to each, in their order; or nil and why not.
-local function steps_of(edit)
-  local steps, by_path = {}, {}
-  local function add(uri, edits, creates)
-    local path = vim.fs.normalize(vim.uri_to_fname(uri))
-    local step = by_path[path]
-    if not step then
-      step = { path = path, edits = {}, creates = creates }
-      by_path[path] = step
-      table.insert(steps, step)
-    end
-    vim.list_extend(step.edits, edits)
+--- What a workspace edit does, in its order.
+local function operations_of(edit)
+  local operations = {}
+  local function path_of(uri)
+    return vim.fs.normalize(vim.uri_to_fname(uri))
   end
   for _, change in ipairs(edit.documentChanges or {}) do
-    if change.kind == "create" then
-      add(change.uri, {}, true)
+    local options = change.options or {}
+    if change.kind == "rename" then
+      local from, to = path_of(change.oldUri), path_of(change.newUri)
+      table.insert(operations, { kind = "rename", path = from, to = to, options = options })
     elseif change.kind then
-      return nil, ("the language server wants to %s files, which is not done here"):format(change.kind)
+      table.insert(operations, { kind = change.kind, path = path_of(change.uri), options = options })
     else
-      add(change.textDocument.uri, change.edits)
+      local path = path_of(change.textDocument.uri)
+      table.insert(operations, { kind = "edit", path = path, edits = change.edits })
     end
   end
   if not edit.documentChanges then
     for uri, edits in pairs(edit.changes or {}) do
-      add(uri, edits)
+      table.insert(operations, { kind = "edit", path = path_of(uri), edits = edits })
     end
-    table.sort(steps, function(a, b)
+    table.sort(operations, function(a, b)
       return a.path < b.path
     end)
   end
-  return steps
-end
-
---- Writes what was worked out, one file after the other.
-local function write(steps, ctx)
-  local items = {}
-  local function next_file(index)
-    local step = steps[index]
-    if not step then
-      if ctx.is_action then
-        local lines = { #items == 1 and "1 changed file" or ("%d changed files"):format(#items) }
-        for _, item in ipairs(items) do
-          table.insert(lines, ("%s: %s"):format(ctx.relative(item.path), item.text))
-        end
-        return ctx.done({ text = table.concat(lines, "\n") })
-      end
-      return ctx.done({ total = #items, items = items })
-    end
-    ctx.request("fs/write_text_file", { path = step.path, content = step.text }, function(_, why)
-      if why then
-        local before = #items > 0 and (" (%d files before it were changed)"):format(#items) or ""
-        return ctx.done(nil, why .. before)
-      end
-      table.insert(items, { path = step.path, text = step.what })
-      next_file(index + 1)
-    end)
-  end
-  next_file(1)
+  return operations
 end
 
 local function count(number)
   return number == 1 and "1 edit" or ("%d edits"):format(number)
+end
+
+local function told(items, ctx)
+  if not ctx.is_action then
+    return ctx.done({ total = #items, items = items })
+  end
+  local lines = { #items == 1 and "1 changed file" or ("%d changed files"):format(#items) }
+  for _, item in ipairs(items) do
+    table.insert(lines, ("%s: %s"):format(ctx.relative(item.path), item.text))
+  end
+  ctx.done({ text = table.concat(lines, "\n") })
+end
+
+--- Writes what was worked out, one file after the other. Files are removed once all others are written, so that what is
+--- renamed is never nowhere.
+local function write(steps, ctx)
+  local items, done = {}, 0
+  local function next_file(index)
+    local step = steps[index]
+    if not step then
+      return told(items, ctx)
+    end
+    local function go_on(_, why)
+      if why then
+        local before = done > 0 and (" (%d files before it were changed)"):format(done) or ""
+        return ctx.done(nil, why .. before)
+      end
+      done = done + 1
+      if step.what then
+        table.insert(items, { path = step.path, text = step.what })
+      end
+      next_file(index + 1)
+    end
+    if step.text then
+      return ctx.request("fs/write_text_file", { path = step.path, content = step.text }, go_on)
+    end
+    ctx.request("remove_file", { path = step.path }, go_on)
+  end
+  next_file(1)
+end
+
+--- How a file came to be as it is after all operations.
+local function what_of(state, ctx)
+  local edits = state.edits > 0 and count(state.edits) or nil
+  if state.from then
+    local what = "renamed from " .. ctx.relative(state.from)
+    return edits and ("%s, %s"):format(what, edits) or what
+  end
+  return state.is_new and "created" or edits
+end
+
+--- What is to be written and removed for the files to be as they were worked out.
+local function steps_of(order, ctx)
+  local written, removed = {}, {}
+  for _, state in ipairs(order) do
+    local step = { path = state.path, text = state.text }
+    if state.text and (not state.was_there or state.text ~= state.before) then
+      step.what = what_of(state, ctx)
+      table.insert(written, step)
+    elseif not state.text and state.was_there then
+      step.what = not state.is_moved and "deleted" or nil
+      table.insert(removed, step)
+    end
+  end
+  return vim.list_extend(written, removed)
+end
+
+--- What an operation does to files as they are known so far: what is wrong with it, if anything is.
+local operate = {}
+
+function operate.edit(operation, state, _, ctx, encoding)
+  if not state.text then
+    return ctx.relative(state.path) .. ": there is no such file"
+  end
+  local text, why = edited(state.text, operation.edits, encoding)
+  if not text then
+    return why
+  end
+  state.text, state.edits = text, state.edits + #operation.edits
+end
+
+function operate.create(operation, state, _, ctx)
+  if state.text and not operation.options.overwrite then
+    return not operation.options.ignoreIfExists and ctx.relative(state.path) .. " is there already" or nil
+  end
+  state.text, state.is_new, state.edits, state.from = "", true, 0, nil
+end
+
+function operate.delete(operation, state, _, ctx)
+  if not state.text and not operation.options.ignoreIfNotExists then
+    return ctx.relative(state.path) .. ": there is no such file"
+  end
+  state.text, state.is_moved = nil, false
+end
+
+function operate.rename(operation, state, target, ctx)
+  if not state.text then
+    return ctx.relative(state.path) .. ": there is no such file"
+  elseif target.text and not operation.options.overwrite then
+    return not operation.options.ignoreIfExists and ctx.relative(target.path) .. " is there already" or nil
+  end
+  target.text, target.edits, target.is_new = state.text, state.edits, state.is_new
+  target.from = state.from or (not state.is_new and state.path or nil)
+  state.text, state.is_moved, state.from = nil, true, nil
 end
 
 --- Does what a server wants: first all is read and worked out, then all is written.
@@ -137,45 +210,58 @@ end
 ---@param encoding string
 ---@param before table<integer, integer> what the server's answer is about
 local function apply(edit, encoding, before, ctx)
-  local steps, why = steps_of(edit)
-  if not steps then
-    return ctx.done(nil, why)
+  local operations, states, order = operations_of(edit), {}, {}
+  local function known(path, state)
+    state.path, state.edits, state.before, state.was_there = path, 0, state.text, state.text ~= nil
+    states[path] = state
+    table.insert(order, state)
+    return state
   end
-  local changing = {}
-  local function work_out(index)
-    local step = steps[index]
-    if not step then
-      return write(changing, ctx)
+  -- A file that is only removed need not be a text.
+  local function with(path, is_read, go_on)
+    if not path or states[path] then
+      return go_on(path and states[path])
+    elseif not is_as_before(path, before) then
+      return ctx.done(nil, ctx.relative(path) .. " was changed meanwhile; ask again")
     end
-    local function go_on(text)
-      if not is_as_before(step.path, before) then
-        return ctx.done(nil, ctx.relative(step.path) .. " was changed meanwhile; ask again")
-      end
-      local new, trouble = edited(text, step.edits, encoding)
-      if not new then
-        return ctx.done(nil, trouble)
-      elseif new ~= text or step.creates then
-        local what = step.creates and "created" or count(#step.edits)
-        table.insert(changing, { path = step.path, text = new, what = what })
-      end
-      work_out(index + 1)
-    end
-    if step.creates then
-      return vim.uv.fs_stat(
-        step.path,
-        ctx.guard(function(_, stat)
-          if stat then
-            return ctx.done(nil, ctx.relative(step.path) .. " is there already")
+    vim.uv.fs_lstat(
+      path,
+      ctx.guard(function(_, stat)
+        local buf = vim.fn.bufnr("^" .. vim.fn.escape(path, "[]*?{},\\^$") .. "$")
+        if stat and stat.type == "directory" then
+          return ctx.done(nil, ctx.relative(path) .. " is a folder, and only files are changed here")
+        elseif not stat and not (buf > 0 and vim.api.nvim_buf_is_loaded(buf)) then
+          return go_on(known(path, {}))
+        elseif not is_read then
+          return go_on(known(path, { text = "" }))
+        end
+        ctx.request("fs/read_text_file", { path = path }, function(result, why)
+          if why then
+            return ctx.done(nil, why)
+          elseif not is_as_before(path, before) then
+            return ctx.done(nil, ctx.relative(path) .. " was changed meanwhile; ask again")
           end
-          go_on("")
+          go_on(known(path, { text = result.content }))
         end)
-      )
+      end)
+    )
+  end
+  local function work_out(index)
+    local operation = operations[index]
+    if not operation then
+      return write(steps_of(order, ctx), ctx)
+    elseif not operate[operation.kind] then
+      local kind = tostring(operation.kind)
+      return ctx.done(nil, ("the language server wants to %s files, which is not done here"):format(kind))
     end
-    ctx.request("fs/read_text_file", { path = step.path }, function(result, trouble)
-      if trouble then
-        return ctx.done(nil, trouble)
-      end
-      go_on(result.content)
+    with(operation.path, operation.kind ~= "delete", function(state)
+      with(operation.to, true, function(target)
+        local why = operate[operation.kind](operation, state, target, ctx, encoding)
+        if why then
+          return ctx.done(nil, why)
+        end
+        work_out(index + 1)
+      end)
     end)
   end
   work_out(1)

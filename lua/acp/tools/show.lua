@@ -1,8 +1,26 @@
---- What agents' tools show to the user: places and lists of them. No window of the user's is taken for it.
+--- What agents' tools show to the user: questions, places, lists. No window of the user's is taken for it.
 
 local file = require("acp.tools.file")
 
 local M = {}
+
+--- It is the form that an agent could put to the user itself, so that it is shown, queued and taken away alike.
+function M.ask_user(args, ctx)
+  local answer = { type = "string", enum = args.choices, title = "Answer" }
+  local form = { type = "object", properties = { answer = answer }, required = { "answer" } }
+  local question = { mode = "form", message = args.question, requestedSchema = form }
+  ctx.request("elicitation/create", question, function(result, why)
+    if why then
+      return ctx.done(nil, why)
+    elseif result.action ~= "accept" then
+      return ctx.done(
+        nil,
+        result.action == "decline" and "the user declined to answer" or "the user gave no answer"
+      )
+    end
+    ctx.done({ text = result.content and result.content.answer or "" })
+  end)
+end
 
 function M.set_quickfix(args, ctx)
   local items, entries = {}, {}

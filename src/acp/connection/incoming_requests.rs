@@ -235,7 +235,7 @@ impl Connection {
         self.post(Event::Asked { session, branch, ask, question });
     }
 
-    fn file(&mut self, actor: &Actor, work: FileWork, reply: Reply) {
+    pub(super) fn file(&mut self, actor: &Actor, work: FileWork, reply: Reply) {
         let Some(place) = self.place_of(actor) else { return };
         let session = actor.session;
         let what = if work.access() == Access::Read { What::Read } else { What::Write };

@@ -104,7 +104,7 @@ impl Connection {
             Command::ServeTool { session, run, method, params } => {
                 self.serve_tool(session, run, &method, params)
             }
-            Command::LeaveTool { session: _, run } => self.leave_tool(run),
+            Command::LeaveTool { session, run } => self.leave_tool(session, run),
             Command::SetMode { session, mode } => {
                 let Some(acp_id) = self.open_session(session, what) else { return };
                 let params = to_acp::set_mode(&acp_id, &mode);

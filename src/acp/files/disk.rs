@@ -241,6 +241,22 @@ pub fn write(path: &Path, content: &str) -> Result<Written, DiskError> {
     Ok(Written { before, created, after, content: hash })
 }
 
+/// Removes a file, or a link. Folders are left alone.
+pub fn remove(path: &Path) -> Result<(), DiskError> {
+    if fs::symlink_metadata(path)?.is_dir() {
+        return Err(DiskError::Folder);
+    }
+    Ok(fs::remove_file(path)?)
+}
+
+/// The path with the links of its folder resolved; it may be one itself.
+pub fn resolve_folder(path: &Path) -> Result<PathBuf, DiskError> {
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) => Ok(resolve(folder)?.join(name)),
+        _ => Err(DiskError::Folder),
+    }
+}
+
 /// A name for a broken file, beside it, that nothing has yet.
 pub fn aside(file: &Path) -> PathBuf {
     let name = |number: u32| {

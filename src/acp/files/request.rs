@@ -16,7 +16,7 @@ use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, NOT_FOUND, RequestId, RpcError};
 use crate::acp::wire::to_acp;
 use crate::core::audit::Line;
-use crate::core::ids::SessionKey;
+use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Access, Event, Place, Question};
 
 /// How long a request waits for the disk of a session's folder.
@@ -96,6 +96,10 @@ pub enum FileWork {
         path: PathBuf,
         content: String,
     },
+    /// A link is removed itself. What a buffer holds of the file stays there.
+    Remove {
+        path: PathBuf,
+    },
 }
 
 /// A request that only the editor can serve.
@@ -109,14 +113,14 @@ impl FileWork {
     /// The path as the agent wrote it.
     pub fn path(&self) -> &Path {
         match self {
-            Self::Read { path, .. } | Self::Write { path, .. } => path,
+            Self::Read { path, .. } | Self::Write { path, .. } | Self::Remove { path } => path,
         }
     }
 
     pub fn access(&self) -> Access {
         match self {
             Self::Read { .. } => Access::Read,
-            Self::Write { .. } => Access::Wrote,
+            Self::Write { .. } | Self::Remove { .. } => Access::Wrote,
         }
     }
 }
@@ -129,7 +133,10 @@ impl FileRequest {
 
     /// Where the path leads to. A folder of the session's whose disk does not answer allows nothing.
     pub fn locate(&self, disks: &Disks) -> Result<Target, DiskError> {
-        let path = disk::resolve(self.work.path())?;
+        let path = match &self.work {
+            FileWork::Remove { path } => disk::resolve_folder(path)?,
+            FileWork::Read { path, .. } | FileWork::Write { path, .. } => disk::resolve(path)?,
+        };
         let (is_inside, roots) = place(&path, self.folders(), disks);
         if !is_inside {
             return Ok(Target::Outside(path));
@@ -139,7 +146,8 @@ impl FileRequest {
                 Some(folder) => Target::Linked { path, folder },
                 None => Target::Inside(path),
             },
-            FileWork::Read { .. } => Target::Inside(path),
+            // What other names a file has, it keeps.
+            FileWork::Read { .. } | FileWork::Remove { .. } => Target::Inside(path),
         })
     }
 
@@ -171,11 +179,15 @@ impl FileRequest {
         if let Err(error) = disk::check_place(&resolved) {
             return reply.fail(&refusal(access, &path, &error));
         }
+        if matches!(work, FileWork::Remove { .. }) {
+            return remove(session, &reply, shared, (&path, &resolved));
+        }
         if let Some(name) = shared.open_files.find(&path, &resolved) {
             shared.watch.touched(session, resolved, None);
             let question = match work {
                 FileWork::Read { line, limit, .. } => Question::Read { path: name, line, limit },
                 FileWork::Write { content, .. } => Question::Write { path: name, content: content.into() },
+                FileWork::Remove { .. } => return,
             };
             let Some(reply) = reply.take() else { return };
             pass_to_editor(BufferRequest { session, reply, question });
@@ -205,6 +217,7 @@ impl FileRequest {
                     Err(error) => reply.fail(&refusal(access, &path, &error)),
                 }
             }
+            FileWork::Remove { .. } => {}
             // It was taken back while the disk did not answer.
             FileWork::Write { .. } if !reply.is_wanted() => {}
             FileWork::Write { content, .. } => {
@@ -230,6 +243,22 @@ impl FileRequest {
                 }
             }
         }
+    }
+}
+
+/// What becomes of it is found and told as for a command that removes a file.
+fn remove(session: SessionKey, reply: &SharedReply, shared: &Shared, (path, resolved): (&Path, &Path)) {
+    // It was taken back while the disk did not answer.
+    if !reply.is_wanted() {
+        return;
+    }
+    let (began, command) = (shared.folder_indexes.now(), TerminalId(format!("removes {}", path.display())));
+    shared.folder_indexes.command_began(session, &command, None, began);
+    let removed = disk::remove(resolved);
+    shared.folder_indexes.command_ended(session, &command);
+    match removed {
+        Ok(()) => reply.ok(to_acp::written()),
+        Err(error) => reply.fail(&refusal(Access::Wrote, path, &error)),
     }
 }
 

@@ -87,6 +87,11 @@ impl Form {
             fields: fields.map(|(name, schema)| Field::read_schema(name, schema, required(name))).collect(),
         }
     }
+
+    /// Whether it is a question with one of several answers, and nothing else.
+    pub fn is_choice(&self) -> bool {
+        matches!(&*self.fields, [Field { control: Control::One(_), required: true, .. }])
+    }
 }
 
 impl Field {

@@ -327,6 +327,36 @@ pub const TOOLS: &[Tool] = &[
         effect: Effect::Changes,
     },
     Tool {
+        name: "ask_user",
+        description: "Ask the user a question with choices, and wait for the answer. Only for what you can't find out.",
+        args: &[&[
+            Arg { name: "question", kind: Kind::Text, description: "One question, in a sentence." },
+            Arg { name: "choices", kind: Kind::Texts(1), description: "The answers to choose from." },
+        ]],
+        items: ("text", "texts"),
+        effect: Effect::Changes,
+    },
+    Tool {
+        name: "run_task",
+        description: "Run a command line (a build, a test) in a terminal that the user sees, and wait for its end. Gives \
+                      the exit code and the end of the output.",
+        args: &[&[
+            Arg { name: "command", kind: Kind::Text, description: "As typed into a shell." },
+            Arg {
+                name: "folder",
+                kind: Kind::OptionalText,
+                description: "Where to run it; without, the project's root.",
+            },
+            Arg {
+                name: "timeout",
+                kind: Kind::Count(600, 3500),
+                description: "End it after so many seconds.",
+            },
+        ]],
+        items: ("text", "texts"),
+        effect: Effect::Changes,
+    },
+    Tool {
         name: "set_quickfix",
         description: "Give the user a list of places to go through (the quickfix list). Opens no window.",
         args: &[&[

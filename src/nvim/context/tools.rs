@@ -50,8 +50,7 @@ impl Context {
             args: vec!["--clean".into(), "-l".into(), door.bridge],
             env: vec![(SOCKET.into(), door.socket.clone()), (TOKEN.into(), token.clone())],
         });
-        let without = self.config.tools_denied.iter().flatten();
-        let without: Vec<&String> = without.collect();
+        let without = self.config.tools_denied(&launch.name, &place.cwd);
         let own = self.offers.own.iter().map(String::as_str);
         let names = TOOLS.iter().map(|tool| tool.name).chain(own);
         let names = names.filter(|name| !without.iter().any(|denied| denied == name));
@@ -60,15 +59,15 @@ impl Context {
 
     /// Tells the background who may use the tools of a session that is being opened, perhaps not for the first time.
     pub fn tell_offer(&mut self, key: SessionKey) {
-        let place = self.sessions.get(&key).map(|session| &session.place);
-        let ours = place.and_then(|place| place.mcp_servers.iter().find(|server| is_ours(server)));
+        let Some(session) = self.sessions.get(&key) else { return };
+        let without = self.config.tools_denied(&session.agent_name, &session.place.cwd);
+        let ours = session.place.mcp_servers.iter().find(|server| is_ours(server));
         let Some(McpServer::Stdio { env, .. }) = ours else { return };
         let value = |wanted: &str| {
             let found = env.iter().find(|(name, _)| name == wanted);
             found.map(|(_, value)| value.clone()).unwrap_or_default()
         };
         let (socket, token) = (value(SOCKET).into(), value(TOKEN));
-        let without = self.config.tools_denied.clone().unwrap_or_default();
         self.send(Command::OfferTools { session: key, socket, token, without });
     }
 

@@ -211,7 +211,7 @@ impl Questions {
         };
         let value = if typed.is_empty() { Ok(None) } else { field.read(typed).map(Some) };
         match value.and_then(|value| fill(cx, &step, value)) {
-            Ok(()) => self.go_on(cx, &step),
+            Ok(()) => return self.go_on(cx, &step),
             Err(problem) => {
                 self.ask_field(cx, Step { problem: Some((problem, typed.to_owned())), ..step });
             }
@@ -234,7 +234,7 @@ impl Questions {
                 return Ok(());
             }
             match fill(cx, &step, Some(json!(text))) {
-                Ok(()) => this.go_on(cx, &step),
+                Ok(()) => return this.go_on(cx, &step),
                 Err(problem) => this.ask_typed(
                     cx,
                     Step { problem: Some((problem, String::new())), ..step },
@@ -257,7 +257,7 @@ impl Questions {
         match pick {
             Pick::Review => self.review(cx, step.key, step.ask),
             Pick::Value(value) => match fill(cx, step, value) {
-                Ok(()) => self.go_on(cx, step),
+                Ok(()) => return self.go_on(cx, step),
                 Err(problem) => {
                     self.ask_field(cx, Step { problem: Some((problem, String::new())), ..step.clone() })
                 }
@@ -306,7 +306,7 @@ impl Questions {
             }
             Many::Done => {
                 match fill(cx, &step, Some(json!(ordered))) {
-                    Ok(()) => this.go_on(cx, &step),
+                    Ok(()) => return this.go_on(cx, &step),
                     Err(problem) => {
                         this.ask_many(cx, Step { problem: Some((problem, String::new())), ..step }, chosen)
                     }
@@ -317,12 +317,17 @@ impl Questions {
         });
     }
 
-    fn go_on(&mut self, cx: &mut Context, step: &Step) {
-        let next = filling(cx, step.key, step.ask).and_then(Filling::next).filter(|_| !step.back);
+    fn go_on(&mut self, cx: &mut Context, step: &Step) -> Result<()> {
+        let filling = filling(cx, step.key, step.ask).filter(|_| !step.back);
+        let is_choice = filling.is_some_and(|filling| filling.form.is_choice());
+        let next = filling.and_then(Filling::next);
         match next {
             Some(field) => self.ask_field(cx, Step { field, problem: None, ..step.clone() }),
+            // There is nothing to be gone over.
+            None if is_choice => return conclude(cx, step.key, |session, now| session.accept(step.ask, now)),
             None => self.review(cx, step.key, step.ask),
         }
+        Ok(())
     }
 
     /// All values before they are sent: to send, to change, to decline.

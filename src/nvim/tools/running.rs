@@ -35,7 +35,7 @@ impl Tools {
         match self.checked(cx, session, &name, args) {
             Ok(args) => {
                 follow(cx, session, &name, &args);
-                let running = Running { session, name, args, stop: None, waiting: None };
+                let running = Running { session, name, args, stop: None, has_asked: false, waiting: None };
                 self.running.insert(run, running);
                 self.begin(cx, run);
             }
@@ -51,10 +51,11 @@ impl Tools {
         name: &str,
         args: Json,
     ) -> std::result::Result<Map<String, Json>, String> {
-        if !cx.sessions.contains_key(&session) {
+        let Some(session) = cx.sessions.get(&session) else {
             return Err("the session is over".to_owned());
-        }
-        if cx.config.tools_denied.iter().flatten().any(|denied| denied == name) {
+        };
+        let denied = cx.config.tools_denied(&session.agent_name, &session.place.cwd);
+        if denied.iter().any(|denied| denied == name) {
             return Err(format!("the user does not allow {name}"));
         }
         let tool = find(name);
@@ -106,9 +107,13 @@ impl Tools {
 
     fn ended(&mut self, cx: &mut Context, run: ToolRunId, outcome: std::result::Result<Outcome, String>) {
         let Some(running) = self.running.remove(&run) else { return };
+        leave(cx, &running, run);
         let answer = match outcome {
             Ok(Outcome::Text(text)) if text.len() > LONGEST => {
-                ToolAnswer::failure(format!("the answer is too long: {} bytes", text.len()))
+                let length = text.len();
+                ToolAnswer::failure(format!(
+                    "the answer is too long: {length} bytes, of {LONGEST} at most; ask for less"
+                ))
             }
             Ok(Outcome::Text(text)) => ToolAnswer { text, failed: false },
             Ok(Outcome::Found(tool, found)) => {
@@ -124,9 +129,7 @@ impl Tools {
     /// Nobody waits for it any more.
     pub fn cancelled(&mut self, cx: &mut Context, run: ToolRunId) {
         let Some(running) = self.running.remove(&run) else { return };
-        if running.waiting.is_some() {
-            cx.send(Command::LeaveTool { session: running.session, run });
-        }
+        leave(cx, &running, run);
         if let Some(stop) = running.stop {
             stop_later(cx, stop);
         }
@@ -142,6 +145,7 @@ impl Tools {
     ) {
         let Some(running) = self.running.get_mut(&run) else { return };
         running.waiting = Some(then);
+        running.has_asked = true;
         cx.send(Command::ServeTool { session: running.session, run, method, params });
     }
 
@@ -185,6 +189,13 @@ fn follow(cx: &mut Context, session: SessionKey, name: &str, args: &Map<String, 
     let is_elsewhere = path.components().any(|part| part == Component::ParentDir);
     if path.starts_with(&cwd) && !is_elsewhere {
         cx.raise(EditorEvent::FileVisited { session, path, lines, verb: Verb::Reading });
+    }
+}
+
+/// What the background does or holds for a call that is over, it need not any more.
+fn leave(cx: &mut Context, running: &Running, run: ToolRunId) {
+    if running.has_asked {
+        cx.send(Command::LeaveTool { session: running.session, run });
     }
 }
 

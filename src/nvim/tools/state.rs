@@ -27,6 +27,8 @@ pub struct Running {
     pub args: Map<String, Json>,
     /// There once it has begun.
     pub stop: Option<Function>,
+    /// It has asked the background for something.
+    pub has_asked: bool,
     /// Goes on with what it has asked the background for.
     pub waiting: Option<Function>,
 }
