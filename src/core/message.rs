@@ -501,6 +501,7 @@ impl Command {
             | Self::ServeTool { session, .. }
             | Self::LeaveTool { session, .. }
             | Self::OfferTools { session, .. } => Some(session),
+            Self::Rules(news) => news.session_mut(),
             Self::Connect { .. }
             | Self::List { .. }
             | Self::Delete { .. }
@@ -511,7 +512,6 @@ impl Command {
             | Self::FileLoaded { .. }
             | Self::FileUnloaded { .. }
             | Self::Outside { .. }
-            | Self::Rules(_)
             | Self::ListAllowed
             | Self::Revoke { .. }
             | Self::Handle { .. }

@@ -107,6 +107,9 @@ impl Sessions {
         // Not before: what was sent to the session of before is not for the new one.
         if let Command::Open { session, .. } | Command::Load { session, .. } = &command {
             self.openings.open(*session);
+            // What it was told of the session was about the opening before.
+            self.told_who.remove(session);
+            self.held.remove(session);
         }
         self.openings.outgoing(command)
     }

@@ -20,3 +20,16 @@ pub enum RulesNews {
     /// It was allowed when the agent asked for it, until the turn ends.
     Granted { session: SessionKey, request: Request },
 }
+
+impl RulesNews {
+    /// The session that it is about, if it is about one.
+    pub fn session_mut(&mut self) -> Option<&mut SessionKey> {
+        match self {
+            Self::Are { .. } => None,
+            Self::OfSession { session, .. }
+            | Self::Who { session, .. }
+            | Self::Holds { session, .. }
+            | Self::Granted { session, .. } => Some(session),
+        }
+    }
+}

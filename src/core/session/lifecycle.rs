@@ -222,7 +222,8 @@ impl Openings {
 mod tests {
     use super::*;
     use crate::core::ids::{AskId, TerminalId};
-    use crate::core::message::{Failure, FailureKind, Question};
+    use crate::core::message::{Failure, FailureKind, Hold, Question, RulesNews};
+    use crate::core::rules::Request;
     use std::path::PathBuf;
 
     const STAGES: [Stage; 4] = [Stage::Starting, Stage::Ready, Stage::Ending, Stage::Ended];
@@ -293,6 +294,27 @@ mod tests {
         match openings.outgoing(Command::Cancel { session: CHAT }) {
             Command::Cancel { session } => session,
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_told_of_rules_is_about_the_opening_that_is() {
+        let mut openings = Openings::default();
+        openings.open(SessionKey(9));
+        openings.open(CHAT);
+        openings.open(CHAT);
+        let opening = sent(&openings);
+        assert_ne!(opening, CHAT);
+        for news in [
+            RulesNews::Who { session: CHAT, agent: "a".into(), mode: None },
+            RulesNews::OfSession { session: CHAT, rules: Vec::new() },
+            RulesNews::Holds { session: CHAT, hold: Hold::default() },
+            RulesNews::Granted { session: CHAT, request: Request::default() },
+        ] {
+            let Command::Rules(mut told) = openings.outgoing(Command::Rules(news)) else {
+                panic!("another command")
+            };
+            assert_eq!(told.session_mut().copied(), Some(opening));
         }
     }
 

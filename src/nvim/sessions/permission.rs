@@ -93,7 +93,11 @@ impl Sessions {
         }
         let (agent, mode) = who.clone();
         self.told_who.insert(key, who);
+        let rules = session.rules.clone();
         cx.send(Command::Rules(RulesNews::Who { session: key, agent, mode }));
+        if !rules.is_empty() {
+            cx.send(Command::Rules(RulesNews::OfSession { session: key, rules }));
+        }
     }
 
     fn permission_judged(cx: &mut Context, key: SessionKey, ask: AskId, ruling: Option<Box<Ruling>>) {
