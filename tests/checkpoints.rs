@@ -498,6 +498,7 @@ fn what_git_keeps_for_itself_stays_and_that_is_said_before_and_after() {
     chat.chat();
     chat.send("Change it");
     chat.wait_for("Over.");
+    chat.nvim.wait_for_screen("changed 2 files");
     chat.nvim.stop_insert();
     chat.nvim.command("Acp checkpoints");
     picker(&mut chat);

@@ -681,5 +681,5 @@ fn nothing_that_an_agent_says_is_run_or_breaks_the_screen() {
 #[test]
 fn the_help_says_that_folders_are_no_sandbox() {
     let help = include_str!("../doc/acp.txt");
-    assert!(help.contains("not a sandbox"));
+    assert!(help.contains("It is no sandbox by itself."));
 }
