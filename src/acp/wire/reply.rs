@@ -78,17 +78,18 @@ impl Reply {
 
     pub fn ok(mut self, result: impl Serialize) {
         if let Some(way) = self.way.take() {
-            way.result(&self.id, &result);
+            // Recorded first: what the agent does next comes after it.
             self.entry.take().into_iter().for_each(Entry::done);
+            way.result(&self.id, &result);
         }
     }
 
     pub fn fail(mut self, error: &RpcError) {
         if let Some(way) = self.way.take() {
-            way.error(&self.id, error);
             if let Some(entry) = self.entry.take() {
                 entry.refused(error.code, &error.message);
             }
+            way.error(&self.id, error);
         }
     }
 }
