@@ -14,6 +14,7 @@ pub mod defaults;
 pub mod entry;
 mod forking;
 pub mod form;
+mod going_on;
 mod left;
 mod left_commands;
 pub mod lifecycle;

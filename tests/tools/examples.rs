@@ -36,6 +36,8 @@ fn with_examples() -> (Scripted, Client) {
         vim.uv.fs_chmod(folder .. '/bin/sqlite3', 448)
         vim.env.PATH = folder .. '/bin:' .. vim.env.PATH
         vim.env.HOME = folder
+        -- Where make runs the tests, its variables have the inner one say more.
+        vim.env.MAKEFLAGS, vim.env.MAKELEVEL, vim.env.MFLAGS = nil, nil, nil
         vim.fn.mkdir(folder .. '/notes', 'p')
         vim.fn.writefile({ 'buy milk', 'call Ada' }, folder .. '/notes/today')
         package.loaded.dap = { session = function() return _G.debugged end }";
