@@ -426,6 +426,7 @@ impl Connection {
                 "$/cancel_request" => self.cancelled_by_agent(&params),
                 "elicitation/complete" => {
                     if let Some(done) = from_acp::completed_elicitation(&params) {
+                        self.questions.note_page(&done, true);
                         self.withdraw(&EndReason::Completed(&done));
                     }
                 }

@@ -231,6 +231,9 @@ fn an_address_is_shown_to_the_user_and_opened_by_nobody_else() {
         url(9, "https://a.b"),
         notify("elicitation/complete", &json!({"elicitationId": "e9"})),
         json!({"answer": 9}),
+        notify("elicitation/complete", &json!({"elicitationId": "e10"})),
+        url(10, "https://a.b"),
+        json!({"answer": 10}),
         end_turn(),
     ]);
     test.prompt("x");
@@ -246,11 +249,15 @@ fn an_address_is_shown_to_the_user_and_opened_by_nobody_else() {
     test.answer(ask, Answer::Accepted(json!(null)));
     let (ask, _) = test.question();
     test.wait("Withdrawn", |event| (*event == Event::Withdrawn { session: SESSION, ask }).then_some(()));
+    // What was done before it was asked about is over at once.
+    let (ask, _) = test.question();
+    test.wait("Withdrawn", |event| (*event == Event::Withdrawn { session: SESSION, ask }).then_some(()));
     test.stop_reason();
     let received = test.finish();
     assert_eq!(received.result(7), &json!({"action": "accept"}));
     assert_eq!(received.error(8).0, -32602);
     assert_eq!(received.result(9), &json!({"action": "cancel"}));
+    assert_eq!(received.result(10), &json!({"action": "cancel"}));
 }
 
 #[test]

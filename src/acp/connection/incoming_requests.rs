@@ -231,8 +231,15 @@ impl Connection {
 
     fn ask_until(&mut self, ends_with: EndsWith, actor: &Actor, question: Question, reply: Reply) {
         let (session, branch) = (actor.session, actor.branch.clone());
+        let page = match &question {
+            Question::Url { elicitation, .. } => Some(elicitation.clone()),
+            _ => None,
+        };
         let ask = self.questions.open(session, ends_with, &question, reply);
         self.post(Event::Asked { session, branch, ask, question });
+        if let Some(page) = page.filter(|page| self.questions.note_page(page, false)) {
+            self.withdraw(&EndReason::Completed(&page));
+        }
     }
 
     pub(super) fn file(&mut self, actor: &Actor, work: FileWork, reply: Reply) {

@@ -1,7 +1,7 @@
 //! Questions of an agent that wait for the editor: each is answered exactly once, by the user, by
 //! the end of what it was about, or by the agent taking it back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::deferred_replies::HeldCommand;
 use crate::acp::files::queue::PendingAccess;
@@ -13,11 +13,22 @@ use crate::core::ids::{AgentId, AskId, SessionKey, SubagentId, ToolCallId};
 use crate::core::message::{Answer, PermissionKind, Question};
 use crate::core::store::allowlist::Choice;
 
+/// As many pages are known of.
+const MOST_PAGES: usize = 64;
+
 /// One agent's open questions.
 pub struct PendingQuestions {
     agent: AgentId,
     count: u32,
     open: BTreeMap<AskId, PendingQuestion>,
+    /// The pages that were asked about or done, not yet both, the last one last: over HTTP a question and the end of
+    /// what it asks for have streams of their own, and nothing orders them.
+    pages: VecDeque<Page>,
+}
+
+struct Page {
+    elicitation: String,
+    is_done: bool,
 }
 
 struct PendingQuestion {
@@ -79,7 +90,7 @@ pub fn asker(ask: AskId) -> AgentId {
 
 impl PendingQuestions {
     pub fn of(agent: AgentId) -> Self {
-        Self { agent, count: 0, open: BTreeMap::new() }
+        Self { agent, count: 0, open: BTreeMap::new(), pages: VecDeque::new() }
     }
 
     pub fn open(
@@ -166,6 +177,20 @@ impl PendingQuestions {
             // Taken back or answered already.
             None => Ok(()),
         }
+    }
+
+    /// The agent asks about a page, or says that it is done with one. Gives whether the other came before.
+    pub fn note_page(&mut self, elicitation: &str, is_done: bool) -> bool {
+        let known = self.pages.iter().position(|page| page.elicitation == elicitation);
+        let before = known.and_then(|at| self.pages.remove(at));
+        if before.as_ref().is_some_and(|page| page.is_done != is_done) {
+            return true;
+        }
+        if self.pages.len() == MOST_PAGES {
+            self.pages.pop_front();
+        }
+        self.pages.push_back(Page { elicitation: elicitation.to_owned(), is_done });
+        false
     }
 
     /// Answers what is over without the user, and names what the user may be looking at.
@@ -294,4 +319,27 @@ fn cancelled() -> RpcError {
 fn misfit(reply: Reply, why: &str) -> String {
     reply.fail(&RpcError::new(INTERNAL_ERROR, "internal error"));
     why.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_that_is_done_before_it_is_asked_about_is_known() {
+        let mut questions = PendingQuestions::of(AgentId(1));
+        assert!(!questions.note_page("a", true), "the question is to come");
+        assert!(questions.note_page("a", false), "it is done already");
+        assert!(!questions.note_page("a", false), "another one under the same name");
+        assert!(questions.note_page("a", true));
+        assert!(!questions.note_page("a", false), "what is over is forgotten");
+    }
+
+    #[test]
+    fn no_agent_fills_the_memory_with_pages() {
+        let mut questions = PendingQuestions::of(AgentId(1));
+        (0..1000).for_each(|number| assert!(!questions.note_page(&number.to_string(), true)));
+        assert_eq!(questions.pages.len(), MOST_PAGES);
+        assert!(questions.note_page("999", false));
+    }
 }
