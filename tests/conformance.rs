@@ -286,11 +286,11 @@ fn what_is_chosen_for_the_user_goes_by_kind_and_neither_by_name_nor_by_place() {
             "reject once: Allow once"
         ]
     );
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     assert_eq!(chat.answer("p")["result"], chosen("4"));
     chat.wait_for("Edit two");
     chat.nvim.wait_until(|nvim| picker(nvim, 2).len() == 5, "the second question");
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     assert_eq!(chat.answer("q")["result"], chosen("5"));
     assert_eq!(
         picker(&mut chat.nvim, 3),
@@ -300,7 +300,7 @@ fn what_is_chosen_for_the_user_goes_by_kind_and_neither_by_name_nor_by_place() {
             "unknown effect: Maybe"
         ]
     );
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     // It is shown once more, since nothing of the kind is offered.
     assert_eq!(picker(&mut chat.nvim, 4).len(), 3);
     assert!(!chat.record().iter().any(|line| line["id"] == "r"), "nothing was chosen");
@@ -340,9 +340,9 @@ fn questions_stand_in_line_and_one_that_is_put_off_stays_open() {
     let answered = |chat: &Scripted| chat.record().iter().filter(|line| line.get("result").is_some()).count();
     assert_eq!(answered(&chat), 1);
     assert_eq!(status(&mut chat.nvim, "state").as_deref(), Some("waiting"));
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     assert_eq!(chat.answer("p")["result"], chosen("a"));
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     assert_eq!(chat.answer("q")["result"], chosen("a"));
     chat.wait_for("Done");
     let prompts = chat.nvim.exec_lua("return vim.inspect(_G.seen)", []);

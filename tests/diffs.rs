@@ -296,7 +296,7 @@ fn a_proposal_stands_beside_the_file_until_it_is_answered() {
     let proposed = "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.winbufnr(2), 0, -1, true), ' ')";
     let wanted = Some("mine uno DUE");
     chat.nvim.wait_until(|nvim| nvim.exec_lua(proposed, []).as_str() == wanted, "the proposal to follow");
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     chat.nvim.wait_until(|nvim| !windows(nvim).contains("diff"), "nothing side by side");
     chat.nvim.wait_until(|nvim| windows(nvim).starts_with("*a.txt, "), "what the window showed before");
     assert_eq!(chat.project.read("a.txt"), "one\ntwo\nthree\n");
@@ -318,7 +318,7 @@ fn nothing_is_left_above_the_first_line_of_a_file_that_was_proposed() {
     chat.nvim
         .wait_until(|nvim| nvim.exec_lua(topfill, []).as_i64() == Some(3), "the lines that are proposed");
     chat.nvim.input("<Esc>");
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     chat.wait_for("Answered.");
     chat.nvim
         .wait_until(|nvim| nvim.exec_lua(topfill, []).as_i64() == Some(0), "nothing above the first line");

@@ -167,7 +167,7 @@ fn the_bar_goes_on_where_a_line_wraps_and_text_that_fills_a_row_gains_nothing() 
     let thin: Vec<&str> = screen.lines().filter_map(|row| row.strip_prefix('\u{258f}')).collect();
     assert!(rows[first + 1].contains("2 "), "the second choice: {rows:?}");
     assert!(thin.iter().any(|row| row.contains("session is open")), "{screen}");
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     chat.nvim.wait_for_screen("You · ");
     let screen = chat.nvim.screen();
     let rows = framed(&mut chat);
@@ -256,7 +256,7 @@ fn nothing_is_hidden_or_obeyed_wherever_an_agent_is_named_or_quoted() {
     let commands = chat.nvim.exec_lua("return vim.json.encode(require('acp').call('commands'))", []);
     let commands = commands.as_str().expect("JSON").to_owned();
     assert!(commands.contains("\"ok\"") && !commands.contains("\"x"), "{commands}");
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     chat.nvim.wait_for_screen("Answer?");
     look(&mut chat, "a form");
     chat.nvim.command("Acp answer");

@@ -31,12 +31,12 @@ fn files_beyond_the_limit_wait_for_the_user() {
     let [second, third] = ["two.txt", "three.txt"].map(|name| chat.project.file(name));
     assert!(!second.exists(), "it was written before the answer");
     chat.nvim.wait_for_screen("1 Continue");
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     // As much more is within it again.
     chat.nvim.wait_until(|_| second.exists(), "the second file");
     chat.wait_for("wants to change more than 2 files in this turn, your limit");
     assert!(!third.exists(), "it was written before the answer");
-    chat.nvim.command("Acp allow unlimited");
+    chat.decide("allow unlimited");
     chat.nvim.wait_for_screen("no limit any more");
     chat.nvim.wait_until(|_| third.exists(), "the third file");
     chat.wait_for("Done");
@@ -48,7 +48,7 @@ fn stopping_at_a_limit_ends_the_turn_and_writes_nothing_more() {
     chat.send("go");
     chat.wait_for("wants to change more than 1 file in this session, your limit");
     chat.nvim.stop_insert();
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     chat.nvim.wait_for_screen("stopped");
     chat.nvim.wait_until(|nvim| nvim.screen().contains("ready"), "the turn to end");
     for name in ["two.txt", "three.txt"] {
@@ -72,7 +72,7 @@ fn what_rules_allow_waits_too_once_too_many_commands_were_run() {
     assert_eq!(option(&chat.answer("p-a")), "a");
     chat.wait_for("has run 2 commands in this turn; your limit is 1");
     chat.nvim.stop_insert();
-    chat.nvim.command("Acp allow unlimited");
+    chat.decide("allow unlimited");
     assert_eq!(["p-b", "p-c"].map(|id| option(&chat.answer(id))), ["a", "a"]);
     chat.wait_for("Done");
 }
@@ -87,7 +87,7 @@ fn a_command_in_a_terminal_waits_for_the_answer() {
     let made = chat.project.file("made.txt");
     assert!(!made.exists(), "it ran before the answer");
     chat.nvim.stop_insert();
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     assert!(chat.answer("t")["result"]["terminalId"].is_string());
     chat.nvim.wait_until(|_| made.exists(), "the command's file");
 }
@@ -102,6 +102,6 @@ fn time_is_up_while_the_agent_works_and_the_users_time_does_not_count() {
     chat.send("go");
     chat.wait_for("in this turn; your limit is 300 ms");
     chat.nvim.stop_insert();
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     chat.nvim.wait_for_screen("stopped");
 }

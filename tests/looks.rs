@@ -389,7 +389,7 @@ fn a_warning_that_something_waits_goes_with_the_answer() {
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("fake prompt"), "the chat to be hidden");
     chat.nvim.command("Acp send ask");
     chat.nvim.wait_for_screen("acp: Fake wants to run");
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("Fake wants to run"), "the warning to go");
     // Another message that came meanwhile stays.
     chat.nvim.exec_lua("require('acp.notify').ask('Fake wants to run make test')", []);

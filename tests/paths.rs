@@ -138,7 +138,7 @@ fn a_file_outside_is_allowed_by_command_and_never_asked_over_typing() {
     assert_eq!(chat.nvim.exec_lua("return #_G.seen", []).as_u64(), Some(0));
     chat.nvim.input("<Esc>");
     wait_for_picker(&mut chat.nvim, 1);
-    chat.nvim.command("Acp allow always");
+    chat.decide("allow always");
     chat.wait_for("All answered.");
     assert_eq!(chat.answer("r")["result"]["content"], "theirs\n");
     // The picker comes too late.
@@ -169,7 +169,7 @@ fn a_picker_that_is_closed_allows_nothing() {
     wait_for_picker(&mut chat.nvim, 1);
     chat.nvim.exec_lua("_G.choose(nil)", []);
     assert!(!chat.record().iter().any(|line| line["id"] == "r"), "closing it is no answer");
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     chat.wait_for("All answered.");
     assert_eq!(chat.answer("r")["error"]["code"], -32602);
 }

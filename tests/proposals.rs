@@ -143,7 +143,7 @@ fn reject(chat: &mut Scripted, id: &str) {
         chat.nvim.input("3<CR>");
     } else {
         chat.nvim.stop_insert();
-        chat.nvim.command("Acp reject");
+        chat.decide("reject");
     }
     assert_eq!(chat.answer(id)["result"]["outcome"]["optionId"], "r");
 }
@@ -440,7 +440,7 @@ fn who_reads_on_in_the_file_that_is_asked_about_stays_there() {
     chat.nvim.wait_for_screen(" LINE 90");
     chat.nvim.input("<Esc>");
     chat.nvim.exec_lua("vim.api.nvim_set_current_win(_G.code_win); vim.cmd('normal! 70G')", []);
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     chat.wait_for("Answered.");
     assert_eq!(chat.nvim.exec_lua("return vim.fn.line('.')", []), 70.into());
 }
@@ -460,7 +460,7 @@ fn a_window_that_the_user_types_in_is_not_taken_from_them() {
     chat.nvim.input("<Esc>");
     chat.nvim.wait_for_screen("+ new 1");
     assert_eq!(shown(&mut chat.nvim), "new.txt");
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     chat.wait_for("Answered.");
     assert_eq!(shown(&mut chat.nvim), "mine.txt");
 }
@@ -770,7 +770,7 @@ fn a_question_comes_once_the_command_line_window_is_left() {
     chat.nvim.wait_for_screen("+ new 1");
     let said = chat.nvim.exec_lua("return table.concat(_G.said, '\\n')", []);
     assert!(!said.as_str().unwrap_or_default().contains("E11"), "{said}");
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     chat.wait_for("Answered.");
 }
 

@@ -125,7 +125,7 @@ fn the_rules_of_a_project_count_once_they_are_trusted() {
     );
     chat.nvim.command("Acp permissions");
     assert!(page(&mut chat, "This project's").contains("allow   command just check"));
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     assert_eq!(option(&chat.answer("p1")), "a");
     // The second one is not asked.
     assert_eq!(option(&chat.answer("p2")), "a");
@@ -162,7 +162,7 @@ fn what_runs_later_is_not_written_without_a_question() {
     let hook = chat.project.file(".git/hooks/pre-commit");
     assert!(!hook.exists(), "it was written before the answer");
     chat.nvim.stop_insert();
-    chat.nvim.command("Acp allow session");
+    chat.decide("allow session");
     // The second one is not asked, nor what runs no later.
     chat.nvim
         .wait_until(|_| std::fs::read_to_string(&hook).is_ok_and(|text| text == "two\n"), "the second text");
@@ -179,7 +179,7 @@ fn what_was_allowed_when_the_agent_asked_is_not_asked_again() {
     chat.send("go");
     chat.nvim.wait_for_screen("! code that runs later");
     chat.nvim.stop_insert();
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     let file = chat.project.file(".envrc");
     chat.nvim.wait_until(|_| file.exists(), "the file");
 }
@@ -206,7 +206,7 @@ fn what_rules_forbid_is_neither_written_nor_run_however_it_is_wrapped() {
     assert!(!chat.project.file("vendor/x.txt").exists());
     chat.wait_for("couldn't write");
     chat.nvim.stop_insert();
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     let answer = chat.answer("doubt");
     assert_eq!(answer["error"]["message"], "couldn't run the command: the user did not allow it");
 }
@@ -250,7 +250,7 @@ fn a_rule_that_is_made_by_an_answer_answers_all_that_is_like_it() {
     chat.nvim.command("Acp permissions");
     let told = page(&mut chat, "By your answers, for this session");
     assert!(told.contains("allow   command just check **"), "{told}");
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     assert_eq!(option(&chat.answer("p-other")), "r");
 }
 
@@ -319,7 +319,7 @@ fn the_past_proposes_rules_that_spare_questions() {
     for id in ["one", "two"] {
         chat.wait_for(&format!("just check {id}"));
         chat.nvim.wait_for_screen("Make a rule");
-        chat.nvim.command("Acp allow");
+        chat.decide("allow");
         assert_eq!(option(&chat.answer(&format!("p-{id}"))), "a");
     }
     chat.wait_for("just check three");

@@ -102,7 +102,7 @@ fn a_reader_above_stays_where_they_are_while_calls_gather() {
     let place = "local view = vim.fn.winsaveview()
                  return vim.fn.getline(view.lnum) .. ' under ' .. vim.fn.getline(view.topline)";
     chat.nvim.wait_until(|nvim| nvim.exec_lua(place, []) == "line 35 under line 30".into(), "the view");
-    chat.nvim.command("Acp allow a");
+    chat.decide("allow a");
     chat.wait_for("Done");
     let text = answer(&mut chat);
     assert!(text.starts_with("✓ read twice\n\n```\nline 1\n"), "{text}");
@@ -161,7 +161,7 @@ fn a_chat_that_is_drawn_at_once_looks_as_it_did_when_it_was_drawn_step_by_step()
     chat.send("look at `this`");
     for number in 1..=3 {
         chat.wait_for(&format!("Gate {number}"));
-        chat.nvim.command("Acp allow a");
+        chat.decide("allow a");
     }
     for (prompt, end) in
         [("again", "- two\n\nDone"), ("and", "words**\n\nDone"), ("last", "without an answer")]
@@ -388,7 +388,7 @@ fn a_turn_at_work_on_a_big_screen_and_its_end() {
     chat.nvim.wait_for_screen("Allow this command?");
     chat.nvim.wait_for_screen("I look at the lock first.");
     looks(&mut chat.nvim, "at-work-200x60");
-    chat.nvim.command("Acp allow a");
+    chat.decide("allow a");
     chat.nvim.wait_for_screen("Done");
     looks(&mut chat.nvim, "done-200x60");
 }
@@ -463,7 +463,7 @@ fn a_pinned_plan_follows_the_agents() {
         chat.nvim.wait_until(|nvim| nvim.exec_lua(pinned, []) == text.into(), text);
     };
     shows(&mut chat, "Plan 0/2\n  ● look\n  ○ act");
-    chat.nvim.command("Acp allow a");
+    chat.decide("allow a");
     shows(&mut chat, "Plan 1/2\n  ✓ look\n  ● act");
     chat.nvim.wait_for_screen("plan 1/2");
     chat.nvim.command("Acp plan");
@@ -517,7 +517,7 @@ fn the_pinned_plan_has_its_lines_again_when_other_windows_have_gone() {
         [],
     );
     is(&mut chat, 3);
-    chat.nvim.command("Acp allow a");
+    chat.decide("allow a");
     chat.wait_for("Longer.");
     is(&mut chat, 7);
 }
@@ -539,7 +539,7 @@ fn when_lines_go_the_transcript_leaves_no_blank_rows_below_its_last() {
     chat.nvim.wait_for_screen("Do two");
     chat.nvim.stop_insert();
     let asked = chat.transcript().lines().count();
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     chat.answer("one");
     let blank = "local chat = require('acp').status().sessions[1]
         local win = vim.fn.bufwinid(chat.buffer)
@@ -554,7 +554,7 @@ fn when_lines_go_the_transcript_leaves_no_blank_rows_below_its_last() {
         },
         "lines to go, and no blank rows in their place",
     );
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     chat.wait_for("Answered.");
 }
 

@@ -263,10 +263,10 @@ fn allow_and_reject_answer_by_command() {
     pick(&mut chat.nvim, 0);
     chat.send("go");
     chat.wait_for("Allow this edit?");
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "r");
     chat.wait_for("Edit two");
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     assert_eq!(chat.answer("q")["result"]["outcome"]["optionId"], "a");
 }
 
@@ -406,7 +406,7 @@ fn what_is_typed_in_the_prompt_never_reaches_a_question() {
     chat.nvim.input("<Esc>");
     chat.nvim.wait_for_screen("left open; 1 .. 9");
     assert!(!chat.record().iter().any(|line| line["id"] == "p"), "nothing was answered");
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "r");
 }
 
@@ -875,7 +875,7 @@ fn a_rejected_change_leaves_the_file_as_it_was() {
     pick(&mut chat.nvim, 0);
     chat.send("go");
     chat.nvim.wait_for_screen("+ fresh");
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("+ fresh"), "the proposal to go");
     assert_eq!(chat.project.read("a.txt"), "one\ntwo\n");
 }
@@ -1081,7 +1081,7 @@ fn a_file_that_the_agent_made_itself_comes_into_its_empty_buffer_without_a_quest
     pick(&mut chat.nvim, 0);
     chat.send("go");
     chat.nvim.wait_for_screen("fresh");
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     chat.answer("p");
     chat.project.write("new.txt", "fresh\nfrom the disk\n");
     chat.nvim.command("Acp cancel");

@@ -322,7 +322,7 @@ fn a_turn_in_the_second_version_asks_edits_and_runs() {
     );
     // As the patch shows it.
     chat.nvim.wait_for_screen("BETA");
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     chat.wait_for("Done");
     assert_eq!(chat.answer("q")["result"]["outcome"]["optionId"], "y");
     let text = chat.transcript();

@@ -70,7 +70,7 @@ fn under_noice_the_line_of_a_question_stays_readable() {
         chat.nvim.wait_for_screen("typingmore");
         chat.nvim.wait_for_screen(line);
         chat.nvim.stop_insert();
-        chat.nvim.command("Acp allow");
+        chat.decide("allow");
         chat.wait_for("Answered.");
         chat.nvim.wait_until(|nvim| !nvim.screen().contains(line), "the line to go");
     }
@@ -99,7 +99,7 @@ fn snacks_notifications_do_not_hide_the_line_of_a_question() {
     chat.nvim.wait_for_screen("other 1");
     chat.nvim.wait_for_screen(line);
     chat.nvim.stop_insert();
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     chat.wait_for("Answered.");
 }
 
@@ -113,7 +113,7 @@ fn mini_notify_is_given_what_the_plugin_says() {
     chat.nvim.exec_lua("require('mini.notify').setup() vim.notify = MiniNotify.make_notify()", []);
     chat.chat();
     chat.nvim.stop_insert();
-    chat.nvim.command("Acp allow");
+    chat.decide("allow");
     let said = "for _, said in pairs(MiniNotify.get_all()) do
         if said.msg:find('acp: nothing waits', 1, true) then return true end
       end

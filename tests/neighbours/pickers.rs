@@ -166,7 +166,7 @@ fn a_preview_shows_the_proposal(picker: &Picker) {
         "the picker to be closed",
     );
     chat.nvim.stop_insert();
-    chat.nvim.command("Acp reject");
+    chat.decide("reject");
     chat.wait_for("Answered.");
 }
 

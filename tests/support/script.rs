@@ -231,6 +231,14 @@ impl Scripted {
         text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
     }
 
+    /// Answers a question for permission by `:Acp` and these words, once it is asked.
+    pub fn decide(&mut self, words: &str) {
+        let asked = "local at = require('acp').status()
+                     return vim.iter(at.sessions):any(function(one) return one.state == 'waiting' end)";
+        self.nvim.wait_until(|nvim| nvim.exec_lua(asked, []).as_bool() == Some(true), "a question");
+        self.nvim.command(&format!("Acp {words}"));
+    }
+
     /// The answer that the agent got to the request of this id, once it is there.
     pub fn answer(&mut self, id: &str) -> Value {
         let fits = |message: &Value| message["id"] == id && message.get("method").is_none();

@@ -154,6 +154,11 @@ impl Session {
         Some((open.entry, self.entry(open.entry)?.tool()?))
     }
 
+    /// Whether a question about this call waits to be judged.
+    pub fn is_judged_now(&self, entry: EntryId) -> bool {
+        self.judging.iter().any(|open| open.entry == entry)
+    }
+
     /// The user's rules were held against a question: it is answered by them, else the user is asked. Nothing happens
     /// when it is over already.
     pub fn judged(&mut self, ask: AskId, mut ruling: Option<Box<Ruling>>, now: Moment) -> Vec<Command> {

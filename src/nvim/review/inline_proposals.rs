@@ -35,6 +35,10 @@ impl Reviews {
             return self.set_up_stage(cx);
         }
         let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
+        // What is asked about comes onto the screen with its question, not before.
+        if session.is_judged_now(entry) && !self.is_proposal_drawn((key, entry)) {
+            return Ok(());
+        }
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let mut by_file: BTreeMap<PathBuf, Vec<FileDiff>> = BTreeMap::new();
         for diff in call.diffs() {
