@@ -2,7 +2,7 @@
 //! message. Reads it, leaves out what a client would not have said, and says what the user typed in
 //! it; playing it is for `replay`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -63,7 +63,36 @@ fn select(mut parts: Vec<Vec<Entry>>, selection: &Selection) -> Result<Vec<Entry
     if let Some(number) = session {
         entries = only_session(entries, *number)?;
     }
-    Ok(leave_out(entries, |method, _, _| without.iter().any(|one| one == method)))
+    Ok(leave_out_methods(entries, without))
+}
+
+/// The recording without requests of these methods. What a session says that is taken up by one of them goes with it,
+/// until the client asks it for something else.
+fn leave_out_methods(entries: Vec<Entry>, without: &[String]) -> Vec<Entry> {
+    let mut taken_up: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for entry in &entries {
+        if let What::FromClient(Incoming::Request { method, params, .. }) = &entry.what
+            && method == "session/resume"
+            && let Some(session) = params["sessionId"].as_str()
+        {
+            taken_up.entry(session.to_owned()).or_insert_with(|| subagents_of(&entries, session));
+        }
+    }
+    let mut silent = BTreeSet::new();
+    leave_out(entries, |method, request, params| {
+        let session = params["sessionId"].as_str().unwrap_or_default();
+        if without.iter().any(|one| one == method) {
+            if let Some(subagents) = taken_up.get(session).filter(|_| method == "session/resume") {
+                silent.insert(session.to_owned());
+                silent.extend(subagents.iter().cloned());
+            }
+            return true;
+        }
+        if request.is_some() && silent.contains(session) {
+            silent.clear();
+        }
+        silent.contains(session)
+    })
 }
 
 /// One of several sessions that ran side by side.
@@ -126,7 +155,10 @@ fn opened(entries: &[Entry]) -> Vec<(Value, Option<String>)> {
 
 /// The recording without the messages that `is_out` says by method, id and parameters, the answers to
 /// those requests among them. An id given is one of the client's requests.
-fn leave_out(entries: Vec<Entry>, is_out: impl Fn(&str, Option<&Value>, &Value) -> bool) -> Vec<Entry> {
+fn leave_out(
+    entries: Vec<Entry>,
+    mut is_out: impl FnMut(&str, Option<&Value>, &Value) -> bool,
+) -> Vec<Entry> {
     // The requests that are out and have no answer yet.
     let (mut of_client, mut of_agent) = (BTreeSet::new(), BTreeSet::new());
     let mut goes = |entry: &Entry| match &entry.what {
@@ -205,6 +237,33 @@ mod tests {
 "#;
         let parts = parse(text).expect("a recording");
         assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [1, 2]);
+    }
+
+    #[test]
+    fn what_a_session_says_that_was_taken_up_goes_with_the_request() {
+        let says = |session: &str| {
+            format!(
+                r#"{{"t": 1, "dir": "agent->client", "msg": {{"jsonrpc": "2.0", "method": "session/update", "params": {{"sessionId": "{session}"}}}}}}"#
+            )
+        };
+        let asks = |id: i32, method: &str| {
+            format!(
+                r#"{{"t": 1, "dir": "client->agent", "msg": {{"jsonrpc": "2.0", "id": {id}, "method": "{method}", "params": {{"sessionId": "s"}}}}}}"#
+            )
+        };
+        let text = [
+            says("s"),
+            asks(1, "session/resume"),
+            says("s"),
+            says("other"),
+            r#"{"t": 1, "dir": "agent->client", "msg": {"jsonrpc": "2.0", "id": 1, "result": {}}}"#
+                .to_owned(),
+            asks(2, "session/load"),
+            says("s"),
+        ];
+        let without = vec!["session/resume".to_owned()];
+        let left = left(&text.join("\n"), &Selection { without, ..Selection::default() });
+        assert_eq!(left, ["session/update", "session/update", "session/load", "session/update"]);
     }
 
     /// The method or the id of each message that is left.
