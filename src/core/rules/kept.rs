@@ -32,49 +32,41 @@ pub enum Change {
 
 impl Change {
     pub fn apply(self, project: &Path, list: &mut Vec<Kept>) {
-        let kept = |rule: &Rule| Kept { project: project.to_owned(), rule: rule.into() };
+        let kept = |rule: Rule| Kept { project: project.to_owned(), rule: (&rule).into() };
+        self.change(list, kept, |one| one.project == project);
+    }
+
+    /// The same for rules that are kept nowhere.
+    pub fn apply_to(self, rules: &mut Vec<Rule>) {
+        self.change(rules, |rule| rule, |_| true);
+    }
+
+    /// Changes a list that may hold those of others, too.
+    fn change<T: PartialEq>(self, list: &mut Vec<T>, item: impl Fn(Rule) -> T, is_own: impl Fn(&T) -> bool) {
         match self {
             Self::Add(rules) => {
-                for new in rules.iter().map(kept) {
+                for new in rules.into_iter().map(item) {
                     list.retain(|one| *one != new);
                     list.push(new);
                 }
-                let count = list.iter().filter(|one| one.project == project).count();
+                let count = list.iter().filter(|one| is_own(one)).count();
                 let mut spare = count.saturating_sub(MOST);
                 list.retain(|one| {
-                    let goes = spare > 0 && one.project == project;
+                    let goes = spare > 0 && is_own(one);
                     spare -= usize::from(goes);
                     !goes
                 });
             }
             Self::Remove(rule) => {
-                let gone = kept(&rule);
+                let gone = item(rule);
                 list.retain(|one| *one != gone);
             }
-            Self::Replace(rules) => {
-                let (old, new) = (kept(&rules.0), kept(&rules.1));
+            Self::Replace(by) => {
+                let (old, new) = (item(by.0), item(by.1));
                 match list.iter().position(|one| *one == old) {
                     Some(at) => list[at] = new,
                     None => list.push(new),
                 }
-            }
-        }
-    }
-}
-
-impl Change {
-    /// The same for rules that are kept nowhere.
-    pub fn apply_to(self, rules: &mut Vec<Rule>) {
-        match self {
-            Self::Add(new) => {
-                rules.retain(|rule| !new.contains(rule));
-                rules.extend(new);
-                rules.drain(..rules.len().saturating_sub(MOST));
-            }
-            Self::Remove(gone) => rules.retain(|rule| *rule != gone),
-            Self::Replace(by) => {
-                let (old, new) = *by;
-                rules.iter_mut().filter(|rule| **rule == old).for_each(|rule| *rule = new.clone());
             }
         }
     }
@@ -120,6 +112,17 @@ mod tests {
         }
         assert_eq!((commands(&list, "/p").len(), commands(&list, "/q").len()), (MOST, 1));
         assert_eq!(commands(&list, "/p")[0], "make 100");
+    }
+
+    #[test]
+    fn rules_of_a_session_change_alike() {
+        let mut rules = Vec::new();
+        Change::Add(vec![rule("make a"), rule("make b")]).apply_to(&mut rules);
+        Change::Add(vec![rule("make a")]).apply_to(&mut rules);
+        assert_eq!(rules, [rule("make b"), rule("make a")]);
+        Change::Replace(Box::new((rule("make b"), rule("make c")))).apply_to(&mut rules);
+        Change::Remove(rule("make a")).apply_to(&mut rules);
+        assert_eq!(rules, [rule("make c")]);
     }
 
     #[test]
