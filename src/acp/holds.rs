@@ -9,7 +9,8 @@ use tokio::sync::watch;
 
 use super::mutex::lock;
 use crate::core::ids::SessionKey;
-use crate::core::message::{Ceiling, Hold, Measure, Span};
+use crate::core::message::{Ceiling, Event, Hold, Measure, Span};
+use crate::mailbox::Mailbox;
 
 /// What a session wants to do.
 #[derive(Clone, Copy)]
@@ -98,8 +99,13 @@ impl Holds {
         lock(&self.0).remove(&session);
     }
 
-    /// Waits until the session may do it; says whether it may. `tell` hears what it would go beyond.
-    pub async fn enter(&self, session: SessionKey, want: Want<'_>, tell: impl Fn(Span, Measure)) -> bool {
+    /// Waits until the session may do it; says whether it may. The editor hears which limit it would go beyond.
+    pub async fn admit(&self, session: SessionKey, want: Want<'_>, mailbox: &Mailbox) -> bool {
+        let tell = |span, measure| mailbox.post(Event::LimitMet { session, span, measure });
+        self.enter(session, want, tell).await
+    }
+
+    async fn enter(&self, session: SessionKey, want: Want<'_>, tell: impl Fn(Span, Measure)) -> bool {
         loop {
             let (step, mut state) = {
                 let all = lock(&self.0);

@@ -17,7 +17,6 @@ use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::RequestId;
 use crate::acp::wire::to_acp;
 use crate::core::ids::SessionKey;
-use crate::core::message::Event;
 use crate::core::message::{Access, Exit, Place};
 use crate::core::policy::{Action, Decision, FileLocation};
 use crate::core::rules::{Act, Request};
@@ -128,10 +127,7 @@ impl DeferredReplies {
         let (session, spec) = (starting.session, starting.spec.clone());
         self.starting.insert(wait, starting);
         tokio::spawn(async move {
-            let met = |span, measure| {
-                shared.mailbox.post(Event::LimitMet { session, span, measure });
-            };
-            if !shared.policy.holds.enter(session, Want::Run, met).await {
+            if !shared.policy.holds.admit(session, Want::Run, &shared.mailbox).await {
                 let _ = tell.send((wait, Done::Stopped));
                 return;
             }

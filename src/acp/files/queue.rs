@@ -311,7 +311,8 @@ impl FileWorker {
         self.work(slow, None, serve).await;
     }
 
-    /// Works on a request, once its session is not held. When that takes long it stands aside, and what comes of it is heard of later.
+    /// Works on a request, once its session is not held. When that takes long it stands aside, and what comes of it is
+    /// heard of later.
     async fn work(
         &mut self,
         slow: SlowRequest,
@@ -321,10 +322,7 @@ impl FileWorker {
         let (shared, path, reply) = (self.shared.clone(), slow.path.clone(), slow.reply.clone());
         let mut working = tokio::spawn(async move {
             if let Some(session) = held {
-                let tell = |span, measure| {
-                    shared.mailbox.post(Event::LimitMet { session, span, measure });
-                };
-                let may = shared.policy.holds.enter(session, Want::Write(&path), tell).await;
+                let may = shared.policy.holds.admit(session, Want::Write(&path), &shared.mailbox).await;
                 if !may || !reply.is_wanted() {
                     // A reply that is dropped says that the request was cancelled.
                     drop(reply.take());

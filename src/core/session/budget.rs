@@ -1,6 +1,6 @@
 //! What a turn and a session may use up before the user is asked whether the agent goes on: time, money, commands, files
-//! and lines; as data. When the user is asked is `going_on`'s part. Reaching a limit ends nothing: what would change something waits for the answer. What is used up is told
-//! by whoever sees it; time and money are the session's own.
+//! and lines; as data. When the user is asked is `going_on`'s part. Reaching a limit ends nothing: what would change
+//! something waits for the answer. What is used up is told by whoever sees it; time and money are the session's own.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -69,6 +69,13 @@ pub struct Budget {
     pub counted: HashSet<EntryId>,
     /// The question that waits, and what it is about.
     pub asked: Option<(AskId, Reached)>,
+}
+
+impl Budget {
+    /// Whether there is any limit.
+    pub fn is_bounded(&self) -> bool {
+        self.bounds != Bounds::default()
+    }
 }
 
 impl Word {

@@ -40,9 +40,14 @@ impl Session {
         self.budget.before += self.worked(now);
     }
 
+    /// A limit is reached by an agent that works, and that the user is not asked about already.
+    fn may_reach_limit(&self) -> bool {
+        matches!(self.phase, Phase::Working { .. }) && !self.is_held()
+    }
+
     /// The limit that is reached, if the user was not asked about one yet.
     pub fn limit_reached(&self, now: Moment) -> Option<Reached> {
-        if !matches!(self.phase, Phase::Working { .. }) || self.is_held() {
+        if !self.may_reach_limit() {
             return None;
         }
         let Budget { bounds, turn, session, before, .. } = &self.budget;
@@ -55,7 +60,7 @@ impl Session {
 
     /// The limit that what is wanted next would go beyond, unless it counts no longer or the user is asked already.
     pub fn limit_met(&self, span: Span, measure: Measure) -> Option<Reached> {
-        if !matches!(self.phase, Phase::Working { .. }) || self.is_held() {
+        if !self.may_reach_limit() {
             return None;
         }
         let hold = self.hold();
@@ -77,7 +82,7 @@ impl Session {
 
     /// In how many milliseconds of work a limit of time is reached.
     pub fn time_left(&self, now: Moment) -> Option<u64> {
-        if !matches!(self.phase, Phase::Working { .. }) || self.is_held() {
+        if !self.may_reach_limit() {
             return None;
         }
         let left = |used: &Used, limit: Option<u64>, worked: u64| {

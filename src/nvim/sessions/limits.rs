@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::message::{Command, Measure, RulesNews, Span};
-use crate::core::session::budget::{Bounds, Reached};
+use crate::core::session::budget::Reached;
 use crate::core::text::Text;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
@@ -22,7 +22,7 @@ impl Sessions {
     /// The agent has changed a file: how much that is.
     pub fn count_change(cx: &mut Context, change: &Change) {
         if let Some(session) = cx.sessions.get_mut(&change.session)
-            && session.budget.bounds != Bounds::default()
+            && session.budget.is_bounded()
         {
             session.count_change(&change.path, lines_of(change));
         }
@@ -32,7 +32,7 @@ impl Sessions {
     pub fn check_limits(&mut self, cx: &mut Context, key: SessionKey) {
         let now = cx.now();
         let Some(session) = cx.sessions.get_mut(&key) else { return };
-        if session.budget.bounds == Bounds::default() {
+        if !session.budget.is_bounded() {
             return;
         }
         if let Some(reached) = session.limit_reached(now) {
@@ -80,7 +80,7 @@ impl Sessions {
     /// A call has begun, or is known better now.
     pub fn count_call(cx: &mut Context, key: SessionKey, entry: EntryId) {
         if let Some(session) = cx.sessions.get_mut(&key)
-            && session.budget.bounds != Bounds::default()
+            && session.budget.is_bounded()
         {
             session.count_call(entry);
         }
