@@ -21,6 +21,7 @@ use crate::nvim::editor::float::{float, refit};
 use crate::nvim::editor::{Buf, Level, Win, picker};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::keys::bind::bind_pane;
+use crate::platform::paths::home_expanded;
 
 /// The namespace of what a page's lines look like.
 const MARKS: &str = "acp.permissions";
@@ -307,7 +308,7 @@ fn try_out(cx: &mut Context, what: &str) -> Result<()> {
     let mut ways = Vec::new();
     // What can be the name of a file is judged as one, too.
     if !what.contains(char::is_whitespace) && what.contains(['/', '.', '~']) {
-        let path = home_replaced(what);
+        let path = home_expanded(what);
         let file = |kind: &str, writes| {
             let acts = vec![Act::File { path: path.clone(), writes }];
             Request { kind: Some(kind.to_owned()), acts, ..Request::default() }
@@ -355,11 +356,4 @@ fn open_float(cx: &Context, page: &Page) -> Result<Win> {
 /// The cells of a line on a page.
 fn width(cx: &Context) -> usize {
     usize::from(cx.editor.size().0.saturating_sub(6)).min(90)
-}
-
-fn home_replaced(path: &str) -> PathBuf {
-    match path.strip_prefix("~/").zip(std::env::home_dir()) {
-        Some((rest, home)) => home.join(rest),
-        None => path.into(),
-    }
 }

@@ -17,6 +17,14 @@ pub fn resolve_file(path: &Path) -> PathBuf {
     canonicalize(path).ok().or_else(by_folder).unwrap_or_else(|| path.to_owned())
 }
 
+/// A path that may begin with the user's folder, as `~/`.
+pub fn home_expanded(path: &str) -> PathBuf {
+    match path.strip_prefix("~/").zip(std::env::home_dir()) {
+        Some((rest, home)) => home.join(rest),
+        None => PathBuf::from(path),
+    }
+}
+
 /// The usual notation of a path, where it means the same.
 fn plain(path: PathBuf) -> PathBuf {
     match path.to_str().filter(|_| cfg!(windows)).and_then(without_prefix) {

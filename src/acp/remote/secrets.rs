@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -13,6 +12,7 @@ use std::time::Duration;
 use crate::acp::processes::guard::Guard;
 use crate::core::message::remote::{Secret, is_header_value};
 use crate::platform::group::Group;
+use crate::platform::paths::home_expanded;
 use crate::platform::{Signal, program};
 
 /// A command may ask for a passphrase first.
@@ -47,7 +47,8 @@ fn one(text: &str, guard: &Arc<Guard>, patience: Duration) -> Result<String, Str
             std::env::var(name).map_err(|_| format!("Neovim's environment has no variable {name}"))
         }
         Secret::File(path) => {
-            let file = fs::File::open(expanded(path)).map_err(|error| format!("reading {path}: {error}"))?;
+            let file =
+                fs::File::open(home_expanded(path)).map_err(|error| format!("reading {path}: {error}"))?;
             if !file.metadata().is_ok_and(|data| data.is_file()) {
                 return Err(format!("{path} is no file"));
             }
@@ -113,13 +114,6 @@ fn first_line(from: impl Read) -> std::io::Result<String> {
     from.take(LONGEST).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
     Ok(text.lines().next().unwrap_or_default().to_owned())
-}
-
-fn expanded(path: &str) -> PathBuf {
-    match path.strip_prefix("~/").zip(std::env::home_dir()) {
-        Some((rest, home)) => home.join(rest),
-        None => Path::new(path).to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use mlua::Result;
 use crate::core::inspector::Target;
 use crate::nvim::app::App;
 use crate::nvim::arguments::{Args, fail};
+use crate::platform::paths::home_expanded;
 
 impl App {
     pub fn open_inspector(&mut self, args: &Args) -> Result<()> {
@@ -29,11 +30,7 @@ impl App {
 
     /// A file that the user named, from where they are.
     pub(super) fn absolute(&self, name: &str) -> Result<PathBuf> {
-        let home: String = self.cx.editor.func("expand", "~")?;
-        Ok(match name.strip_prefix("~/") {
-            Some(rest) => PathBuf::from(home).join(rest),
-            None => self.cx.editor.cwd().join(name),
-        })
+        Ok(self.cx.editor.cwd().join(home_expanded(name)))
     }
 
     pub fn inspector_key(&mut self, name: &str) -> Option<Result<()>> {

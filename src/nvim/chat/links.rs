@@ -17,6 +17,7 @@ use crate::nvim::chat::{AllTails, Chats};
 use crate::nvim::context::Context;
 use crate::nvim::editor::code_window::code_window;
 use crate::nvim::events::EditorEvent;
+use crate::platform::paths::home_expanded;
 
 impl Chats {
     /// To what is under the cursor: a question, the line of a change, a file that is named, else the file
@@ -51,9 +52,7 @@ impl Chats {
             let text = cx.editor.lines(chat.transcript, row as i64, row as i64 + 1)?;
             let named = text.first().and_then(|text| reference_at(text, column));
             if let Some(Reference { path, line }) = named {
-                let path = cwd.join(path.strip_prefix("~/").map_or(path.clone(), |rest| {
-                    std::env::home_dir().unwrap_or_default().join(rest).to_string_lossy().into_owned()
-                }));
+                let path = cwd.join(home_expanded(&path));
                 cx.look_first(&path.clone(), move |_: &mut Self, cx, look| match look {
                     look if look.finds_file() => {
                         show_place(cx, &Place { path, line, column: None, text: None })
