@@ -56,29 +56,9 @@ const ATTACKS: [&str; 26] = [
     "read_home",
 ];
 
-/// Does not depend on who runs the tests, or on how the system is set up.
-const ALWAYS_WORK: [&str; 20] = [
-    "absolute",
-    "dots",
-    "link",
-    "linked_folder",
-    "rename_over",
-    "rename_away",
-    "delete",
-    "truncate",
-    "own_root",
-    "signal_neovim",
-    "socket_of_neovim",
-    "program_of_neovim",
-    "abstract_socket",
-    "datagrams",
-    "daemon",
-    "other_programs",
-    "clean_environment",
-    "read",
-    "read_folder",
-    "read_home",
-];
+/// Depend on who runs the tests, or on how the system is set up.
+const MAY_FAIL: [&str; 6] =
+    ["hard_link", "root_of_neovim", "folder_of_neovim", "memory_of_neovim", "trace_neovim", "mount"];
 
 /// A chat whose agent tries to leave, and what it is after.
 struct Stage {
@@ -189,7 +169,8 @@ fn without_a_sandbox_a_command_harms_what_it_likes() {
     let results = stage.results();
     assert_eq!(results.len(), ATTACKS.len());
     let harmed = stage.harmed();
-    let failed: Vec<_> = ALWAYS_WORK.iter().filter(|name| !harmed.contains(name)).collect();
+    let must_work = ATTACKS.iter().filter(|name| !MAY_FAIL.contains(name));
+    let failed: Vec<_> = must_work.filter(|name| !harmed.contains(name)).collect();
     assert!(failed.is_empty(), "{failed:?} of {results:#?}");
 }
 

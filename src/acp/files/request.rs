@@ -179,22 +179,20 @@ impl FileRequest {
         if let Err(error) = disk::check_place(&resolved) {
             return reply.fail(&refusal(access, &path, &error));
         }
-        if matches!(work, FileWork::Remove { .. }) {
-            return remove(session, &reply, shared, (&path, &resolved));
-        }
-        if let Some(name) = shared.open_files.find(&path, &resolved) {
-            shared.watch.touched(session, resolved, None);
-            let question = match work {
-                FileWork::Read { line, limit, .. } => Question::Read { path: name, line, limit },
-                FileWork::Write { content, .. } => Question::Write { path: name, content: content.into() },
-                FileWork::Remove { .. } => return,
-            };
+        let pass = |question| {
+            shared.watch.touched(session, resolved.clone(), None);
             let Some(reply) = reply.take() else { return };
             pass_to_editor(BufferRequest { session, reply, question });
-            return;
-        }
-        match work {
-            FileWork::Read { line, limit, missing_is_empty, .. } => {
+        };
+        match (work, shared.open_files.find(&path, &resolved)) {
+            (FileWork::Remove { .. }, _) => remove(session, &reply, shared, (&path, &resolved)),
+            (FileWork::Read { line, limit, .. }, Some(name)) => {
+                pass(Question::Read { path: name, line, limit });
+            }
+            (FileWork::Write { content, .. }, Some(name)) => {
+                pass(Question::Write { path: name, content: content.into() });
+            }
+            (FileWork::Read { line, limit, missing_is_empty, .. }, None) => {
                 match disk::read(&resolved, line, limit) {
                     Ok(read) => {
                         shared.watch.touched(session, resolved.clone(), Some(read.content));
@@ -217,10 +215,9 @@ impl FileRequest {
                     Err(error) => reply.fail(&refusal(access, &path, &error)),
                 }
             }
-            FileWork::Remove { .. } => {}
             // It was taken back while the disk did not answer.
-            FileWork::Write { .. } if !reply.is_wanted() => {}
-            FileWork::Write { content, .. } => {
+            (FileWork::Write { .. }, None) if !reply.is_wanted() => {}
+            (FileWork::Write { content, .. }, None) => {
                 let writing = shared.watch.writing(&resolved);
                 match disk::write(&resolved, &content) {
                     Ok(written) => {
