@@ -319,7 +319,8 @@ fn the_keys_on_a_waiting_call_answer_it_and_only_once() {
     // A key that is on its way when the question comes is a count; this one comes later.
     press_until_answered(&mut chat, "<Esc>2");
     chat.nvim.input("2");
-    chat.wait_for("Heard.");
+    // What was drawn before it is not looked at.
+    chat.nvim.wait_for_screen("Heard.");
     assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "aa");
     assert_eq!(chat.record().iter().filter(|line| line["id"] == "p").count(), 1);
     assert!(!chat.nvim.screen().contains("1 Allow"), "{}", chat.nvim.screen());
@@ -875,7 +876,8 @@ fn a_rejected_change_leaves_the_file_as_it_was() {
     pick(&mut chat.nvim, 0);
     chat.send("go");
     chat.nvim.wait_for_screen("+ fresh");
-    chat.decide("reject");
+    // What is proposed on the screen can be answered.
+    chat.nvim.command("Acp reject");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("+ fresh"), "the proposal to go");
     assert_eq!(chat.project.read("a.txt"), "one\ntwo\n");
 }
@@ -1081,7 +1083,7 @@ fn a_file_that_the_agent_made_itself_comes_into_its_empty_buffer_without_a_quest
     pick(&mut chat.nvim, 0);
     chat.send("go");
     chat.nvim.wait_for_screen("fresh");
-    chat.decide("allow");
+    chat.nvim.command("Acp allow");
     chat.answer("p");
     chat.project.write("new.txt", "fresh\nfrom the disk\n");
     chat.nvim.command("Acp cancel");

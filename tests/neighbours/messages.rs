@@ -113,7 +113,7 @@ fn mini_notify_is_given_what_the_plugin_says() {
     chat.nvim.exec_lua("require('mini.notify').setup() vim.notify = MiniNotify.make_notify()", []);
     chat.chat();
     chat.nvim.stop_insert();
-    chat.decide("allow");
+    chat.nvim.command("Acp allow");
     let said = "for _, said in pairs(MiniNotify.get_all()) do
         if said.msg:find('acp: nothing waits', 1, true) then return true end
       end
