@@ -15,7 +15,7 @@ impl App {
         let Some(name) = args.first() else {
             return fail("name the file to save the record in, as in :Acp! audit record.jsonl");
         };
-        let path = self.absolute(name)?;
+        let path = self.absolute(name);
         self.audit.export(&mut self.cx, path);
         self.route()
     }

@@ -20,7 +20,7 @@ impl App {
         let Some(name) = args.first() else {
             return fail("name the file to save to, as in :Acp record bug.jsonl");
         };
-        let path = self.absolute(name)?;
+        let path = self.absolute(name);
         let session = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
         let agent = session.map(|session| session.agent_name.clone());
         let target = Target { path, replaces: args.bang };
@@ -29,8 +29,8 @@ impl App {
     }
 
     /// A file that the user named, from where they are.
-    pub(super) fn absolute(&self, name: &str) -> Result<PathBuf> {
-        Ok(self.cx.editor.cwd().join(home_expanded(name)))
+    pub(super) fn absolute(&self, name: &str) -> PathBuf {
+        self.cx.editor.cwd().join(home_expanded(name))
     }
 
     pub fn inspector_key(&mut self, name: &str) -> Option<Result<()>> {

@@ -12,15 +12,15 @@ use crate::core::session::references::{Reference, Target, references};
 use crate::nvim::context::{Context, LONG_PROMPT};
 use crate::nvim::editor::Buf;
 use crate::nvim::prompt::{Anchor, Prompts};
+use crate::platform::paths::home_expanded;
 
 impl Prompts {
     /// The file that a reference means.
     pub fn path_meant(cx: &Context, key: SessionKey, path: &str) -> Option<PathBuf> {
         let root = &cx.sessions.get(&key)?.place.cwd;
-        let home = || std::env::var_os("HOME").map(PathBuf::from);
-        Some(match path.strip_prefix("~/").and_then(|rest| Some(home()?.join(rest))) {
-            Some(path) => path,
-            None => root.join(path.strip_prefix("./").unwrap_or(path)),
+        Some(match path.strip_prefix("./") {
+            Some(rest) => root.join(rest),
+            None => root.join(home_expanded(path)),
         })
     }
 
