@@ -143,12 +143,7 @@ impl Follow {
         let mut next = self.fade(&editor, now)?;
         if self.pace.is_waiting() {
             self.watch_user(cx)?;
-            let pause = match cx.asked_about {
-                // The file beside a question is the one asked about; what is told when it is over goes on here.
-                Some(_) => Some(Pause::Held),
-                None => self.pause(&editor, now, cx.config.follow.resume_after)?,
-            };
-            let wait = match pause {
+            let wait = match self.paused(cx)? {
                 // The user's next step tells.
                 Some(Pause::Held) => None,
                 Some(Pause::For(left)) => Some(left),
@@ -162,6 +157,15 @@ impl Follow {
             next = next.into_iter().chain(wait).min();
         }
         self.ring(&editor, next, timer)
+    }
+
+    /// Whether the window that follows has to stay where it is, for now.
+    fn paused(&mut self, cx: &Context) -> Result<Option<Pause>> {
+        // The file beside a question is the one asked about; what is told when it is over goes on.
+        if cx.asked_about.is_some() {
+            return Ok(Some(Pause::Held));
+        }
+        self.pause(&cx.editor, cx.now(), cx.config.follow.resume_after)
     }
 
     /// The user did something that may have to do with the window that follows.
@@ -263,7 +267,8 @@ impl Follow {
             Choice::Usual => None,
             Choice::Window(win) => Some(win),
         };
-        if self.pause(&editor, now, cx.config.follow.resume_after)?.is_some() {
+        // While the file was looked at, the user may have come, or a question.
+        if self.paused(cx)?.is_some() {
             self.pace.give_back(visit);
             return self.follow_due(cx);
         }
