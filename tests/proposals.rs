@@ -109,7 +109,14 @@ fn assert_readable(nvim: &mut Nvim, lines: &[String]) {
                 break;
             }
         }
-        look(nvim);
+        // What is wider than a window that does not wrap is reached with the cursor.
+        for line in lines {
+            let search = "vim.fn.search('\\\\V' .. (...), 'w') vim.cmd.redraw()";
+            nvim.exec_lua(search, [line.as_str().into()]);
+            if look(nvim) {
+                return;
+            }
+        }
     }
     panic!(
         "{} of {} lines cannot be seen, such as {:?}\n{}",
@@ -258,13 +265,41 @@ fn each_line_of_a_proposal_can_be_read_before_it_is_answered() {
 }
 
 #[test]
+fn each_line_of_a_proposal_can_be_read_before_it_is_answered_where_lines_do_not_wrap() {
+    let short = "short\n".repeat(3);
+    let wide = format!("{}ENDMARK", "wide ".repeat(40));
+    let cases = [
+        ("a long line", "SHORT".to_owned(), wide.clone()),
+        ("a long line that goes", wide.clone(), "SHORT".to_owned()),
+        ("short lines, looked at from the side", "SHORT".to_owned(), "ENDMARK".to_owned()),
+    ];
+    for size in SIZES {
+        for (what, old, new) in &cases {
+            println!("{what} at {size:?}");
+            let text = format!("{short}{old}\n{}\n", "x".repeat(200));
+            let files = [("a.txt", text.as_str())];
+            let change = json!([diff("a.txt", Some(&format!("{old}\n")), &format!("{new}\n"))]);
+            let mut chat = asking(&files, &[edit("c", "Change it", change)], size);
+            let aside = "vim.api.nvim_win_call(vim.fn.win_getid(1), function()
+                vim.cmd('set nowrap | edit a.txt')
+                vim.fn.winrestview({ lnum = 5, col = 120, leftcol = 60 })
+              end)";
+            chat.nvim.exec_lua(aside, []);
+            let before = window(&mut chat.nvim);
+            chat.send("go");
+            wait_for_question(&mut chat.nvim);
+            assert_readable(&mut chat.nvim, &["ENDMARK".to_owned(), "SHORT".to_owned()]);
+            reject(&mut chat, "p0");
+            chat.wait_for("Answered.");
+            assert_eq!(window(&mut chat.nvim), before, "{what} at {size:?}: the window is as it was");
+        }
+    }
+}
+
+#[test]
 fn each_line_of_a_proposal_beside_its_file_can_be_read_before_it_is_answered() {
     for size in SIZES {
         for (what, files, content, lines) in proposals() {
-            if content.as_array().is_none_or(|all| all.len() > 1) || what == "a long line" {
-                // Of several files one stands there at a time; and long lines are not wrapped in diff mode.
-                continue;
-            }
             println!("{what} at {size:?}");
             let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
             let mut all = vec![prompt(), permission("p0", edit("c", "Change it", content)), answered("p0")];
@@ -275,7 +310,18 @@ fn each_line_of_a_proposal_beside_its_file_can_be_read_before_it_is_answered() {
             wait_for_question(&mut chat.nvim);
             let plain: Vec<String> =
                 lines.iter().map(|line| line.strip_prefix("+ ").unwrap_or(line).to_owned()).collect();
-            assert_readable(&mut chat.nvim, &plain);
+            if what == "several files" {
+                // One of them stands there at a time.
+                for (file, next) in [("A ", "b.txt"), ("B ", "c.txt"), ("C ", "a.txt")] {
+                    let of_file: Vec<String> =
+                        plain.iter().filter(|line| line.starts_with(file)).cloned().collect();
+                    assert_readable(&mut chat.nvim, &of_file);
+                    chat.nvim.command("Acp diff next");
+                    chat.nvim.wait_until(|nvim| shown(nvim) == next, "the next file");
+                }
+            } else {
+                assert_readable(&mut chat.nvim, &plain);
+            }
             reject(&mut chat, "p0");
             chat.wait_for("Answered.");
             assert_eq!(window(&mut chat.nvim), before, "{what} at {size:?}: the window is as it was");

@@ -644,8 +644,20 @@ return {
     return api.nvim_win_text_height(win, {}).all
   end,
 
+  -- The first line that is seen from its beginning; from 0.
   first_line_in_sight = function(win)
-    return vim.fn.line("w0", win) - 1
+    local view = api.nvim_win_call(win, vim.fn.winsaveview)
+    return vim.fn.line("w0", win) - ((view.skipcol or 0) > 0 and 0 or 1)
+  end,
+
+  is_scrolled_sideways = function(win)
+    return api.nvim_win_call(win, vim.fn.winsaveview).leftcol > 0
+  end,
+
+  -- The cells of a line that a window shows without scrolling sideways; nothing where lines wrap.
+  cuts_lines_at = function(win)
+    local info = vim.fn.getwininfo(win)[1]
+    return not vim.wo[win].wrap and info.width - info.textoff or nil
   end,
 
   -- Has a window's text begin with a line, from 0, as far as its cursor lets it.

@@ -42,6 +42,9 @@ const MOST_OPENED: usize = 20;
 /// A hunk in its file stands below so many lines of it, if there is room.
 const CONTEXT: usize = 3;
 
+/// The cells of the sign before a line that is not in the buffer.
+const SIGN: usize = 2;
+
 /// A file of the call, and where its changes belong in it.
 struct Found {
     file: ProposedFile,
@@ -305,7 +308,7 @@ impl Reviews {
                 self.lend(cx, win, buf, &first)?;
                 if self.split_proposal(cx, call, buf, &files[0].placed)? {
                     self.proposals.clear(&cx.editor, call)?;
-                    return self.split_shape(cx, &files[0]);
+                    return self.split_shape(cx, &files);
                 }
             }
             if fits_into_file(&files) {
@@ -371,11 +374,13 @@ impl Reviews {
         }
         let needed = rows(first, end)? + beside;
         let room: usize = editor.helper("rows_in_sight", (win, stage.covered))?;
-        if needed > room {
+        if needed > room || is_cut(cx, &appearance, win, file)? {
             return Ok(false);
         }
         let seen: usize = editor.helper("first_line_in_sight", win)?;
-        if seen <= first && first - seen <= room && rows(seen, first.saturating_sub(1))? + needed <= room {
+        let from_the_side: bool = editor.helper("is_scrolled_sideways", win)?;
+        let is_seen = seen <= first && first - seen <= room;
+        if is_seen && !from_the_side && rows(seen, first.saturating_sub(1))? + needed <= room {
             return Ok(true);
         }
         let mut from = first;
@@ -391,16 +396,18 @@ impl Reviews {
         Ok(seen <= first && rows(seen, first.saturating_sub(1))? + needed <= room)
     }
 
-    /// Has both windows of a split begin with the first change, or show all of them; says which.
-    fn split_shape(&self, cx: &Context, file: &ProposedFile) -> Result<Shape> {
+    /// Has both windows of a split begin with the first change of the first file, or show all of them; says which.
+    fn split_shape(&self, cx: &Context, files: &[ProposedFile]) -> Result<Shape> {
         let (Some(split), Some(stage)) = (&self.split, &self.stage) else { return Ok(Shape::Whole) };
         let Some(lent) = &stage.lent else { return Ok(Shape::Whole) };
         let editor = &cx.editor;
-        let mut shape = Shape::Whole;
+        let [file, others @ ..] = files else { return Ok(Shape::Whole) };
+        let mut shape = if others.is_empty() { Shape::Whole } else { Shape::Part };
+        let appearance = Appearance::of(editor, split.buf, Duration::ZERO);
         for win in [split.win, split.other] {
             let (rows, room): (usize, usize) =
                 (editor.helper("rows_of_text", win)?, editor.helper("rows_in_sight", (win, stage.covered))?);
-            if rows > room {
+            if rows > room || is_cut(cx, &appearance, win, file)? {
                 shape = Shape::Part;
             }
         }
@@ -514,7 +521,7 @@ fn held(state: PlacedState, hunk: &Hunk) -> usize {
 
 /// How many rows a hunk takes that are not in the buffer.
 fn rows_beside(cx: &Context, appearance: &Appearance, state: PlacedState, hunk: &Hunk) -> usize {
-    let room = appearance.room().map(|room| room.saturating_sub(2)).filter(|room| *room > 0);
+    let room = appearance.room().map(|room| room.saturating_sub(SIGN)).filter(|room| *room > 0);
     // Where a hunk is cut, not all of it can be seen.
     let most = usize::from(cx.editor.size().1);
     let rows = |lines: &[String]| -> usize {
@@ -530,6 +537,18 @@ fn rows_beside(cx: &Context, appearance: &Appearance, state: PlacedState, hunk: 
         PlacedState::Applied => rows(&hunk.removed),
         PlacedState::Adrift => 1 + rows(&hunk.removed) + rows(&hunk.added),
     }
+}
+
+/// Whether a window that does not wrap lines cuts one of those that are proposed, or that go.
+fn is_cut(cx: &Context, appearance: &Appearance, win: Win, file: &ProposedFile) -> Result<bool> {
+    let width: Option<usize> = cx.editor.helper("cuts_lines_at", win)?;
+    let Some(width) = width.map(|width| width.saturating_sub(SIGN)) else { return Ok(false) };
+    let is_longer = |line: &String| {
+        let mut cells = 0;
+        appearance.shown(&cx.editor, line, &mut cells, line.len());
+        cells > width
+    };
+    Ok(file.hunks().iter().any(|(_, hunk)| hunk.added.iter().chain(&hunk.removed).any(is_longer)))
 }
 
 fn is_waiting(cx: &Context, (key, entry): Call) -> bool {
