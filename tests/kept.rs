@@ -148,6 +148,20 @@ fn two_neovims_lose_nothing_of_each_other() {
     third.wait_for_screen("- two");
 }
 
+#[test]
+fn an_open_review_does_not_say_that_all_is_decided_where_that_is_not_known() {
+    let mut chat = changed();
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("Review: 2 files · 3 hunks");
+    // What other Neovims have left cannot be read.
+    let folder = chat.project.file(".agent/state/nvim/acp/reviews");
+    std::fs::rename(&folder, folder.with_extension("away")).expect("to move the folder");
+    std::fs::write(&folder, "").expect("to write a file in its place");
+    chat.nvim.command("Acp review");
+    chat.nvim.command("Acp keep! all");
+    chat.nvim.wait_for_screen("Nothing is left to decide in this Neovim, but");
+}
+
 // Files without lines, files that were renamed, and all at once.
 
 /// An agent that has run command lines in a project with a state folder of its own.

@@ -253,6 +253,8 @@ impl Reviews {
             }
             Err(why) => self.keeping.failure = Some(why),
         }
+        // A page on which nothing is left says so as far as it is known.
+        self.draw_panel(cx)?;
         if self.keeping.asked.is_empty() {
             // What was left has to stand first.
             self.when_known.append(&mut self.when_left);
@@ -352,14 +354,28 @@ impl Reviews {
 
     /// That nothing is left to decide, as far as it is known.
     pub fn nothing_left(&self) -> String {
+        const NOTHING: &str = "nothing is left to decide";
+        self.left_elsewhere(NOTHING)
+            .unwrap_or_else(|| format!("{NOTHING}; agents' changes are all kept or undone"))
+    }
+
+    /// The same at the top of the review's page.
+    pub fn nothing_left_on_page(&self) -> String {
+        const NOTHING: &str = "Nothing is left to decide";
+        self.left_elsewhere(NOTHING).unwrap_or_else(|| NOTHING.to_owned())
+    }
+
+    /// What speaks against it, although this Neovim has nothing left.
+    fn left_elsewhere(&self, nothing: &str) -> Option<String> {
         if let Some(why) = &self.keeping.failure {
-            return format!("nothing is left to decide in this Neovim, but {why}");
+            return Some(format!("{nothing} in this Neovim, but {why}"));
         }
-        match self.keeping.elsewhere.values().sum::<usize>() {
-            0 => "nothing is left to decide; agents' changes are all kept or undone".to_owned(),
-            1 => "nothing is left to decide here; another Neovim has 1 file to decide on".to_owned(),
-            some => format!("nothing is left to decide here; another Neovim has {some} files to decide on"),
-        }
+        let files = match self.keeping.elsewhere.values().sum::<usize>() {
+            0 => return None,
+            1 => "1 file".to_owned(),
+            some => format!("{some} files"),
+        };
+        Some(format!("{nothing} here; another Neovim has {files} to decide on"))
     }
 }
 

@@ -131,7 +131,7 @@ impl Reviews {
             ("review_go", "go"),
             ("review_help", "keys"),
         ]);
-        review_page(&shown, &files, Hints { some, none: nothing_left("Nothing is left to decide", keys) })
+        review_page(&shown, &files, Hints { some, none: nothing_left(&self.nothing_left_on_page(), keys) })
     }
 
     /// Has the review show what is left to decide now.
