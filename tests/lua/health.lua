@@ -187,7 +187,8 @@ holds("it", check(), {
 })
 lualine.options.disabled_filetypes.winbar = { "acp", "acp-prompt", "acp-terminal", "acp-plan" }
 holds("it", check(), { "WARNING lualine's winbar replaces the bars" })
-lualine.options.disabled_filetypes.winbar = { "acp", "acp-prompt", "acp-proposal", "acp-terminal", "acp-plan", "help" }
+lualine.options.disabled_filetypes.winbar =
+  { "acp", "acp-prompt", "acp-proposal", "acp-terminal", "acp-plan", "help" }
 holds("it", check(), { "OK lualine leaves the bars" })
 package.loaded["lualine"] = nil
 
