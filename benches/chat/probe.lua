@@ -101,23 +101,34 @@ function M.run(last, ticks, act)
     end)
   end
 
+  -- Whether the end stands in one of the last of these lines, whatever else came with it: what follows in a
+  -- later turn may stand behind it.
+  local function ends(buf, first, stop)
+    for _, line in ipairs(api.nvim_buf_get_lines(buf, math.max(first, stop - 64), stop, false)) do
+      if vim.endswith(line, last) then
+        found = uv.hrtime()
+        M.when_at_rest(report)
+        return true
+      end
+    end
+  end
+
   local function watch(buf)
     api.nvim_buf_attach(buf, false, {
       on_lines = function(_, _, _, first, _, stop)
-        -- In one of the last lines, whatever else came with it. What follows in a later turn may stand
-        -- behind it.
-        for _, line in ipairs(api.nvim_buf_get_lines(buf, math.max(first, stop - 64), stop, false)) do
-          if vim.endswith(line, last) then
-            found = uv.hrtime()
-            M.when_at_rest(report)
-            return true
-          end
-        end
+        return ends(buf, first, stop)
       end,
     })
   end
 
-  local buf = act(watch)
+  -- A buffer that comes only now may have all of the text already.
+  local function watch_new(buf)
+    if not ends(buf, 0, api.nvim_buf_line_count(buf)) then
+      watch(buf)
+    end
+  end
+
+  local buf = act(watch_new)
   if buf then
     watch(buf)
   end
