@@ -6,90 +6,40 @@
 pub mod agents;
 pub mod catalog;
 pub mod commands;
+mod error;
 #[cfg(test)]
 mod help_tests;
 pub mod keys;
 mod kinds;
 pub mod options;
+mod own_tables;
 mod read;
 mod rules;
 mod sandbox;
+mod spec;
 #[cfg(test)]
 mod tests;
+mod values;
 mod words;
 
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use thiserror::Error;
 
 pub use self::agents::{Agent, Choice, Machine, Standing};
 pub use self::catalog::{Catalog, Preset, preset, presets};
 pub use self::commands::{Bang, COMMAND_GROUPS, COMMANDS, CommandSpec, Completion, group_of};
+pub use self::error::ConfigError;
 pub use self::keys::{KEYS, KeySpec, Keys, Pane, Section};
 pub use self::options::*;
 use self::read::{Field, Report};
 pub use self::sandbox::SandboxOptions;
+pub use self::spec::{GroupSpec, OptionSpec, Takes};
+pub use self::values::{Log, Size};
 pub use self::words::*;
 use crate::core::message::{McpServer, SystemPrompt};
 use crate::core::session::defaults::Defaults;
-
-/// A window's width or height.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
-    Cells(u16),
-    /// 1 to 100, of the whole editor.
-    Percent(u16),
-}
-
-/// Whether the messages exchanged with agents are written down.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Log {
-    Off,
-    /// In the plugin's log file.
-    On,
-    File(PathBuf),
-}
-
-/// What is wrong with the options, or with what they lead to. The texts fit after a colon.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ConfigError {
-    #[error("{key}: unknown key, {}", advice(.nearest.as_deref(), "acp-config"))]
-    UnknownKey { key: String, nearest: Option<String> },
-    #[error("{key}: expected {expected}, got {got}")]
-    Unexpected { key: String, expected: String, got: String },
-    #[error("{key}: {problem}")]
-    Invalid { key: String, problem: String },
-    #[error("no agent is called {name:?}, {}", advice(.nearest.as_deref(), "acp-agents"))]
-    UnknownAgent { name: String, nearest: Option<String> },
-    #[error("{name:?} is switched off: remove `enabled = false` from agents.{name}")]
-    Disabled { name: String },
-    #[error("no such program {program:?}: {todo}")]
-    NoProgram { program: String, todo: String },
-    #[error("{name} isn't published for this system ({system}): see its website in :Acp agents")]
-    OtherSystem { name: String, system: String },
-}
-
-fn advice(nearest: Option<&str>, help: &str) -> String {
-    match nearest {
-        Some(nearest) => format!("did you mean {nearest:?}?"),
-        None => format!("see :help {help}"),
-    }
-}
-
-impl Size {
-    /// The size in cells where the editor has `total` of them; at least one, at most all.
-    pub fn of(self, total: u16) -> u16 {
-        let cells = match self {
-            Size::Cells(cells) => cells,
-            Size::Percent(percent) => {
-                u16::try_from(u32::from(total) * u32::from(percent) / 100).unwrap_or(total)
-            }
-        };
-        cells.clamp(1, total.max(1))
-    }
-}
 
 impl Config {
     /// Reads the table that was given to `setup()`. All mistakes are reported, not just the first.

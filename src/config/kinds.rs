@@ -8,52 +8,24 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::keys::{KEYS, Keys};
-use super::options::{
-    AgentOptions, FollowOptions, LimitOptions, ProjectOptions, RecoveryOptions, SessionLimits, TurnLimits,
-};
 use super::read::Field;
 use super::sandbox::SandboxOptions;
-use super::{Log, Size};
+use super::spec::Takes;
+use super::values::{Log, Size};
 use crate::core::message::remote::Address;
 use crate::core::message::{Dialect, McpServer};
 use crate::core::rules::Rule;
-use crate::core::session::budget::{Bounds, Limits};
-use crate::core::session::recovery::Recovery;
-
-/// What an option takes, for its readers.
-#[derive(Clone, Copy, Debug)]
-pub enum Takes {
-    /// In the help's words and as a type of the language server.
-    Type(&'static str, &'static str),
-    /// One of these.
-    Word(&'static [&'static str]),
-}
-
-impl Takes {
-    pub fn help(self) -> String {
-        match self {
-            Self::Type(help, _) => help.to_owned(),
-            Self::Word(words) => {
-                let quoted: Vec<String> = words.iter().map(|word| format!("{word:?}")).collect();
-                let (last, others) = quoted.split_last().expect("an option has two words at least");
-                format!("{} or {last}", others.join(", "))
-            }
-        }
-    }
-
-    pub fn lua(self) -> String {
-        match self {
-            Self::Type(_, lua) => lua.to_owned(),
-            Self::Word(words) => words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join("|"),
-        }
-    }
-}
 
 pub(super) struct Kind<T> {
     pub takes: Takes,
     pub read: fn(&Field<'_>) -> Option<T>,
     /// A default as Lua writes it.
     pub shown: fn(&T) -> String,
+}
+
+/// A table of options that is read by itself.
+pub(super) trait OwnTable: Sized {
+    fn of(field: &Field<'_>) -> Option<Self>;
 }
 
 /// Where there is no default, or none that Lua could write.
@@ -72,6 +44,38 @@ const fn kind<T>(
     shown: fn(&T) -> String,
 ) -> Kind<T> {
     Kind { takes: Takes::Type(help, lua), read, shown }
+}
+
+/// Tables of options by names that the user chooses.
+pub(super) const fn by_name<T: OwnTable>(help: &'static str, lua: &'static str) -> Kind<BTreeMap<String, T>> {
+    let read = |field: &Field<'_>| {
+        let tables = field.map()?.into_iter();
+        Some(tables.filter_map(|(name, field)| Some((name.to_owned(), T::of(&field)?))).collect())
+    };
+    kind(help, lua, read, empty)
+}
+
+/// Tables of options by folders.
+pub(super) const fn by_folder<T: OwnTable>(
+    help: &'static str,
+    lua: &'static str,
+) -> Kind<BTreeMap<PathBuf, T>> {
+    let read = |field: &Field<'_>| {
+        let table = |(folder, field): (&str, Field<'_>)| {
+            Some((PathBuf::from(field.expanded(folder)?), T::of(&field)?))
+        };
+        Some(field.map()?.into_iter().filter_map(table).collect())
+    };
+    kind(help, lua, read, empty)
+}
+
+/// A table of options that may be given as less than one.
+pub(super) const fn own_table<T: OwnTable>(
+    help: &'static str,
+    lua: &'static str,
+    shown: fn(&T) -> String,
+) -> Kind<T> {
+    kind(help, lua, T::of, shown)
 }
 
 pub(super) const BOOLEAN: Kind<bool> = kind("boolean", "boolean", |field| field.bool(), bool::to_string);
@@ -107,7 +111,7 @@ pub(super) const PROTOCOL: Kind<Option<Dialect>> = kind(
     nil,
 );
 
-/// A program, or a list that begins with one; what follows in it are arguments, see `AgentOptions::of`.
+/// A program, or a list that begins with one; what follows in it are arguments, see `own_tables`.
 pub(super) const PROGRAM: Kind<Option<String>> = kind(
     "string, or list of strings",
     "string|string[]",
@@ -208,33 +212,6 @@ pub(super) const LOG: Kind<Log> = kind(
 pub(super) const FUNCTION: Kind<()> =
     kind("function", "fun(place: acp.Location): integer|boolean|nil", |_| None, nil);
 
-pub(super) const AGENTS: Kind<BTreeMap<String, AgentOptions>> = kind(
-    "table of agents by name",
-    "table<string, acp.AgentOptions>",
-    |field| {
-        let agents = field.map()?.into_iter();
-        Some(agents.filter_map(|(name, field)| Some((name.to_owned(), AgentOptions::of(&field)?))).collect())
-    },
-    empty,
-);
-
-pub(super) const PROJECTS: Kind<BTreeMap<PathBuf, ProjectOptions>> = kind(
-    "table by folder",
-    "table<string, acp.ProjectOptions>",
-    |field| {
-        let project = |(folder, field): (&str, Field<'_>)| {
-            Some((PathBuf::from(field.expanded(folder)?), ProjectOptions::of(&field)?))
-        };
-        Some(field.map()?.into_iter().filter_map(project).collect())
-    },
-    empty,
-);
-
-pub(super) const FOLLOW: Kind<FollowOptions> =
-    kind("boolean or table", "boolean|acp.FollowOptions", FollowOptions::of, |follow| {
-        follow.enabled.to_string()
-    });
-
 pub(super) const KEY_OPTIONS: Kind<Keys> = kind(
     "table",
     "acp.KeyOptions",
@@ -247,95 +224,3 @@ pub(super) const KEY_OPTIONS: Kind<Keys> = kind(
     },
     empty,
 );
-
-impl AgentOptions {
-    fn of(field: &Field<'_>) -> Option<Self> {
-        let table = field.table_of(Self::GROUP.known())?;
-        let mut options = Self::default();
-        options.read(&table);
-        if let Some(field) = table.get("command").filter(|field| field.value().is_array())
-            && options.command.is_some()
-            && let Some((_, args)) = field.command_line()
-        {
-            if options.args.is_some() {
-                return field.invalid("the list has the arguments, too: give either it or args");
-            }
-            options.args = Some(args);
-        }
-        if let Some(field) = table.get("cmd")
-            && let Some((command, args)) = field.command_line()
-        {
-            if options.command.is_some() || options.args.is_some() {
-                return field.invalid("stands for command and args: give either it or them");
-            }
-            (options.command, options.args) = (Some(command), Some(args));
-        }
-        let runs = options.command.is_some() || options.args.is_some() || !options.env.is_empty();
-        if options.url.is_some() && (runs || options.cwd.is_some()) {
-            return field
-                .invalid("has a url, so nothing is run: leave out command, args, env and cwd, or the url");
-        }
-        if options.url.is_some() && options.sandbox.is_some() {
-            return field.invalid(
-                "has a url, so nothing is run here that a sandbox could hold: leave one of them out",
-            );
-        }
-        if options.url.is_none() && !options.headers.is_empty() && table.get("url").is_none() {
-            return field.invalid("has headers, which are sent to a url: give one, or leave them out");
-        }
-        table.close();
-        Some(options)
-    }
-}
-
-impl ProjectOptions {
-    fn of(field: &Field<'_>) -> Option<Self> {
-        let table = field.table_of(Self::GROUP.known())?;
-        let mut options = Self::default();
-        options.read(&table);
-        table.close();
-        Some(options)
-    }
-}
-
-impl LimitOptions {
-    /// As sessions have it.
-    pub fn bounds(&self) -> Bounds {
-        let time =
-            |time: Option<Duration>| time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
-        let TurnLimits { time: in_turn, cost, commands, files, lines } = self.turn;
-        let turn = Limits { time: time(in_turn), cost, commands, files, lines };
-        let SessionLimits { time: in_session, cost, commands, files, lines } = self.session;
-        let session = Limits { time: time(in_session), cost, commands, files, lines };
-        Bounds { turn, session }
-    }
-}
-
-impl RecoveryOptions {
-    /// As sessions have it.
-    pub fn wanted(&self) -> Recovery {
-        let longest = u64::try_from(self.longest.as_millis()).unwrap_or(u64::MAX);
-        Recovery { again: self.again, reconnect: self.reconnect, longest }
-    }
-}
-
-impl FollowOptions {
-    /// `true` alone, or a table.
-    fn of(field: &Field<'_>) -> Option<Self> {
-        let mut options = Self::default();
-        if let Value::Bool(enabled) = field.value() {
-            options.enabled = *enabled;
-            return Some(options);
-        }
-        if !matches!(field.value(), Value::Object(_) | Value::Array(_)) {
-            return field.unexpected("true, false or a table");
-        }
-        let table = field.table_of(Self::GROUP.known())?;
-        options.read(&table);
-        if let Some(window) = table.get("window") {
-            window.invalid::<()>("should be a function that takes a place");
-        }
-        table.close();
-        Some(options)
-    }
-}

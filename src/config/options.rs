@@ -10,49 +10,28 @@ use super::keys::Keys;
 use super::kinds::*;
 use super::read::Table;
 use super::sandbox::SandboxOptions;
+use super::spec::{GroupSpec, OptionSpec};
+use super::values::{Log, Size};
 use super::words::*;
-use super::{Log, Size};
 use crate::core::message::remote::Address;
 use crate::core::message::{Dialect, McpServer};
 use crate::core::rules::Rule;
-
-/// An option as the help and the language server show it.
-#[derive(Clone, Copy, Debug)]
-pub struct OptionSpec {
-    /// The path in the table given to `setup()`; `{name}` stands for any name.
-    pub key: &'static str,
-    pub takes: Takes,
-    /// As Lua writes it; `nil` where there is none.
-    pub default: fn() -> String,
-    pub about: &'static str,
-}
-
-/// A table of options.
-#[derive(Clone, Copy, Debug)]
-pub struct GroupSpec {
-    /// What its options begin with.
-    pub prefix: &'static str,
-    /// The struct that has them.
-    pub name: &'static str,
-    pub options: &'static [OptionSpec],
-    /// The tables in it, by their names and structs.
-    pub groups: &'static [(&'static str, &'static str)],
-}
-
-impl GroupSpec {
-    /// The names that may stand in the table.
-    pub(super) fn known(&self) -> Vec<&'static str> {
-        let own = self.options.iter().map(|option| &option.key[self.prefix.len()..]);
-        own.chain(self.groups.iter().map(|(name, _)| *name)).collect()
-    }
-}
 
 /// Every option, in the help's order.
 pub fn all() -> impl Iterator<Item = &'static OptionSpec> {
     GROUPS.iter().flat_map(|group| group.options)
 }
 
-/// `field: type = default, kind, about;` is read into a field; `+ name, kind, about;` by hand, see `kinds`;
+const AGENTS: Kind<BTreeMap<String, AgentOptions>> =
+    by_name("table of agents by name", "table<string, acp.AgentOptions>");
+
+const PROJECTS: Kind<BTreeMap<PathBuf, ProjectOptions>> =
+    by_folder("table by folder", "table<string, acp.ProjectOptions>");
+
+const FOLLOW: Kind<FollowOptions> =
+    own_table("boolean or table", "boolean|acp.FollowOptions", |follow| follow.enabled.to_string());
+
+/// `field: type = default, kind, about;` is read into a field; `+ name, kind, about;` by hand, see `own_tables`;
 /// `=> field: struct;` is a table of its own.
 macro_rules! options {
     ($(

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::options::GroupSpec;
-use super::{ConfigError, Log, Size};
+use super::error::ConfigError;
+use super::spec::GroupSpec;
+use super::values::{Log, Size};
 use crate::core::message::McpServer;
 use crate::core::message::remote::{Address, header_problem};
 use crate::core::store::registry;

@@ -198,9 +198,8 @@ mod reading {
 
         // What stands in place of others, or is no value.
         let others = ["agents.{name}.cmd", "agents.{name}.url", "agents.{name}.headers"];
-        let is_value = |option: &&options::OptionSpec| {
-            !others.contains(&option.key) && option.takes.help() != "function"
-        };
+        let is_value =
+            |option: &&OptionSpec| !others.contains(&option.key) && option.takes.help() != "function";
         for option in options::all().filter(is_value) {
             let pointer = format!("/{}", option.key.replace('.', "/"));
             assert!(all.pointer(&pointer).is_some(), "the example lacks {}", option.key);

@@ -1,6 +1,7 @@
 //! The options that take one of a few words: each an enum, and the words for its variants.
 
-use super::kinds::{Kind, Takes};
+use super::kinds::Kind;
+use super::spec::Takes;
 pub use crate::core::session::question_queue::OpenQuestions;
 
 /// The words for the variants of an enum.

@@ -15,6 +15,7 @@ const FEATURES: &[&str] = &[
     "prompt",
     "questions",
     "review",
+    "rules",
     "sessions",
     "terminals",
     "tools",

@@ -1,0 +1,106 @@
+//! Tables of options that are more than their options: which of these exclude each other, what may stand in place of a
+//! table, and what sessions are given of it.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::kinds::OwnTable;
+use super::options::{
+    AgentOptions, FollowOptions, LimitOptions, ProjectOptions, RecoveryOptions, SessionLimits, TurnLimits,
+};
+use super::read::Field;
+use crate::core::session::budget::{Bounds, Limits};
+use crate::core::session::recovery::Recovery;
+
+impl OwnTable for AgentOptions {
+    fn of(field: &Field<'_>) -> Option<Self> {
+        let table = field.table_of(Self::GROUP.known())?;
+        let mut options = Self::default();
+        options.read(&table);
+        if let Some(field) = table.get("command").filter(|field| field.value().is_array())
+            && options.command.is_some()
+            && let Some((_, args)) = field.command_line()
+        {
+            if options.args.is_some() {
+                return field.invalid("the list has the arguments, too: give either it or args");
+            }
+            options.args = Some(args);
+        }
+        if let Some(field) = table.get("cmd")
+            && let Some((command, args)) = field.command_line()
+        {
+            if options.command.is_some() || options.args.is_some() {
+                return field.invalid("stands for command and args: give either it or them");
+            }
+            (options.command, options.args) = (Some(command), Some(args));
+        }
+        let runs = options.command.is_some() || options.args.is_some() || !options.env.is_empty();
+        if options.url.is_some() && (runs || options.cwd.is_some()) {
+            return field
+                .invalid("has a url, so nothing is run: leave out command, args, env and cwd, or the url");
+        }
+        if options.url.is_some() && options.sandbox.is_some() {
+            return field.invalid(
+                "has a url, so nothing is run here that a sandbox could hold: leave one of them out",
+            );
+        }
+        if options.url.is_none() && !options.headers.is_empty() && table.get("url").is_none() {
+            return field.invalid("has headers, which are sent to a url: give one, or leave them out");
+        }
+        table.close();
+        Some(options)
+    }
+}
+
+impl OwnTable for ProjectOptions {
+    fn of(field: &Field<'_>) -> Option<Self> {
+        let table = field.table_of(Self::GROUP.known())?;
+        let mut options = Self::default();
+        options.read(&table);
+        table.close();
+        Some(options)
+    }
+}
+
+impl LimitOptions {
+    /// As sessions have it.
+    pub fn bounds(&self) -> Bounds {
+        let time =
+            |time: Option<Duration>| time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+        let TurnLimits { time: in_turn, cost, commands, files, lines } = self.turn;
+        let turn = Limits { time: time(in_turn), cost, commands, files, lines };
+        let SessionLimits { time: in_session, cost, commands, files, lines } = self.session;
+        let session = Limits { time: time(in_session), cost, commands, files, lines };
+        Bounds { turn, session }
+    }
+}
+
+impl RecoveryOptions {
+    /// As sessions have it.
+    pub fn wanted(&self) -> Recovery {
+        let longest = u64::try_from(self.longest.as_millis()).unwrap_or(u64::MAX);
+        Recovery { again: self.again, reconnect: self.reconnect, longest }
+    }
+}
+
+impl OwnTable for FollowOptions {
+    /// `true` alone, or a table.
+    fn of(field: &Field<'_>) -> Option<Self> {
+        let mut options = Self::default();
+        if let Value::Bool(enabled) = field.value() {
+            options.enabled = *enabled;
+            return Some(options);
+        }
+        if !matches!(field.value(), Value::Object(_) | Value::Array(_)) {
+            return field.unexpected("true, false or a table");
+        }
+        let table = field.table_of(Self::GROUP.known())?;
+        options.read(&table);
+        if let Some(window) = table.get("window") {
+            window.invalid::<()>("should be a function that takes a place");
+        }
+        table.close();
+        Some(options)
+    }
+}
