@@ -101,9 +101,9 @@ function M.run(last, ticks, act)
     end)
   end
 
-  -- Whether the end stands in one of the last of these lines, whatever else came with it: what follows in a
-  -- later turn may stand behind it.
-  local function ends(buf, first, stop)
+  -- Reports once Neovim is at rest, and says so, if the end stands in one of the last of these lines, whatever
+  -- else came with it: what follows in a later turn may stand behind it.
+  local function report_end(buf, first, stop)
     for _, line in ipairs(api.nvim_buf_get_lines(buf, math.max(first, stop - 64), stop, false)) do
       if vim.endswith(line, last) then
         found = uv.hrtime()
@@ -116,14 +116,14 @@ function M.run(last, ticks, act)
   local function watch(buf)
     api.nvim_buf_attach(buf, false, {
       on_lines = function(_, _, _, first, _, stop)
-        return ends(buf, first, stop)
+        return report_end(buf, first, stop)
       end,
     })
   end
 
   -- A buffer that comes only now may have all of the text already.
   local function watch_new(buf)
-    if not ends(buf, 0, api.nvim_buf_line_count(buf)) then
+    if not report_end(buf, 0, api.nvim_buf_line_count(buf)) then
       watch(buf)
     end
   end

@@ -37,7 +37,7 @@ fn empty<T>(_: &T) -> String {
     "{}".to_owned()
 }
 
-const fn kind<T>(
+pub(super) const fn kind<T>(
     help: &'static str,
     lua: &'static str,
     read: fn(&Field<'_>) -> Option<T>,
@@ -67,15 +67,6 @@ pub(super) const fn by_folder<T: OwnTable>(
         Some(field.map()?.into_iter().filter_map(table).collect())
     };
     kind(help, lua, read, empty)
-}
-
-/// A table of options that may be given as less than one.
-pub(super) const fn own_table<T: OwnTable>(
-    help: &'static str,
-    lua: &'static str,
-    shown: fn(&T) -> String,
-) -> Kind<T> {
-    kind(help, lua, T::of, shown)
 }
 
 pub(super) const BOOLEAN: Kind<bool> = kind("boolean", "boolean", |field| field.bool(), bool::to_string);

@@ -29,7 +29,9 @@ const PROJECTS: Kind<BTreeMap<PathBuf, ProjectOptions>> =
     by_folder("table by folder", "table<string, acp.ProjectOptions>");
 
 const FOLLOW: Kind<FollowOptions> =
-    own_table("boolean or table", "boolean|acp.FollowOptions", |follow| follow.enabled.to_string());
+    kind("boolean or table", "boolean|acp.FollowOptions", FollowOptions::of, |follow| {
+        follow.enabled.to_string()
+    });
 
 /// `field: type = default, kind, about;` is read into a field; `+ name, kind, about;` by hand, see `own_tables`;
 /// `=> field: struct;` is a table of its own.

@@ -1,6 +1,6 @@
-//! No circles by imports between files: whoever changes one of two files that need each other has to
-//! read both. A file needs another when it uses something in it, or names it by a path from `crate` or `super`. That a
-//! parent declares a module, calls into it or exports what is in it is none of that.
+//! No circles by imports between files: whoever changes one of two files that need each other has to read both. A file
+//! needs another when it uses something in it, or names it by a path from `crate` or `super`. That a parent declares a
+//! module, calls into it or exports what is in it is none of that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
