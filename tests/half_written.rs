@@ -221,6 +221,35 @@ fn a_link_is_as_good_as_its_file() {
     check(habit, "link.txt", &steps, steps.len());
 }
 
+/// By the time that anybody hears of the save, the file is another one.
+#[test]
+fn a_writer_that_begins_right_after_a_save_is_waited_for() {
+    let mut chat = Scripted::new(&[("a.txt", BEFORE)], agent("a.txt", 2));
+    let mut cue = fifo(&chat);
+    chat.nvim.command("edit a.txt");
+    let buf = chat.nvim.exec_lua("return vim.api.nvim_get_current_buf()", []).as_u64().expect("a number");
+    let win = chat.nvim.exec_lua("return vim.api.nvim_get_current_win()", []);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Step 0.");
+    chat.nvim.exec_lua(KEEP_TEXTS, [buf.into()]);
+    chat.nvim.exec_lua(
+        "vim.api.nvim_create_autocmd('BufWritePost', { once = true, callback = function(event)
+           io.open(event.match, 'w'):close()
+         end })
+         vim.api.nvim_win_call(..., function() vim.cmd('silent write') end)",
+        [win],
+    );
+    writeln!(cue, "go on").expect("the agent reads");
+    chat.wait_for("Step 1.");
+    chat.project.write("a.txt", AFTER);
+    writeln!(cue, "go on\ngo on").expect("the agent reads");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) + "\n" == AFTER, "the new text");
+    let kept = texts(&mut chat);
+    assert!(kept.iter().all(|text| text == AFTER), "{kept:#?}");
+    assert_eq!(hunks(&mut chat).len(), 2);
+}
+
 #[test]
 fn a_file_that_is_really_emptied_is_shown_so_once_its_call_is_over() {
     let mut chat = Scripted::new(&[("a.txt", BEFORE)], agent("a.txt", 2));

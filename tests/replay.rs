@@ -11,7 +11,7 @@ mod replay {
     pub mod recording;
 }
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::panic::catch_unwind;
@@ -71,6 +71,8 @@ recordings! {
     copilot_runs_a_command_that_it_was_allowed_to: "copilot-shell",
     copilot_is_told_no: "copilot-edit-reject",
     cline_says_in_its_input_alone_what_it_changes: "cline-edit",
+    codex_changes_a_file_that_it_was_allowed_to: "codex-acp2-edit",
+    opencode_changes_a_file_through_the_editor_and_once_more_itself: "opencode-edit-always",
     opencode_sets_down_a_plan_by_a_tool: "opencode-plan",
     gemini_changes_a_file_through_the_editor: "gemini-edit",
     gemini_changes_what_is_not_saved: "gemini-unsaved",
@@ -149,31 +151,73 @@ fn no_recorded_session_surprises_anyone() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// How long a slow disk waits, in ms, after a file was emptied, and once more when half of it is there.
+const PAUSES: [u64; 3] = [5, 40, 150];
+
 #[test]
 fn an_agent_with_a_slow_disk_changes_a_buffer_once_and_all_of_it_is_the_agents() {
     let mut paths = recordings(&data());
     paths.extend(all().map(|folder| recordings(&folder)).unwrap_or_default());
-    let mut played = BTreeSet::new();
+    let mut found = BTreeMap::new();
     for path in paths {
         let recording = Recording::read(&path);
-        // What goes through the client is not on the disk; and one change has one text.
-        let writes = |step: &Step| matches!(step, Step::Prompt(text) if text.matches("edit ").count() == 1);
-        let steps = recording.sessions.iter().flat_map(|session| &session.steps);
-        let is_one = recording.sessions.len() == 1 && steps.clone().filter(|step| writes(step)).count() == 1;
-        let own = ["-edit", "-acp-load"].iter().any(|end| recording.name.ends_with(end));
-        if !is_one || !own || recording.foreign.is_some() || !played.insert(recording.name.clone()) {
-            continue;
+        let writes = !whole_texts(&recording).is_empty();
+        let own = ["-edit", "-edit-always", "-acp-load"].iter().any(|end| recording.name.ends_with(end));
+        if recording.sessions.len() == 1 && writes && own && recording.foreign.is_none() {
+            found.insert(recording.name.clone(), recording);
         }
-        let (fast, slow) = (play(&recording), play_slowly(&recording));
-        for (name, texts) in &slow.held {
-            let last = &recording.files[name];
-            assert!(texts.iter().all(|text| text == last), "{}: {name} held {texts:#?}", recording.name);
-        }
-        assert_eq!(slow.review, fast.review, "{}", recording.name);
-        assert_eq!(slow.unsaved, fast.unsaved, "{}", recording.name);
     }
-    assert!(played.contains("claude-agent-acp-edit"), "{played:?}");
-    println!("played on a slow disk: {played:?}");
+    for agent in ["claude-agent-acp-edit", "codex-acp2-edit", "opencode-edit-always"] {
+        assert!(found.contains_key(agent), "{agent} is not among {:?}", found.keys());
+    }
+    println!("played on a slow disk: {:?}", found.keys());
+    let waiting = Mutex::new(found.into_values().collect::<Vec<_>>());
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                loop {
+                    let next = waiting.lock().expect("a pop does not panic").pop();
+                    let Some(recording) = next else { return };
+                    slow_disks_change_nothing(&recording);
+                }
+            });
+        }
+    });
+}
+
+/// What files hold between one edit and the next, as the prompts ask for them: `edit notes.txt :: beta :: BETA`.
+fn whole_texts(recording: &Recording) -> Vec<String> {
+    let mut files: BTreeMap<&str, String> =
+        recording.files_before().into_iter().map(|(name, text)| (name, text.to_owned())).collect();
+    let mut texts = Vec::new();
+    for step in recording.sessions.iter().flat_map(|session| &session.steps) {
+        let Step::Prompt(prompt) = step else { continue };
+        for edit in
+            prompt.split(";;").filter_map(|part| part.trim().split_once("edit ").map(|(_, edit)| edit))
+        {
+            if let [name, old, new] = edit.split(" :: ").collect::<Vec<_>>()[..]
+                && let Some(text) = files.get_mut(name)
+            {
+                *text = text.replacen(&old.replace("\\n", "\n"), &new.replace("\\n", "\n"), 1);
+                texts.push(text.clone());
+            }
+        }
+    }
+    texts
+}
+
+fn slow_disks_change_nothing(recording: &Recording) {
+    let (fast, whole) = (play(recording), whole_texts(recording));
+    for pause in PAUSES {
+        let slow = play_slowly(recording, pause);
+        let case = format!("{} with {pause} ms", recording.name);
+        for (name, texts) in &slow.held {
+            let is_whole = |text: &String| whole.contains(text) || *text == recording.files[name];
+            assert!(texts.iter().all(is_whole), "{case}: {name} held {texts:#?}");
+        }
+        assert_eq!(slow.review, fast.review, "{case}");
+        assert_eq!(slow.unsaved, fast.unsaved, "{case}");
+    }
 }
 
 /// Plays a recording of the project and compares what is on the screens with what was.

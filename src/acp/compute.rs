@@ -95,7 +95,8 @@ fn on_disk(work: &Work) -> Option<PathBuf> {
         | Work::Stand { path, .. }
         | Work::Examine { path, .. }
         | Work::Reconcile { path, .. }
-        | Work::Stamp { path, .. } => Some(path.clone()),
+        | Work::Stamp { path, .. }
+        | Work::Saved { path, .. } => Some(path.clone()),
         Work::Places { cwd, .. } => Some(cwd.join("any")),
         Work::Exists { paths } => paths.first().cloned(),
         _ => None,
@@ -220,14 +221,16 @@ fn run(work: Work, watch: &Watch) -> Outcome {
         }
         Work::Stamp { path, read } => {
             let found = state(&path);
-            let stamp = found.filter(|stamp| read.is_none_or(|read| buffer_state::is_older(*stamp, read)));
+            let stamp = found.filter(|stamp| buffer_state::is_older(*stamp, read));
             if let Some(stamp) = stamp {
                 watch.held(&path, stamp);
-                if read.is_none() {
-                    watch.saved(&path, stamp);
-                }
             }
             Outcome::Stamped { is_there: found.is_some(), stamp }
+        }
+        Work::Saved { path, stamp } => {
+            watch.held(&path, stamp);
+            watch.saved(&path, stamp);
+            Outcome::Stamped { is_there: true, stamp: Some(stamp) }
         }
         // Answered where all that agents share is at hand.
         Work::ChangedTexts { .. } => Outcome::ChangedTexts(Vec::new()),

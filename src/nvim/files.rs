@@ -9,6 +9,7 @@ pub mod job;
 pub mod missing;
 pub mod names;
 pub mod on_disk;
+pub mod own_saves;
 pub mod reports;
 pub mod times;
 pub mod watching;
@@ -24,6 +25,7 @@ use crate::nvim::buffers::Buffers;
 use crate::nvim::editor::Buf;
 use crate::nvim::files::job::Waiting;
 use crate::nvim::files::on_disk::OnDisk;
+use crate::nvim::files::own_saves::OwnSaves;
 use crate::nvim::files::watching::Watching;
 
 #[derive(Default)]
@@ -33,6 +35,7 @@ pub struct Files {
     to_rename: BTreeSet<Buf>,
     pub watching: Watching,
     pub on_disk: OnDisk,
+    own_saves: OwnSaves,
     /// The conflicts that wait for the user, oldest first.
     conflicts: Vec<Waiting>,
     /// How many there were.

@@ -1,6 +1,7 @@
 //! Files in the folders of sessions, as real commands change them: what is told of them, and whose it was.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::Command as Program;
 
@@ -408,7 +409,9 @@ fn what_the_editor_saves_is_no_news() {
     // As Neovim saves: a new file takes the old one's name.
     let new = test.file("4913", "two");
     fs::rename(new, &path).unwrap();
-    test.send(Command::Compute { job: JobId(3), work: Work::Stamp { path, read: None } });
+    let saved = fs::metadata(&path).unwrap();
+    let stamp = Stamp { written: (saved.mtime(), saved.mtime_nsec()), size: saved.len(), inode: saved.ino() };
+    test.send(Command::Compute { job: JobId(3), work: Work::Saved { path, stamp } });
     test.file("c.txt", "c");
     wait_told(&mut test, "outside: c.txt: nothing => c");
     assert_eq!(told(&mut test), ["c0: b.txt: nothing => b/", "outside: c.txt: nothing => c"]);

@@ -187,17 +187,17 @@ const NEVER_BEGAN: &str = "R starts it again";
 
 /// Plays all of a recording that a user of this client can do.
 pub fn play(recording: &Recording) -> Played {
-    play_through(Player::start(recording, false, false))
+    play_through(Player::start(recording, false, None))
 }
 
-/// The same on a slow disk, for a user who has the files open.
-pub fn play_slowly(recording: &Recording) -> Played {
-    play_through(Player::start(recording, false, true))
+/// The same on a disk that waits so many ms between the steps of a change, for a user who has the files open.
+pub fn play_slowly(recording: &Recording, pause: u64) -> Played {
+    play_through(Player::start(recording, false, Some(pause)))
 }
 
 /// The same for a user who follows the agents.
 pub fn play_followed(recording: &Recording) -> Played {
-    play_through(Player::start(recording, true, false))
+    play_through(Player::start(recording, true, None))
 }
 
 fn play_through(mut player: Player<'_>) -> Played {
@@ -226,11 +226,12 @@ struct Player<'a> {
     /// Prompts sent so far, by session.
     prompts: Vec<u64>,
     /// What the agent changes by itself takes its time.
-    is_slow: bool,
+    /// How long the agent's disk waits, in ms.
+    slow_disk: Option<u64>,
 }
 
 impl<'a> Player<'a> {
-    fn start(recording: &'a Recording, follow: bool, is_slow: bool) -> Self {
+    fn start(recording: &'a Recording, follow: bool, slow_disk: Option<u64>) -> Self {
         let project = TempProject::new(&recording.files_before());
         project.write(".agent/log.jsonl", "");
         // What is written down there is no change of the project's.
@@ -244,13 +245,13 @@ impl<'a> Player<'a> {
             ..Options::default()
         });
         let prompts = vec![0; recording.sessions.len()];
-        let mut player = Self { recording, project, nvim, prompts, is_slow };
+        let mut player = Self { recording, project, nvim, prompts, slow_disk };
         let Recording { answers, filled, sessions, .. } = recording;
         let stored = sessions.iter().find_map(|session| session.stored);
         let log = player.file("log.jsonl");
         let options = json!([player.agent(), log, answers, filled, stored.unwrap_or(0), follow]);
         player.nvim.exec_lua(PREPARE, [options.to_string().into()]);
-        if is_slow {
+        if slow_disk.is_some() {
             for (name, _) in recording.files_before() {
                 player.nvim.exec_lua(HOLD, [name.into()]);
             }
@@ -269,8 +270,8 @@ impl<'a> Player<'a> {
         let mut args = vec!["-c".to_owned(), KEEP_EXIT.to_owned(), text(&self.file("exit"))];
         args.extend([text(demo_agent()), "--replay".to_owned(), text(&self.recording.path)]);
         args.extend(["--map".to_owned(), format!("/project={}", text(self.project.path()))]);
-        if self.is_slow {
-            args.extend(["--slow-disk", "150"].map(str::to_owned));
+        if let Some(pause) = self.slow_disk {
+            args.extend(["--slow-disk".to_owned(), pause.to_string()]);
         }
         if self.recording.sessions.len() == 1 {
             // Without what was said to sessions that never were.
@@ -501,7 +502,7 @@ impl<'a> Player<'a> {
 
     /// Waits until the disk has the last texts, and the buffers have them, too.
     fn held(&mut self) -> BTreeMap<String, Vec<String>> {
-        if !self.is_slow {
+        if self.slow_disk.is_none() {
             return BTreeMap::new();
         }
         let recording = self.recording;

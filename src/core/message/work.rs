@@ -59,9 +59,11 @@ pub enum Work {
     /// What a file that a buffer holds is on the disk. `encoding` is the buffer's; a file that is still as
     /// `known` says is not read. `half` is for one that is being written.
     Examine { path: PathBuf, encoding: String, known: Option<Stamp>, half: HalfWritten },
-    /// In what state a file is that was just read or written; no text is read. `read` is the time of day at
-    /// which it was read: what was written since is not what was read.
-    Stamp { path: PathBuf, read: Option<(i64, i64)> },
+    /// In what state a file is that was just read; no text is read. `read` is the time of day at which it was read:
+    /// what was written since is not what was read.
+    Stamp { path: PathBuf, read: (i64, i64) },
+    /// A file was saved, and was in this state right after. It may be in another one by now.
+    Saved { path: PathBuf, stamp: Stamp },
     /// What files held before and after changes whose texts came without them (`ChangedFile::later`).
     ChangedTexts { numbers: Vec<u64> },
     /// What an agent is told of unsaved edits (`core::session::unsaved_note`).

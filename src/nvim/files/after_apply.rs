@@ -89,6 +89,7 @@ impl Files {
             match save(&cx.editor, job.buf, formats) {
                 Ok(()) => {
                     let stamp = stamp_of(&job.path);
+                    self.own_saves.note(job.buf, cx.editor.changedtick(job.buf)?, stamp);
                     if let Some(held) = cx.buffers.held(&job.path) {
                         (held.stamp, held.saved) = (stamp, None);
                     }

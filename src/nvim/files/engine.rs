@@ -21,6 +21,7 @@ use crate::core::text::Text;
 use crate::nvim::buffers::applying::{Applying, Progress};
 use crate::nvim::buffers::is_modified;
 use crate::nvim::buffers::reading::Reading;
+use crate::nvim::buffers::saving::stamp_of;
 use crate::nvim::buffers::texts::Snapshot;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, first_line};
@@ -40,7 +41,7 @@ const CLOSED: &str = "its buffer was just closed; try again";
 /// Since when a buffer has the text of its file.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Known {
-    /// It was saved just now.
+    /// It was saved just now. Whoever looks later may see what somebody else has written since, so this is where to look.
     Saved,
     /// It was read just now; the file may have changed since.
     Read,
@@ -66,12 +67,15 @@ impl Files {
         let tick = cx.editor.changedtick(buf)?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = (now.as_secs().cast_signed(), i64::from(now.subsec_nanos()));
-        let read = match known {
-            Known::Saved => None,
-            Known::Read => Some(now),
-            Known::Once => Some((i64::MIN, 0)),
+        let stamped = |read| Work::Stamp { path: path.clone(), read };
+        let work = match known {
+            Known::Saved => match self.own_saves.take(buf, tick).or_else(|| stamp_of(&path)) {
+                Some(stamp) => Work::Saved { path: path.clone(), stamp },
+                None => stamped((i64::MIN, 0)),
+            },
+            Known::Read => stamped(now),
+            Known::Once => stamped((i64::MIN, 0)),
         };
-        let work = Work::Stamp { path: path.clone(), read };
         cx.compute(work, move |files: &mut Self, cx, outcome| {
             let Outcome::Stamped { is_there, stamp } = outcome else { return Ok(()) };
             if cx.editor.buf_is_loaded(buf)

@@ -33,10 +33,12 @@ pub struct Report {
 }
 
 impl OnDisk {
-    /// A file's buffer is to take its text. Of two reports that wait the later one says what became of the file.
+    /// A file's buffer is to take its text. Of two reports that wait the later one says what became of the file. Half of
+    /// a text is nobody's text before, whoever was taken for its writer.
     pub fn add_for_buffer(&mut self, path: &Path, mut report: Report) {
         if let Some(earlier) = self.in_buffers.remove(path)
-            && report.writers.is_outside() == earlier.writers.is_outside()
+            && (report.writers.is_outside() == earlier.writers.is_outside()
+                || is_half(&earlier.file.after, &[&earlier.file.before, &report.file.after]))
         {
             report.file.before = earlier.file.before;
         }
@@ -94,5 +96,61 @@ impl OnDisk {
     /// Whether a file that a buffer has just taken is a new one.
     pub fn is_new(&self, path: &Path) -> bool {
         self.in_buffers.get(path).is_some_and(|report| report.file.before == Held::Absent)
+    }
+}
+
+/// Whether a text looks as if its writer was still at it: it is the beginning of the one before or after it.
+fn is_half(text: &Held, others: &[&Held]) -> bool {
+    let Some(text) = text.as_text() else { return false };
+    let begins = |other: &&Held| {
+        other.as_text().is_some_and(|other| text.len() < other.len() && other.starts_with(&**text))
+    };
+    others.iter().any(begins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::ids::SessionKey;
+
+    fn report(by_agent: bool, before: &str, after: &str) -> Report {
+        let writers = by_agent.then_some(Writer { session: SessionKey(1), call: None });
+        let file = ChangedFile {
+            path: "/a.txt".into(),
+            renamed_from: None,
+            before: Held::text(before),
+            after: Held::text(after),
+            unknown: None,
+            later: None,
+            is_told: false,
+        };
+        Report { writers: Writers::known(writers.into_iter().collect()), file, renamed: None }
+    }
+
+    fn texts(reports: [Report; 2]) -> (Held, Held) {
+        let (mut on_disk, path) = (OnDisk::default(), Path::new("/a.txt"));
+        reports.into_iter().for_each(|report| on_disk.add_for_buffer(path, report));
+        let Report { file, .. } = on_disk.take_report(path).expect("a report");
+        (file.before, file.after)
+    }
+
+    #[test]
+    fn two_changes_of_one_writer_are_one() {
+        let reports = [report(true, "a\n", "b\n"), report(true, "b\n", "c\n")];
+        assert_eq!(texts(reports), (Held::text("a\n"), Held::text("c\n")));
+    }
+
+    #[test]
+    fn what_came_from_outside_is_no_part_of_an_agents_change() {
+        let reports = [report(false, "a\n", "b\n"), report(true, "b\n", "c\n")];
+        assert_eq!(texts(reports), (Held::text("b\n"), Held::text("c\n")));
+    }
+
+    #[test]
+    fn half_of_a_text_is_no_text_before_whoever_wrote_it() {
+        for half in ["", "a\n", "a\nB\n"] {
+            let reports = [report(false, "a\nb\n", half), report(true, half, "a\nB\nc\n")];
+            assert_eq!(texts(reports), (Held::text("a\nb\n"), Held::text("a\nB\nc\n")), "{half:?}");
+        }
     }
 }
