@@ -103,3 +103,10 @@ fn what_is_large_runs_to_its_end() {
 fn a_chat_opens() {
     play(Scenario::Startup);
 }
+
+#[test]
+fn texts_that_are_hard_to_parse_run_to_their_end() {
+    let values = Scenario::Hostile.run(Subject::Ours, &Size::QUICK);
+    assert_eq!(Scenario::named("hostile"), Some(Scenario::Hostile));
+    assert!(values.contains(&("texts", 4.0)), "two texts, at once and in pieces: {values:?}");
+}

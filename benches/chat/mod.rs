@@ -2,6 +2,7 @@
 //! that measures and by the test that only sees that all of it works.
 
 mod files;
+mod hostile;
 mod large;
 mod lines;
 pub mod report;

@@ -2,7 +2,7 @@
 //! How each is played is for the files beside this one, what to make of the figures for `report`.
 
 use super::stage::{Clock, Measured, Stage, Subject};
-use super::{files, large, lines, scripts, startup, typing};
+use super::{files, hostile, large, lines, scripts, startup, typing};
 
 /// The figures of one run by their names.
 pub type Values = Vec<(&'static str, f64)>;
@@ -40,6 +40,8 @@ pub struct Size {
     /// Bytes of a diff whose chat is closed.
     closed: usize,
     chats: usize,
+    /// Texts that are hard to parse.
+    hostile: usize,
 }
 
 impl Size {
@@ -68,6 +70,7 @@ impl Size {
         typed: 5 << 20,
         closed: 20 << 20,
         chats: 100,
+        hostile: 17,
     };
 
     /// Enough to see that everything works.
@@ -96,6 +99,7 @@ impl Size {
         typed: 200 << 10,
         closed: 200 << 10,
         chats: 3,
+        hostile: 2,
     };
 }
 
@@ -127,10 +131,11 @@ pub enum Scenario {
     ToolsFiles,
     Closed,
     Chats,
+    Hostile,
 }
 
 impl Scenario {
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Burst,
         Self::KeysBurst,
         Self::Paced,
@@ -157,6 +162,7 @@ impl Scenario {
         Self::ToolsFiles,
         Self::Closed,
         Self::Chats,
+        Self::Hostile,
     ];
 
     pub fn named(name: &str) -> Option<Self> {
@@ -191,6 +197,7 @@ impl Scenario {
             Self::ToolsFiles => "tools-files",
             Self::Closed => "closed",
             Self::Chats => "chats",
+            Self::Hostile => "hostile",
         }
     }
 
@@ -222,6 +229,7 @@ impl Scenario {
             Self::ToolsFiles => "2,000 calls that name 2,000 files",
             Self::Closed => "a diff of 20 MB, after which its chat is closed",
             Self::Chats => "5,000 small chunks in one of 100 chats",
+            Self::Hostile => "17 texts that no parser likes, each at once and in pieces of 16 KiB",
         }
     }
 
@@ -233,7 +241,9 @@ impl Scenario {
             Self::Paced100K | Self::Paced10M => &[Ours, Floor, Plain],
             Self::Terminal => &[Ours, OwnTerminal],
             Self::TerminalCaptured => &[Ours, Captured],
-            Self::Follow | Self::Plan | Self::PromptLong | Self::Closed | Self::Chats => &[Ours],
+            Self::Follow | Self::Plan | Self::PromptLong | Self::Closed | Self::Chats | Self::Hostile => {
+                &[Ours]
+            }
             _ => &[Ours, Floor],
         }
     }
@@ -288,6 +298,7 @@ impl Scenario {
             Self::ToolsFiles => large::calls_on_files(subject, size.tools),
             Self::Closed => large::closed(subject, size.closed),
             Self::Chats => large::chats(subject, size.chats),
+            Self::Hostile => hostile::hostile(size.hostile),
         }
     }
 }
