@@ -21,6 +21,7 @@ use crate::core::rules::unasked::{Deed, Deeds, Unasked};
 use crate::core::rules::{Act, Case, Decision, Request, Rule, RuleFiles, Ruling};
 use crate::core::store::allowlist::Choice;
 use crate::fingerprint;
+use crate::platform::paths::Resolver;
 
 /// What comes of a request, by all rules that count for it.
 pub fn judge(mut case: Case) -> Ruling {
@@ -208,7 +209,9 @@ impl RuleBook {
     /// Of what a session has done the rules that would have asked or rejected, where none was held against it before.
     /// It reads the disk.
     pub fn judge_done(&self, session: SessionKey, deeds: Deeds) -> Vec<Option<Unasked>> {
-        self.judge_deeds(session, deeds, |path| disk::resolve(path).ok())
+        let resolver = RefCell::new(Resolver::default());
+        let find = |path: &Path| resolver.borrow_mut().find(path);
+        self.judge_deeds(session, deeds, |path| find(path).or_else(|| disk::resolve(path).ok()))
     }
 
     fn judge_deeds(

@@ -37,9 +37,21 @@ pub fn alternatives(pattern: &str) -> Vec<String> {
 
 /// Whether one of the patterns that braces stand for fits.
 fn any_fits(pattern: &str, fits: impl Fn(&str) -> bool) -> bool {
-    match pattern.contains('{') {
-        true => alternatives(pattern).iter().any(|pattern| fits(pattern)),
-        false => fits(pattern),
+    let Some((before, rest)) = pattern.split_once('{') else { return fits(pattern) };
+    match rest.split_once('}') {
+        // Most have braces once, around all that they say or around its end.
+        Some((inner, after)) if !rest.contains('{') => {
+            let mut whole = String::with_capacity(pattern.len());
+            inner.split(',').any(|one| {
+                if before.is_empty() && after.is_empty() {
+                    return fits(one);
+                }
+                whole.clear();
+                [before, one, after].iter().for_each(|part| whole.push_str(part));
+                fits(&whole)
+            })
+        }
+        _ => alternatives(pattern).iter().any(|pattern| fits(pattern)),
     }
 }
 
