@@ -160,8 +160,12 @@ impl CheckpointWriter {
                 Ok(())
             }
             Wish::Settle { turn, head, at, path, call, diffs } => {
-                let now = in_time(&self.disks, path);
                 let looked = self.looked.remove(&(*turn, path.clone())).map(|looked| looked.held);
+                if looked.is_none() && diffs.is_empty() {
+                    // Nothing would be known of what was there before, as of what calls read.
+                    return;
+                }
+                let now = in_time(&self.disks, path);
                 let looked = looked.filter(|before| !before.matches(&now));
                 match looked.or_else(|| before_diffs(&now, diffs)) {
                     Some(before) => {
