@@ -5,7 +5,6 @@ use mlua::{Result, Value};
 
 use crate::nvim::app::App;
 use crate::nvim::editor::autocommands::Group;
-use crate::nvim::editor::highlight_groups;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::run;
 
@@ -76,9 +75,9 @@ pub fn watch(editor: &Editor) -> Result<()> {
             Ok(())
         },
     )?;
-    acp.on(&["ColorScheme"], |app| highlight_groups::define(&app.cx.editor))?;
+    acp.on(&["ColorScheme"], App::colours_changed)?;
     // Without a colour scheme another 'background' comes without the event of one.
-    acp.on_options(&["background"], |app| highlight_groups::define(&app.cx.editor))
+    acp.on_options(&["background"], App::colours_changed)
 }
 
 /// Has the app told of what Neovim finds when it looks at the times of files.
