@@ -46,7 +46,7 @@ const LATEST: Duration = Duration::from_millis(400);
 const TOGETHER: usize = 64;
 
 /// Of more files the one touched longest ago is given up.
-const MOST: usize = 4096;
+const MAX_FILES: usize = 4096;
 
 /// The background's side of the thread that watches.
 pub struct Watch {
@@ -455,7 +455,7 @@ impl Watcher {
             // In /dev all programs of the machine are busy.
             return self.seen.forget(&path);
         }
-        if self.files.len() >= MOST
+        if self.files.len() >= MAX_FILES
             && let Some(oldest) =
                 self.files.iter().min_by_key(|(_, watched)| watched.touched).map(|(path, _)| path.clone())
         {
@@ -474,7 +474,7 @@ impl Watcher {
         // Only now: what happens from here on is told by the system.
         self.learn(&path, content);
         if self.writing.contains_key(&path) {
-            return self.put_off(&path);
+            return self.defer(&path);
         }
         self.look_now(&path);
     }
@@ -631,14 +631,14 @@ impl Watcher {
 
     fn look_at(&mut self, path: &Path) {
         match self.writing.contains_key(path) || !self.answers(path) {
-            true => self.put_off(path),
+            true => self.defer(path),
             false => self.look_now(path),
         }
     }
 
     /// It is looked at when our own write is done, or when a session has to do with it again.
-    fn put_off(&mut self, path: &Path) {
-        self.seen.put_off(path);
+    fn defer(&mut self, path: &Path) {
+        self.seen.defer(path);
         self.let_go(path);
     }
 
