@@ -171,6 +171,21 @@ fn what_runs_later_is_not_written_without_a_question() {
 }
 
 #[test]
+fn what_a_command_is_to_write_by_its_arguments_is_asked_about_like_a_file() {
+    let run =
+        |id: &str, args: &[&str]| awaits(id, "terminal/create", json!({ "command": "cp", "args": args }));
+    let parts = run("hook", &["a.txt", ".envrc"]).into_iter().chain(run("other", &["a.txt", "b.txt"]));
+    let mut chat = turn_of(parts, NO_PICKER);
+    chat.send("go");
+    chat.wait_for("what it holds is run later");
+    assert!(!chat.project.file(".envrc").exists(), "it was written before the answer");
+    chat.nvim.stop_insert();
+    chat.decide("reject");
+    assert!(chat.answer("hook")["error"].is_object());
+    assert!(chat.answer("other")["result"]["terminalId"].is_string());
+}
+
+#[test]
 fn what_was_allowed_when_the_agent_asked_is_not_asked_again() {
     let call = json!({ "toolCallId": "c1", "title": "Edit .envrc", "kind": "edit",
         "locations": [{ "path": "$PROJECT/.envrc" }] });

@@ -22,6 +22,7 @@ pub mod shell;
 pub mod unasked;
 pub mod variables;
 mod wrappers;
+mod writers;
 
 use std::path::{Path, PathBuf};
 

@@ -15,7 +15,7 @@ pub enum Fit {
 /// Patterns fall apart into so many at the most.
 const MOST: usize = 64;
 /// Words of a command that are looked at.
-const MOST_WORDS: usize = 256;
+pub const MOST_WORDS: usize = 256;
 
 /// The patterns that braces stand for.
 pub fn alternatives(pattern: &str) -> Vec<String> {
@@ -192,6 +192,31 @@ pub fn path_fits(pattern: &str, path: &str, roots: &[String], home: Option<&str>
             Some(rest) if rest.starts_with('/') => parts_fit(pattern, rest, is_loose),
             _ => false,
         })
+    })
+}
+
+/// Whether a folder is on the way to what a pattern of paths names: to `a/b/c`, `a` is, and so is `a/b`. A name in any
+/// folder leads nowhere.
+pub fn leads_to(pattern: &str, folder: &str, roots: &[String], home: Option<&str>) -> bool {
+    let begins = |pattern: &str, path: &str| {
+        let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+        let is_way = |end: usize| match parts[..end] {
+            [] => path.trim_matches('/').is_empty(),
+            [.., last] => says(last) && parts_fit(&parts[..end].join("/"), path, true),
+        };
+        (0..parts.len()).any(is_way)
+    };
+    alternatives(pattern).iter().any(|pattern| {
+        if let Some(rest) = pattern.strip_prefix("~/") {
+            return home.is_some_and(|home| begins(&format!("{home}/{rest}"), folder));
+        }
+        if pattern.starts_with('/') || pattern.starts_with("**/") {
+            return begins(pattern, folder);
+        }
+        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+        let below = |root: &String| folder.strip_prefix(root.trim_end_matches('/'));
+        let below = roots.iter().filter_map(below).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        pattern.contains('/') && below.into_iter().any(|rest| begins(pattern, rest))
     })
 }
 

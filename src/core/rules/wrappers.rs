@@ -12,6 +12,8 @@ pub trait Reader {
     fn doubt(&mut self, why: &'static str);
     /// Reads a line that is run by what was read so far.
     fn read(&mut self, text: &str, certainty: Certainty);
+    /// Reads text that may be code.
+    fn guess(&mut self, text: &str);
     /// A command with its words, and what it runs in turn.
     fn run(&mut self, words: Vec<Word>, certainty: Certainty);
     /// Takes a command in as one that is judged.
@@ -67,6 +69,8 @@ const WRAPPERS: &[Wrapper] = &[
     ),
     wrapper("stdbuf", &[], &["-i", "-o", "-e"], 0, Way::Same),
     wrapper("setsid", &["-w", "--wait"], &[], 0, Way::Same),
+    wrapper("chrt", &["-b", "-f", "-i", "-o", "-r"], &[], 1, Way::Same),
+    wrapper("taskset", &["-c"], &[], 1, Way::Same),
     wrapper("command", &["-p"], &[], 0, Way::Same),
     wrapper("builtin", &[], &[], 0, Way::Same),
     wrapper("exec", &["-c", "-l"], &["-a"], 0, Way::Same),
@@ -263,6 +267,18 @@ fn suffixes(reader: &mut impl Reader, words: &[Word]) {
     let line = join(words);
     if line.contains([';', '|', '&', '\n', '$', '`']) {
         code(reader, &line, Certainty::Possible);
+    }
+}
+
+/// An unknown program may be given lines of code. A command in several words is looked for when it is judged.
+pub fn guesses(reader: &mut impl Reader, words: &[Word]) {
+    for text in words.iter().skip(1).filter_map(Word::plain) {
+        let value = text.strip_prefix('-').and_then(|option| option.split_once('=')).map(|(_, value)| value);
+        for text in [Some(text).filter(|text| !text.starts_with('-')), value].into_iter().flatten() {
+            if text.contains([' ', ';', '\n', '|', '&', '$', '`', '(']) {
+                reader.guess(text);
+            }
+        }
     }
 }
 
