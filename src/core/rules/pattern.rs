@@ -117,6 +117,11 @@ fn is_option(option: &str, word: &str) -> bool {
     if fits(option, word, false) {
         return true;
     }
+    // Programs that have long options with one dash mostly take two as well.
+    let has_long_name = option.starts_with('-') && !option.starts_with("--") && option.chars().count() > 2;
+    if has_long_name && word.starts_with("--") {
+        return fits(option, &word[1..], false);
+    }
     let name = word.split('=').next().unwrap_or(word);
     if let Some(long) = option.strip_prefix("--") {
         let long = long.trim_end_matches('*');
