@@ -5,6 +5,7 @@ use super::deferred_replies::{Chosen, Judged, Next, PendingCommand};
 use super::pending_questions::EndsWith;
 use super::state::Connection;
 use crate::acp::audit::Entry;
+use crate::acp::policy::UnderRules;
 use crate::acp::terminals::TerminalError;
 use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, RpcError};
 use crate::acp::wire::to_acp;
@@ -26,7 +27,7 @@ impl Connection {
 
     /// Runs a command whose folder's disk answers, or asks the user first.
     fn command_judged(&mut self, mut pending: PendingCommand, judged: Judged) {
-        let Judged { folder, decision, rule, trouble } = judged;
+        let Judged { folder, under: UnderRules { decision, rule, judgement }, trouble } = judged;
         if let Some(trouble) = trouble {
             self.note(Some(pending.session), Severity::Warning, trouble);
         }
@@ -59,6 +60,7 @@ impl Connection {
                         None => AskReason::OutsideFolders,
                     },
                     command: Some(pending.line()),
+                    judgement: Some(judgement),
                 };
                 let (held, reply) = self.deferred.hold(&self.shared, (folder, by_rule), pending);
                 let ask = self.questions.open_command(session, ends_with, held, reply);

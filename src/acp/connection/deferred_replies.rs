@@ -11,6 +11,7 @@ use tokio::task::spawn_blocking;
 use crate::acp::files::disk;
 use crate::acp::files::request::place;
 use crate::acp::holds::Want;
+use crate::acp::policy::UnderRules;
 use crate::acp::shared::Shared;
 use crate::acp::terminals::{self, TerminalSpec};
 use crate::acp::wire::reply::Reply;
@@ -18,7 +19,7 @@ use crate::acp::wire::rpc::RequestId;
 use crate::acp::wire::to_acp;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Access, Exit, Place};
-use crate::core::policy::{Action, Decision, FileLocation};
+use crate::core::policy::{Action, FileLocation};
 use crate::core::rules::Request;
 use crate::core::rules::variables::in_environment;
 use crate::core::store::allowlist::Choice;
@@ -55,9 +56,7 @@ pub struct Chosen {
 pub struct Judged {
     /// Its folder, without links.
     pub folder: PathBuf,
-    pub decision: Decision,
-    /// The rule that has decided, if one has.
-    pub rule: Option<String>,
+    pub under: UnderRules,
     /// What the user should know of how that was found out.
     pub trouble: Option<String>,
 }
@@ -91,8 +90,7 @@ pub struct HeldCommand {
 }
 
 impl HeldCommand {
-    pub fn decide(self, mut reply: Reply, choice: Choice) {
-        reply.note(|line| line.chosen(choice));
+    pub fn decide(self, reply: Reply, choice: Choice) {
         let Self { in_turn, session, spec, folder, by_rule, shared, tell } = self;
         let line = terminals::line(&spec);
         let pending = Box::new(PendingCommand { in_turn, session, reply, spec });
@@ -234,6 +232,6 @@ fn judge(shared: &Shared, session: SessionKey, place_of_session: &Place, spec: T
         folder: Some(given),
         ..Request::default()
     };
-    let (decision, rule) = shared.policy.under_rules((session, &line), place_of_session, decision, request);
-    Judged { folder, decision, rule, trouble }
+    let under = shared.policy.under_rules((session, &line), place_of_session, decision, request);
+    Judged { folder, under, trouble }
 }

@@ -7,6 +7,7 @@ use crate::core::ids::{AskId, EntryId, Moment, SessionKey};
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Access, Answer, Branch, Command, Event, Question, Severity};
 use crate::core::session::lifecycle::Admitted;
+use crate::core::session::outside::OutsideUse;
 use crate::core::session::written_files::Road;
 use crate::core::store::checkpoint::Held;
 use crate::core::terminal::shown::Program;
@@ -181,8 +182,9 @@ impl App {
             Question::Write { path, content } => {
                 self.file_task(path, Task::Write { session: key, ask, content, checked: false })?;
             }
-            Question::Outside { path, target, access, why, command } => {
-                self.asked_outside(key, ask, (path, target), (access, why, command), now)?;
+            Question::Outside { path, target, access, why, command, judgement } => {
+                let usage = OutsideUse { access, why, command, judgement };
+                self.asked_outside((key, ask), (path, target), usage, now)?;
             }
             Question::Form { .. } | Question::Url { .. } => {
                 self.elicited((key, branch), ask, question, now)?
