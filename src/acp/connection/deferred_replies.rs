@@ -68,6 +68,8 @@ pub struct PendingCommand {
     pub session: SessionKey,
     pub reply: Reply,
     pub spec: TerminalSpec,
+    /// Its folder without links, once it was decided about: by now the name may lead elsewhere.
+    pub folder: Option<PathBuf>,
 }
 
 /// What is to be done about a command.
@@ -93,7 +95,8 @@ impl HeldCommand {
     pub fn decide(self, reply: Reply, choice: Choice) {
         let Self { in_turn, session, spec, folder, by_rule, shared, tell } = self;
         let line = terminals::line(&spec);
-        let pending = Box::new(PendingCommand { in_turn, session, reply, spec });
+        let judged = Some(folder.clone());
+        let pending = Box::new(PendingCommand { in_turn, session, reply, spec, folder: judged });
         if by_rule {
             shared.policy.rules.say(session, line, choice);
             // A connection that is gone drops the request, which answers it.
@@ -147,7 +150,7 @@ impl DeferredReplies {
         (folder, by_rule): (PathBuf, bool),
         pending: PendingCommand,
     ) -> (HeldCommand, Reply) {
-        let PendingCommand { in_turn, session, reply, spec } = pending;
+        let PendingCommand { in_turn, session, reply, spec, .. } = pending;
         let (shared, tell) = (shared.clone(), self.tell.clone());
         (HeldCommand { in_turn, session, spec, folder, by_rule, shared, tell }, reply)
     }
