@@ -228,7 +228,7 @@ fn judge(shared: &Shared, session: SessionKey, place_of_session: &Place, spec: T
     let location = if is_inside || !is_there { FileLocation::InFolders } else { FileLocation::Outside };
     let action = Action::Command { command: &command, folder: &folder, location };
     let (decision, trouble) = shared.policy.decide(session, &action);
-    let act = in_environment(&command, &args, &env);
+    let act = in_environment(&terminals::shell(), &command, &args, &env);
     let request = Request {
         kind: Some("execute".to_owned()),
         acts: vec![act],

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::danger::{self, Danger};
 use super::line::{Certainty, Line, Run, STREAMS, Word, WordKind, text_of};
-use super::pattern::{Fit, MOST_WORDS, command_fit, fits, leads_to, path_fits};
+use super::pattern::{Fit, MOST_WORDS, command_fit, fits, leads_to, path_fits, path_meets};
 use super::place::{Place, normal};
 use super::request::{Act, Request};
 use super::rule::{Decision, Rule, Source, Who};
@@ -167,7 +167,7 @@ impl Judge<'_> {
     fn arguments_as_commands(&self, words: &[Word], kind: Option<&str>, ruling: &mut Ruling) {
         for at in 1..words.len().min(MOST_WORDS) {
             let (first, rest) = (&words[at], &words[at + 1..]);
-            let value = first.text.strip_prefix('-').and_then(|option| option.split_once('='));
+            let value = first.text.split_once('=');
             let behind = match value {
                 Some((_, value)) => {
                     let value = Word { text: value.to_owned(), kind: first.kind };
@@ -201,6 +201,7 @@ impl Judge<'_> {
             ruling.steps.extend(held.map(|found| Step::ruled(&*word.text, Some(found))));
             // Which names it stands for is known only to the shell.
             if word.kind == WordKind::Glob {
+                self.glob(&word.text, folder, Usage::Writes, ruling);
                 let until = word.text.find(['*', '?', '[']).unwrap_or(word.text.len());
                 let above = word.text[..until].rsplit_once('/').map_or(".", |(above, _)| above);
                 let above = Word::known(if above.is_empty() { "/" } else { above });
@@ -228,6 +229,23 @@ impl Judge<'_> {
             self.rule_for(&part, Some("edit"))
         };
         names.iter().filter_map(rule).collect()
+    }
+
+    /// What a glob may stand for.
+    fn glob(&self, text: &str, folder: Option<&str>, usage: Usage, ruling: &mut Ruling) {
+        let Some(path) = self.path_of(&Word::known(text), folder) else { return };
+        let path = normal(&path).to_string_lossy().into_owned();
+        let (roots, home) = self.roots_and_home();
+        let meets = |pattern: &String| path_meets(pattern, &path, &roots, home.as_deref());
+        let holds = |rule: &&Rule| {
+            let is_about = rule.decision != Decision::Allow && rule.is_for(self.who);
+            is_about
+                && self.file_fit(rule, Fit::Sure, usage, Some("edit")) != Fit::No
+                && rule.path.as_ref().is_some_and(meets)
+        };
+        if let Some(rule) = self.rules.iter().find(holds) {
+            ruling.steps.push(Step::ruled(text, Some((rule, Decision::Ask))));
+        }
     }
 
     /// A folder in which anything may be written.
@@ -262,7 +280,11 @@ impl Judge<'_> {
                 continue;
             };
             let (real, is_outside) = self.real(&path);
-            let is_outside = is_outside && is_path(text);
+            // A word that leads outside without saying so is a link there.
+            let is_outside = is_outside && (is_path(text) || (self.place.resolve)(&path).is_some());
+            if word.kind == WordKind::Glob {
+                self.glob(text, folder, usage, ruling);
+            }
             let name = real.to_string_lossy();
             ruling.dangers.extend(danger::of_file(&name, false, is_outside));
             match self.rule_for(&Part::File { path: &name, usage }, None) {

@@ -225,7 +225,62 @@ pub fn leads_to(pattern: &str, folder: &str, roots: &[String], home: Option<&str
     })
 }
 
+/// Whether what a glob of the shell's stands for may be what a pattern of paths names.
+pub fn path_meets(pattern: &str, glob: &str, roots: &[String], home: Option<&str>) -> bool {
+    alternatives(pattern).iter().any(|pattern| {
+        if !pattern.contains('/') {
+            return glob.rsplit('/').next().is_some_and(|name| name_meets(pattern, name));
+        }
+        if let Some(rest) = pattern.strip_prefix("~/") {
+            return home.is_some_and(|home| parts_by(&format!("{home}/{rest}"), glob, name_meets));
+        }
+        if pattern.starts_with('/') || pattern.starts_with("**/") {
+            return parts_by(pattern, glob, name_meets);
+        }
+        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+        roots.iter().any(|root| {
+            let rest = glob.strip_prefix(root.trim_end_matches('/'));
+            rest.is_some_and(|rest| rest.starts_with('/') && parts_by(pattern, rest, name_meets))
+        })
+    })
+}
+
+/// Whether a name can fit both, a pattern of a rule's and a glob of the shell's. A hidden file's dot has to be written.
+fn name_meets(pattern: &str, glob: &str) -> bool {
+    let lower = |text: &str| -> Vec<char> { text.chars().map(|char| char.to_ascii_lowercase()).collect() };
+    let (pattern, mut glob) = (lower(pattern), lower(glob));
+    // A class is any letter here.
+    while let Some(from) = glob.iter().position(|char| *char == '[') {
+        let to = glob[from..].iter().position(|char| *char == ']').map_or(glob.len() - 1, |to| from + to);
+        glob.splice(from..=to, ['?']);
+    }
+    if pattern.first() == Some(&'.') && matches!(glob.first(), Some('*' | '?')) {
+        return false;
+    }
+    // Whether the rest of the glob from each letter on can fit the rest of the pattern.
+    let mut row: Vec<bool> = vec![false; glob.len() + 1];
+    for at in (0..=pattern.len()).rev() {
+        let below = row.clone();
+        for to in (0..=glob.len()).rev() {
+            row[to] = match (pattern.get(at), glob.get(to)) {
+                (None, None) => true,
+                (Some('*'), one) => below[to] || one.is_some() && row[to + 1],
+                (one, Some('*')) => row[to + 1] || one.is_some() && below[to],
+                (Some(_), Some('?')) => below[to + 1],
+                (Some(one), Some(other)) => one == other && below[to + 1],
+                _ => false,
+            };
+        }
+    }
+    row[0]
+}
+
 fn parts_fit(pattern: &str, path: &str, is_loose: bool) -> bool {
+    parts_by(pattern, path, |part, name| fits(part, name, is_loose))
+}
+
+/// Folder by folder, where `**` is any number of them.
+fn parts_by(pattern: &str, path: &str, fits: impl Fn(&str, &str) -> bool) -> bool {
     let parts = |text: &str| -> Vec<String> {
         text.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
     };
@@ -237,10 +292,50 @@ fn parts_fit(pattern: &str, path: &str, is_loose: bool) -> bool {
         for at in 0..=path.len() {
             next[at] = match &**part {
                 "**" => row[..=at].contains(&true),
-                _ => at > 0 && row[at - 1] && fits(part, &path[at - 1], is_loose),
+                _ => at > 0 && row[at - 1] && fits(part, &path[at - 1]),
             };
         }
         row = next;
     }
     row[path.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_meets_a_pattern_where_a_name_can_fit_both() {
+        for (pattern, glob) in [
+            (".env", ".e*"),
+            (".env", ".en?"),
+            (".env.*", ".e*"),
+            ("*.pem", "*"),
+            ("*.pem", "a*"),
+            ("*.pem", "*.p[ea]m"),
+            ("id_rsa", "[i]d*"),
+            ("a*c", "ab*"),
+            (".ENV", ".e*"),
+        ] {
+            assert!(name_meets(pattern, glob), "{pattern} {glob}");
+        }
+        for (pattern, glob) in [
+            (".env", "*"),
+            (".env", "?env"),
+            (".env", "[.]env"),
+            ("*.pem", "*.rs"),
+            ("abc", "ab"),
+            ("a", "ab*"),
+        ] {
+            assert!(!name_meets(pattern, glob), "{pattern} {glob}");
+        }
+        let meets =
+            |pattern: &str, glob: &str| path_meets(pattern, glob, &["/p".to_owned()], Some("/home/me"));
+        assert!(
+            meets("vendor/**", "/p/v*/x")
+                && meets("**/.ssh/**", "/home/me/.s*/x")
+                && meets("~/a/*", "/home/me/*/b")
+        );
+        assert!(!meets("vendor/**", "/p/src/*") && !meets("**/.ssh/**", "/p/*/x"));
+    }
 }

@@ -153,7 +153,7 @@ impl Shell {
         }
         for child in children(node).into_iter().filter(Node::is_named) {
             match child.kind() {
-                "variable_name" if HARMFUL_LOOPS.contains(&&text[child.byte_range()]) => {
+                "variable_name" if !variables::is_own(&text[child.byte_range()]) => {
                     self.doubt("it sets variables for what follows");
                 }
                 "variable_name" => {}
@@ -163,8 +163,32 @@ impl Shell {
         }
     }
 
+    /// An expansion by which the shell reads a value as code, or sets one.
+    fn doubt_expansion(&mut self, node: Node, text: &str) {
+        let source = &text[node.byte_range()];
+        match node.kind() {
+            "arithmetic_expansion" if source.contains(|char: char| char.is_alphabetic() || char == '_') => {
+                self.doubt("it calculates with variables");
+            }
+            "expansion" => {
+                let inner = source.trim_start_matches("${").trim_start_matches(['!', '#']);
+                let behind = inner.trim_start_matches(|char: char| char.is_alphanumeric() || char == '_');
+                let behind = behind.trim_start_matches("[@]").trim_start_matches("[*]");
+                // An index and the bounds of a part are calculated.
+                let is_part = behind.strip_prefix(':').is_some_and(|rest| !rest.starts_with(['-', '?', '+']));
+                let is_plain = |char: char| char.is_ascii_digit() || matches!(char, ':' | '}' | ' ');
+                let calculates = behind.starts_with('[') || is_part && !behind.chars().all(is_plain);
+                if calculates || behind.starts_with(['@', '=']) || source.contains('`') {
+                    self.doubt("it has an expansion that may run or set something");
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// All commands in what isn't understood.
     fn anything(&mut self, node: Node, text: &str) {
+        self.doubt_expansion(node, text);
         for child in children(node).into_iter().filter(Node::is_named) {
             match child.kind() {
                 "command" | "redirected_statement" | "pipeline" | "list" | "program" => {
@@ -432,9 +456,6 @@ impl Reader for Shell {
         }
     }
 }
-
-/// Loops over these change what commands do.
-const HARMFUL_LOOPS: &[&str] = &["PATH", "IFS", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "ENV", "HOME"];
 
 fn parse(text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
