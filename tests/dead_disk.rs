@@ -34,12 +34,16 @@ fn shim() -> &'static PathBuf {
     })
 }
 
-/// A project whose folder `net` is on a disk that answers once [`Disk::revive`] was called.
+/// A project whose folder `net` is on a disk that answers from [`Disk::revive`] until [`Disk::die`].
 struct Disk {
     alive: PathBuf,
 }
 
 impl Disk {
+    fn die(&self) {
+        std::fs::remove_file(&self.alive).expect("a disk that answers");
+    }
+
     fn revive(&self) {
         std::fs::write(&self.alive, "").expect("a file");
     }
@@ -167,4 +171,88 @@ fn a_turn_on_a_dead_disk_can_be_cancelled_and_neovim_leaves() {
     chat.nvim.quit();
     eprintln!("left in {:?}", begin.elapsed());
     assert!(!chat.project.file("net/new/n.txt").exists());
+}
+
+/// Keys that write the text that the user is in, the one of `a.txt`.
+struct Writing {
+    keys: &'static str,
+    /// What holds the text afterwards.
+    file: &'static str,
+}
+
+const fn writing(keys: &'static str) -> Writing {
+    Writing { keys, file: "a.txt" }
+}
+
+const WRITINGS: &[Writing] = &[
+    writing(":write<CR>"),
+    writing(":w!<CR>"),
+    writing(":w a.txt<CR>"),
+    writing(":silent lockmarks update<CR>"),
+    writing(":let g:x = 1 | write<CR>"),
+    writing(":wq<CR>"),
+    writing(":x<CR>"),
+    writing(":exit<CR>"),
+    writing("ZZ"),
+    writing(":wnext<CR>"),
+    writing(":wNext<CR>"),
+    writing(":wprevious<CR>"),
+    writing("<Cmd>write<CR>"),
+    writing(":1,2windo update<CR>"),
+    writing(":lua vim.cmd.write()<CR>"),
+    writing(":saveas! a.txt<CR>"),
+    writing("<C-w>o:set nohidden autowrite<CR>:next<CR>:set hidden noautowrite<CR>"),
+    Writing { keys: ":w copy.txt<CR>", file: "copy.txt" },
+    Writing { keys: ":w >> appended.txt<CR>", file: "appended.txt" },
+];
+
+/// Neovim itself looks at all buffers after a shell's command, so `:write !` is not one of them.
+#[test]
+fn a_write_looks_at_no_disk_but_the_one_that_it_writes_to() {
+    let (mut chat, disk) = on_dead_disk(vec![]);
+    disk.revive();
+    chat.chat();
+    chat.nvim.stop_insert();
+    chat.nvim.exec_lua(
+        "vim.cmd('silent! only!') vim.o.hidden, vim.o.switchbuf = true, 'useopen'
+         for _, name in ipairs({ 'net/b.txt', 'net/c.txt' }) do
+           vim.cmd.edit(name)
+           vim.api.nvim_buf_set_lines(0, -1, -1, false, { 'unsaved' })
+         end",
+        [],
+    );
+    chat.nvim.command("args other.txt a.txt another.txt");
+    for (at, writing) in WRITINGS.iter().enumerate() {
+        let Writing { keys, file } = writing;
+        let word = format!("typed{at}");
+        chat.project.write("appended.txt", "");
+        // Windows with the unsaved file of the disk, with one of a.txt more than is closed.
+        chat.nvim.exec_lua(
+            "vim.cmd('silent! only! | 2argument! | edit! | botright split net/c.txt | wincmd p | split')
+             vim.api.nvim_buf_set_lines(0, -1, -1, false, { ... })",
+            [word.as_str().into()],
+        );
+        disk.die();
+        chat.nvim.input(keys);
+        let path = chat.project.file(file);
+        let ending = format!("\n{word}\n");
+        chat.nvim
+            .wait_until(|_| std::fs::read_to_string(&path).is_ok_and(|text| text.ends_with(&ending)), keys);
+        disk.revive();
+        chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "normal mode");
+    }
+    // What was not written is not lost.
+    let kept = "return vim.tbl_map(function(name) return vim.bo[vim.fn.bufnr(name)].modified end, { ... })";
+    let kept = chat.nvim.exec_lua(kept, ["net/b.txt".into(), "net/c.txt".into()]);
+    assert_eq!(kept, rmpv::Value::Array(vec![true.into(), true.into()]));
+    // It can be brought to safety.
+    chat.nvim.command("silent! only! | buffer net/c.txt");
+    disk.die();
+    let rescued = chat.project.file("rescued.txt");
+    chat.nvim.input(&format!(":write {}<CR>", rescued.display()));
+    chat.nvim.wait_until(
+        |_| std::fs::read_to_string(&rescued).is_ok_and(|text| text == "away\nunsaved\n"),
+        "the text of the dead disk",
+    );
+    disk.revive();
 }

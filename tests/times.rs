@@ -90,6 +90,10 @@ const WRITES: &[Place] = &[
     // What is merged already is written, and then only the window is closed.
     Place { name: ":wq", shown: true, prepare: "vim.cmd.split()", keys: ":wq<CR>" },
     Place { name: "ZZ", shown: true, prepare: "vim.cmd.split()", keys: "ZZ" },
+    shown(":write with the file's name", ":write FILE<CR>"),
+    shown(":write behind another command", ":let g:x = 1 <Bar> write<CR>"),
+    shown(":windo", ":windo update<CR>"),
+    Place { name: ":exit", shown: true, prepare: "vim.cmd.split()", keys: ":exit<CR>" },
     shown("a mapping", "<Cmd>write<CR>"),
     shown("a look before the :write", ":checktime <Bar> write<CR>"),
 ];

@@ -314,8 +314,10 @@ impl Judge<'_> {
         let usage = if writes { Usage::Writes } else { Usage::Reads };
         let rule = |path| self.rule_for(&Part::File { path, usage }, kind);
         // The name that the agent uses may be what a rule is about, too; but a link never widens what is allowed.
-        let by_name = rule(&given).filter(|(_, decision)| *decision != Decision::Allow);
-        let found = match (rule(&real), by_name) {
+        let by_path = rule(&real);
+        let by_name = if given == real { by_path } else { rule(&given) };
+        let by_name = by_name.filter(|(_, decision)| *decision != Decision::Allow);
+        let found = match (by_path, by_name) {
             (Some(one), Some(two)) if two.1 < one.1 => Some(two),
             (one, two) => one.or(two),
         };
@@ -403,9 +405,9 @@ impl Judge<'_> {
         path_fits(pattern, path, &roots, home.as_deref(), is_loose)
     }
 
-    fn roots_and_home(&self) -> (Vec<String>, Option<String>) {
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        (self.place.roots.iter().map(|root| text(root)).collect(), self.place.home.map(text))
+    fn roots_and_home(&self) -> (Vec<Cow<'_, str>>, Option<Cow<'_, str>>) {
+        let roots = self.place.roots.iter().map(|root| root.to_string_lossy());
+        (roots.collect(), self.place.home.map(Path::to_string_lossy))
     }
 
     fn file_fit(&self, rule: &Rule, fit: Fit, usage: Usage, kind: Option<&str>) -> Fit {

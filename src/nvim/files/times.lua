@@ -183,35 +183,30 @@ local function before_write(buf, event)
   end
 end
 
--- The Ex commands that write buffers.
-local WRITING = {}
-for _, name in ipairs({
-  "write",
-  "update",
-  "wall",
-  "wq",
-  "wqall",
-  "xit",
-  "exit",
-  "xall",
-  "wnext",
-  "wNext",
-  "wprevious",
-}) do
-  WRITING[name] = true
+-- The Ex commands that write: the buffer that the user is in, and all that have unsaved edits.
+local ONE, ALL = {}, {}
+for _, name in ipairs({ "write", "update", "wq", "xit", "exit", "wnext", "wNext", "wprevious" }) do
+  ONE[name] = true
+end
+for _, name in ipairs({ "wall", "wqall", "xall" }) do
+  ALL[name] = true
 end
 
--- Before a command line that writes is run: Neovim has no other word for what is refused later than an error.
+-- Before a command line that writes is run: Neovim has no other word for what is refused later than an error. No disk
+-- is looked at but where the command writes to, since another one may not answer.
 local function before_command()
-  local line = vim.fn.getcmdline()
-  if vim.v.event.abort or line == "" then
+  if not next(guarded) or vim.v.event.abort then
     return
   end
-  local ok, command = pcall(api.nvim_parse_cmd, line, {})
-  if not ok or not WRITING[command.cmd] then
+  local ok, command = pcall(api.nvim_parse_cmd, vim.fn.getcmdline(), {})
+  -- With a "!", what is on the disk does not count. Other files that it names are no buffer's own.
+  if not ok or command.bang or #(command.args or {}) > 0 then
     return
   end
-  for buf in pairs(guarded) do
+  local current = api.nvim_get_current_buf()
+  for buf in
+    pairs(ALL[command.cmd] and guarded or ONE[command.cmd] and { [current] = guarded[current] } or {})
+  do
     if api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified and is_behind(buf) then
       refuse_writes(buf)
     end
