@@ -496,18 +496,67 @@ fn the_buffer_of_a_deleted_file_keeps_its_text_and_says_so() {
     assert!(settled.contains("nothing to settle"), "{settled}");
 }
 
+#[test]
+fn a_file_that_comes_back_is_what_its_buffer_holds_unless_the_user_has_typed() {
+    for (typed, expected) in [(None, "two"), (Some("mine"), "mine\ntwo")] {
+        let (mut chat, buf) = deleted();
+        if let Some(line) = typed {
+            chat.nvim.exec_lua("vim.fn.appendbufline(..., 0, 'mine')", [buf.into()]);
+            assert_eq!(chat.nvim.buffer_text(buf), format!("{line}\none"));
+        }
+        std::fs::create_dir(chat.project.file("lib")).expect("a folder");
+        std::fs::write(chat.project.file("lib/a.txt"), "two\n").expect("a file");
+        chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) == expected, "the text of the file");
+        chat.nvim.wait_until(|nvim| modified(nvim, buf) == typed.is_some(), "what is not saved");
+        chat.nvim.wait_until(|nvim| !nvim.screen().contains("deleted on the disk"), "the mark to go");
+    }
+}
+
+/// It comes back while Neovim is told that it is gone, and the user's `:write` is faster than any report of that.
+#[test]
+fn a_write_does_not_overwrite_a_file_that_has_just_come_back() {
+    let (mut chat, buf) = chat_before_deletion();
+    chat.nvim.exec_lua(
+        "local buf = ...
+         local name = vim.api.nvim_buf_get_name(buf)
+         vim.api.nvim_create_autocmd('FileAppendCmd', { pattern = name, callback = function()
+           if vim.uv.fs_stat(name) then return end
+           vim.fn.mkdir(vim.fs.dirname(name), 'p')
+           vim.fn.writefile({ 'other' }, name)
+           vim.schedule(function()
+             vim.api.nvim_buf_call(buf, function() vim.cmd('silent! write') end)
+             _G.has_written = true
+           end)
+         end })",
+        [buf.into()],
+    );
+    std::fs::remove_dir_all(chat.project.file("lib")).expect("a folder");
+    turn(&mut chat, 2);
+    chat.nvim
+        .wait_until(|nvim| nvim.exec_lua("return _G.has_written == true", []) == true.into(), "the write");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) == "other", "the text of the file");
+    assert_eq!(chat.project.read("lib/a.txt"), "other\n");
+    assert!(!modified(&mut chat.nvim, buf));
+}
+
 /// A chat whose agent has deleted a file that is open.
 fn deleted() -> (Scripted, u64) {
+    let (mut chat, buf) = chat_before_deletion();
+    std::fs::remove_dir_all(chat.project.file("lib")).expect("a folder");
+    turn(&mut chat, 2);
+    chat.nvim.wait_for_screen("deleted on the disk");
+    chat.wait_for("lib/a.txt is gone from the disk");
+    (chat, buf)
+}
+
+/// A chat whose agent has read a file that is open.
+fn chat_before_deletion() -> (Scripted, u64) {
     let mut chat =
         Scripted::new(&[("lib/a.txt", "one\n")], turns([read("r", "lib/a.txt"), edited("lib/a.txt")]));
     let buf = open(&mut chat.nvim, "lib/a.txt");
     catch_pickers(&mut chat.nvim);
     chat.chat();
     turn(&mut chat, 1);
-    std::fs::remove_dir_all(chat.project.file("lib")).expect("a folder");
-    turn(&mut chat, 2);
-    chat.nvim.wait_for_screen("deleted on the disk");
-    chat.wait_for("lib/a.txt is gone from the disk");
     (chat, buf)
 }
 

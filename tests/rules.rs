@@ -211,6 +211,34 @@ fn what_rules_forbid_is_neither_written_nor_run_however_it_is_wrapped() {
     assert_eq!(answer["error"]["message"], "couldn't run the command: the user did not allow it");
 }
 
+/// What a program does depends on its environment, too.
+#[test]
+fn variables_that_change_what_a_command_does_are_asked_about_and_shown() {
+    let forbids =
+        r#"permission = { open = "never", rules = { { decision = "reject", command = "git push **" } } }"#;
+    let with = |id: &str, name: &str, value: &str| {
+        let env = json!([{ "name": name, "value": value }]);
+        awaits(id, "terminal/create", json!({ "command": "true", "args": ["now"], "env": env }))
+    };
+    let parts = with("harmless", "CI", "1")
+        .into_iter()
+        .chain(with("preload", "LD_PRELOAD", "./evil.so"))
+        .chain(with("again", "LD_PRELOAD", "./other.so"))
+        .chain(awaits("plain", "terminal/create", json!({ "command": "true", "args": ["now"] })));
+    let mut chat = turn_of(parts, forbids);
+    chat.send("go");
+    assert!(chat.answer("harmless")["result"]["terminalId"].is_string());
+    chat.wait_for("env LD_PRELOAD=./evil.so true now");
+    chat.nvim.stop_insert();
+    // An answer about one environment is none about another.
+    chat.decide("allow session");
+    chat.wait_for("env LD_PRELOAD=./other.so true now");
+    chat.decide("reject");
+    assert!(chat.answer("preload")["result"]["terminalId"].is_string());
+    assert!(chat.answer("again")["error"].is_object());
+    assert!(chat.answer("plain")["result"]["terminalId"].is_string());
+}
+
 fn command(id: &str, line: &str) -> Value {
     let call = json!({ "toolCallId": id, "title": line, "kind": "execute", "rawInput": { "command": line } });
     permission(&format!("p-{id}"), call)

@@ -1,6 +1,7 @@
 //! The user's rules where waiting for a disk is allowed: those of a project are read from its file, and requests are
 //! judged with paths as the disk has them. What rules say is `core::rules`.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -207,6 +208,15 @@ impl RuleBook {
     /// Of what a session has done the rules that would have asked or rejected, where none was held against it before.
     /// It reads the disk.
     pub fn judge_done(&self, session: SessionKey, deeds: Deeds) -> Vec<Option<Unasked>> {
+        self.judge_deeds(session, deeds, |path| disk::resolve(path).ok())
+    }
+
+    fn judge_deeds(
+        &self,
+        session: SessionKey,
+        deeds: Deeds,
+        resolve: impl Fn(&Path) -> Option<PathBuf>,
+    ) -> Vec<Option<Unasked>> {
         let Deeds { cwd, folders, done } = deeds;
         let (known, (mut case, granted)) = {
             let state = lock(&self.0);
@@ -214,14 +224,14 @@ impl RuleBook {
             (judged.unwrap_or_default(), state.case(session, cwd, folders))
         };
         complete(&mut case);
-        let resolve = |path: &Path| disk::resolve(path).ok();
+        let resolve = once_each(resolve);
         let granted = granted.into_iter().flat_map(|request| request.acts).map(|act| (act, Decision::Ask));
         let known: Vec<(Act, Decision)> = known.into_iter().chain(granted).collect();
         // What was rejected may be told of as a call that has failed; but a file that has changed was changed.
         let was_judged = |act: &Act, is_found: bool| {
             known.iter().any(|(known, decision)| {
                 let counts = *decision != Decision::Reject || !is_found;
-                counts && (known.covers(act) || is_same_file(known, act))
+                counts && (known.covers(act) || is_same_file(known, act, &resolve))
             })
         };
         let forbids = case.forbids_commands();
@@ -242,13 +252,26 @@ impl RuleBook {
 }
 
 /// The same file by another name.
-fn is_same_file(known: &Act, act: &Act) -> bool {
+fn is_same_file(known: &Act, act: &Act, resolve: &dyn Fn(&Path) -> Option<PathBuf>) -> bool {
     match (known, act) {
         (Act::File { path, writes }, Act::File { path: of, writes: does }) => {
-            let real = |path: &Path| disk::resolve(path).ok();
-            writes >= does && real(path).is_some_and(|path| real(of) == Some(path))
+            writes >= does && resolve(path).is_some_and(|path| resolve(of) == Some(path))
         }
         _ => false,
+    }
+}
+
+/// Asks about each path once: the folders of a session and what it was asked about before are the same for all that it
+/// has done.
+fn once_each(resolve: impl Fn(&Path) -> Option<PathBuf>) -> impl Fn(&Path) -> Option<PathBuf> {
+    let known: RefCell<HashMap<PathBuf, Option<PathBuf>>> = RefCell::default();
+    move |path| {
+        if let Some(real) = known.borrow().get(path) {
+            return real.clone();
+        }
+        let real = resolve(path);
+        known.borrow_mut().insert(path.to_owned(), real.clone());
+        real
     }
 }
 

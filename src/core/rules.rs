@@ -20,6 +20,7 @@ pub mod ruling;
 pub mod sets;
 pub mod shell;
 pub mod unasked;
+pub mod variables;
 mod wrappers;
 
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 //! known agents. Reading and writing the disk is left to `acp`.
 
 pub mod allowlist;
+pub mod call_titles;
 pub mod checkpoint;
 pub mod gathering;
 pub mod held;

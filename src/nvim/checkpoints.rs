@@ -8,7 +8,7 @@ pub mod preview;
 pub mod preview_actions;
 pub mod restoring;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use mlua::Result;
@@ -16,6 +16,7 @@ use mlua::Result;
 use crate::core::ids::{EntryId, JobId, SessionKey};
 use crate::core::message::{Command, Content};
 use crate::core::session::tool_call::Status;
+use crate::core::store::call_titles::CallTitles;
 use crate::core::store::checkpoint::{Attributed, Head, Held, Kind, Limits, Reply, TurnKey, Wish};
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::checkpoints::preview::Preview;
@@ -31,8 +32,7 @@ pub struct Checkpoints {
     folder: PathBuf,
     /// The turn that each session is in, or was in last, and what it was asked.
     turns: HashMap<SessionKey, (TurnKey, String)>,
-    /// What the calls of those turns were called when their changes were recorded, and of which files these were.
-    titles: HashMap<(SessionKey, EntryId), (Option<String>, BTreeSet<PathBuf>)>,
+    titles: CallTitles,
     waiting: HashMap<JobId, WithReply>,
     number: u64,
     /// What a restore would change.
@@ -41,8 +41,8 @@ pub struct Checkpoints {
 
 impl Checkpoints {
     pub fn new(folder: PathBuf) -> Self {
-        let (turns, titles, waiting) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { folder, turns, titles, waiting, number: 0, preview: None }
+        let (turns, waiting) = (HashMap::new(), HashMap::new());
+        Self { folder, turns, titles: CallTitles::default(), waiting, number: 0, preview: None }
     }
 
     fn turn_key(&mut self, cx: &Context) -> TurnKey {
@@ -63,7 +63,7 @@ impl Checkpoints {
 
     /// Nothing more comes of the session's last turn: another one begins, or the session is closed.
     pub fn forget_turn(&mut self, cx: &mut Context, key: SessionKey) {
-        self.titles.retain(|(session, _), _| *session != key);
+        self.titles.forget(key);
         if let Some((turn, _)) = self.turns.remove(&key)
             && cx.config.checkpoints.enabled
         {
@@ -111,13 +111,11 @@ impl Checkpoints {
 
     /// A call has its last title: what was recorded of it may have an earlier one.
     pub fn call_over(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId) {
-        let Some((known, paths)) = self.titles.get_mut(&(key, entry)) else { return };
         let title = title_of(cx, key, entry);
-        if *known == title {
+        let paths = self.titles.renamed((key, entry), &title);
+        if paths.is_empty() {
             return;
         }
-        known.clone_from(&title);
-        let paths = paths.clone();
         let Some((turn, head)) = self.turn_head(cx, key) else { return };
         for path in paths {
             let told = Attributed { path, call: title.clone(), is_another: false };
@@ -133,15 +131,7 @@ impl Checkpoints {
         path: &Path,
     ) -> Option<String> {
         let title = title_of(cx, key, call?);
-        for (of, (_, paths)) in &mut self.titles {
-            // The last change of a file is all that may be called otherwise.
-            if *of != (key, call?) {
-                paths.remove(path);
-            }
-        }
-        let known = self.titles.entry((key, call?)).or_default();
-        known.0.clone_from(&title);
-        known.1.insert(path.to_owned());
+        self.titles.record((key, call?), title.clone(), path);
         title
     }
 

@@ -19,7 +19,8 @@ use crate::acp::wire::to_acp;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Access, Exit, Place};
 use crate::core::policy::{Action, Decision, FileLocation};
-use crate::core::rules::{Act, Request};
+use crate::core::rules::Request;
+use crate::core::rules::variables::in_environment;
 use crate::core::store::allowlist::Choice;
 
 /// Requests that wait for a command's end, or for the disk that one is to run on.
@@ -213,7 +214,7 @@ impl DeferredReplies {
 /// command is started.
 fn judge(shared: &Shared, session: SessionKey, place_of_session: &Place, spec: TerminalSpec) -> Judged {
     let line = terminals::line(&spec);
-    let TerminalSpec { command, args, cwd: folder, .. } = spec;
+    let TerminalSpec { command, args, env, cwd: folder, .. } = spec;
     let is_there = folder.is_absolute() && folder.is_dir();
     let resolved = disk::resolve(&folder).ok();
     let is_inside = match &resolved {
@@ -226,10 +227,7 @@ fn judge(shared: &Shared, session: SessionKey, place_of_session: &Place, spec: T
     let location = if is_inside || !is_there { FileLocation::InFolders } else { FileLocation::Outside };
     let action = Action::Command { command: &command, folder: &folder, location };
     let (decision, trouble) = shared.policy.decide(session, &action);
-    let act = match args.is_empty() {
-        true => Act::Line(command),
-        false => Act::Words([command].into_iter().chain(args).collect()),
-    };
+    let act = in_environment(&command, &args, &env);
     let request = Request {
         kind: Some("execute".to_owned()),
         acts: vec![act],

@@ -15,6 +15,10 @@ use crate::core::ids::{JobId, SessionKey};
 use crate::core::message::{Event, Outcome, PermissionOption, Place, ToolCallPatch};
 use crate::core::rules::Act;
 use crate::core::rules::unasked::{Deed, Deeds};
+use crate::core::rules::variables::{in_environment, is_harmless};
+
+/// Stands in the record for the value of a variable.
+const HIDDEN: &str = "…";
 
 impl Connection {
     /// Begins a line about a session, if there is a record.
@@ -54,8 +58,17 @@ impl Connection {
         spec: &TerminalSpec,
     ) -> Option<Entry> {
         self.record(session, what, |line| {
-            line.command = Some(spec.command.clone());
-            line.args.clone_from(&spec.args);
+            // What variables hold may be secret; which they are has to be known to judge the command again.
+            let changes = spec.env.iter().filter(|(name, value)| !is_harmless(name, value));
+            let names: Vec<_> = changes.map(|(name, _)| (name.clone(), HIDDEN.to_owned())).collect();
+            match in_environment(&spec.command, &spec.args, &names) {
+                Act::Words(words) => {
+                    let mut words = words.into_iter();
+                    line.command = words.next();
+                    line.args = words.collect();
+                }
+                _ => line.command = Some(spec.command.clone()),
+            }
             line.cwd = Some(spec.cwd.to_string_lossy().into_owned());
         })
     }

@@ -133,3 +133,37 @@ fn what_was_judged_before_it_was_done_is_not_marked_after_it() {
     let deeds = Deeds { cwd: "/p".into(), folders: vec!["/p".into()], done: vec![deed] };
     assert_eq!(book.judge_done(session, deeds), [None]);
 }
+
+#[test]
+fn of_what_is_judged_together_each_path_is_resolved_once() {
+    let book = super::RuleBook::default();
+    let (session, place) = (SessionKey(1), Place { cwd: "/p".into(), ..Place::default() });
+    book.take(RulesNews::Are { rules: in_force(&[], &[]), files: RuleFiles::default() });
+    let act = |path: String, writes| Request {
+        kind: Some("read".to_owned()),
+        acts: vec![Act::File { path: path.into(), writes }],
+        ..Request::default()
+    };
+    for number in 0..20 {
+        book.unasked(session, &place, act(format!("/p/asked_{number}/.envrc"), true));
+    }
+    let deed = |number: usize| Deed {
+        call: None,
+        request: act(format!("/p/file_{number}"), false),
+        is_found: false,
+        part_of: None,
+    };
+    let folders = vec!["/p".into(), "/more".into()];
+    let deeds = Deeds { cwd: "/p".into(), folders, done: (0..200).map(deed).collect() };
+    let resolved = std::cell::Cell::new(0);
+    let judged = book.judge_deeds(session, deeds, |path| {
+        resolved.set(resolved.get() + 1);
+        Some(path.to_owned())
+    });
+    assert_eq!(judged, vec![None; 200]);
+    assert_eq!(
+        resolved.get(),
+        200 + 20 + 2,
+        "those that were read, those asked about before, and the folders"
+    );
+}

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::spec::{TerminalError, TerminalSpec};
+use crate::core::rules::Act;
+use crate::core::rules::variables::in_environment;
 use crate::platform::program;
 
 /// What Neovim itself may have of these describes Neovim's terminal, not this one.
@@ -36,13 +38,12 @@ pub fn command(spec: &TerminalSpec) -> Result<Command, TerminalError> {
     Ok(command)
 }
 
-/// The command as a user would type it.
+/// The command as a user would type it, with the variables that change what it does.
 pub fn line(spec: &TerminalSpec) -> String {
-    if spec.args.is_empty() {
-        return spec.command.clone();
+    match in_environment(&spec.command, &spec.args, &spec.env) {
+        Act::Words(words) => words.iter().map(|word| program::quoted(word)).collect::<Vec<_>>().join(" "),
+        _ => spec.command.clone(),
     }
-    let words = std::iter::once(&spec.command).chain(&spec.args);
-    words.map(|word| program::quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 fn program(spec: &TerminalSpec) -> Result<Command, TerminalError> {
@@ -199,5 +200,8 @@ mod tests {
             line(&spec("git", &["commit", "-m", "it's done", ""])),
             r"git commit -m 'it'\''s done' ''"
         );
+        let env = vec![("CI".into(), "1".into()), ("LD_PRELOAD".into(), "x y".into())];
+        let set = TerminalSpec { env, ..spec("make all", &[]) };
+        assert_eq!(line(&set), "env 'LD_PRELOAD=x y' sh -c 'make all'");
     }
 }

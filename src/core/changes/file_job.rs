@@ -378,10 +378,8 @@ impl FileJob {
             }
             // Neovim compares with what it has read itself, and that may be older.
             (Task::Take { .. }, OnDisk::Same) => vec![Do::CatchUp, Do::End],
-            (Task::Take { .. }, OnDisk::Gone) => {
-                // The buffer has the only text. Whatever comes in its place is no change of the one that is gone.
-                let was_there = known.stamp.is_some() || known.saved.is_some();
-                vec![Do::Know(Known::default()), Do::FileGone { was_there }, Do::End]
+            (Task::Take { .. }, OnDisk::Gone) if modified => {
+                file_gone(known.saved.is_some() || known.stamp.is_some(), known.saved.clone())
             }
             (Task::Take { .. }, OnDisk::Unreadable(why)) if modified => {
                 vec![Do::Refuse(why.clone()), Do::End]
@@ -389,7 +387,8 @@ impl FileJob {
             // Neovim may know the encoding.
             (Task::Take { .. }, OnDisk::Unreadable(_)) => vec![Do::TakeFromDisk, Do::End],
             (Task::Take { .. }, OnDisk::Text { text, stamp, .. })
-                if modified && known.saved.as_ref() == Some(text) =>
+                // One that was gone is taken, whatever it holds.
+                if modified && known.stamp.is_some() && known.saved.as_ref() == Some(text) =>
             {
                 let only_if_behind = known.stamp == Some(*stamp);
                 vec![Do::Acknowledge { stamp: *stamp, only_if_behind }, Do::End]
@@ -445,6 +444,11 @@ impl FileJob {
             }
         }
         match &self.task {
+            Task::Take { .. } if matches!(disk, OnDisk::Gone) => {
+                let was_there = known.stamp.is_some() || known.saved.is_some();
+                let saved = if *modified { known.saved } else { Some(as_file(&ours.text, fileformat)) };
+                all.extend(file_gone(was_there, saved));
+            }
             Task::Read { line, limit, .. } => {
                 let whole = as_file(&ours.text, fileformat);
                 let is_whole = (line, limit) == (&None, &None);
@@ -588,6 +592,12 @@ impl FileJob {
         self.tries += 1;
         self.read_on(landing.disk)
     }
+}
+
+/// The buffer has the only text. What the file held is what unsaved edits began with, if it comes back: programs take
+/// files away for a moment.
+fn file_gone(was_there: bool, saved: Option<Text>) -> Vec<Do> {
+    vec![Do::Know(Known { stamp: None, saved }), Do::FileGone { was_there }, Do::End]
 }
 
 /// Whether an agent may write this into the buffer.

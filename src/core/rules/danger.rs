@@ -83,7 +83,9 @@ pub fn of_run(run: &Run) -> Option<Danger> {
 
 /// What is dangerous about a file, by its real path.
 pub fn of_file(path: &str, writes: bool, is_outside: bool) -> Vec<Danger> {
-    let is_of = |patterns: &[&str]| patterns.iter().any(|pattern| path_fits(pattern, path, &[], None, true));
+    let roots: [&str; 0] = [];
+    let is_of =
+        |patterns: &[&str]| patterns.iter().any(|pattern| path_fits(pattern, path, &roots, None, true));
     let all = [
         (is_outside, Danger::Outside),
         (writes && is_of(RUNS_LATER), Danger::RunsLater),

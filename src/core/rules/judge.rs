@@ -1,6 +1,7 @@
 //! Holds a request against rules: each command of its shell lines, each file, each host. The most specific rule decides
 //! about a part, the strictest of what comes of the parts about the request.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::danger::{self, Danger};
@@ -152,8 +153,10 @@ impl Judge<'_> {
         let dangers = danger::of_file(&real, writes, is_outside);
         let rule = |path| self.rule_for(&Part::File { path, writes: Some(writes) }, kind);
         // The name that the agent uses may be what a rule is about, too; but a link never widens what is allowed.
-        let by_name = rule(&given).filter(|(_, decision)| *decision != Decision::Allow);
-        let found = match (rule(&real), by_name) {
+        let by_path = rule(&real);
+        let by_name = if given == real { by_path } else { rule(&given) };
+        let by_name = by_name.filter(|(_, decision)| *decision != Decision::Allow);
+        let found = match (by_path, by_name) {
             (Some(one), Some(two)) if two.1 < one.1 => Some(two),
             (one, two) => one.or(two),
         };
@@ -237,9 +240,8 @@ impl Judge<'_> {
     }
 
     fn path_fits(&self, pattern: &str, path: &str, is_loose: bool) -> bool {
-        let roots: Vec<String> =
-            self.place.roots.iter().map(|root| root.to_string_lossy().into_owned()).collect();
-        let home = self.place.home.map(|home| home.to_string_lossy().into_owned());
+        let roots: Vec<Cow<str>> = self.place.roots.iter().map(|root| root.to_string_lossy()).collect();
+        let home = self.place.home.map(Path::to_string_lossy);
         path_fits(pattern, path, &roots, home.as_deref(), is_loose)
     }
 

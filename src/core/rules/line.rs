@@ -91,6 +91,8 @@ pub const PIPED_CODE: &str = "what comes through a pipe is run as code";
 pub const READ_CODE: &str = "it runs what it reads as code";
 /// The shell makes a command of what other commands say.
 pub const UNKNOWN_COMMAND: &str = "which command it runs is known only to the shell";
+/// Its environment may make another program of a command.
+pub const SETS_VARIABLES: &str = "it sets variables that change what a command does";
 pub const BUILT_COMMAND: &str = "it puts a command together as it runs";
 
 /// The program's name without the folder that it is in.

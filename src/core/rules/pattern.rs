@@ -35,19 +35,27 @@ pub fn alternatives(pattern: &str) -> Vec<String> {
     done
 }
 
-/// Whether letters fit a pattern in which `*` stands for any. Takes no more steps than their product.
+/// Whether one of the patterns that braces stand for fits.
+fn any_fits(pattern: &str, fits: impl Fn(&str) -> bool) -> bool {
+    match pattern.contains('{') {
+        true => alternatives(pattern).iter().any(|pattern| fits(pattern)),
+        false => fits(pattern),
+    }
+}
+
+/// Whether letters fit a pattern in which `*` stands for any. Takes no more steps than their product. All files that an
+/// agent touches are held against dozens of patterns, so nothing is copied.
 pub fn fits(pattern: &str, text: &str, is_loose: bool) -> bool {
-    let letters = |text: &str| -> Vec<char> {
-        text.chars().map(|char| if is_loose { char.to_ascii_lowercase() } else { char }).collect()
-    };
-    let (pattern, text) = (letters(pattern), letters(text));
+    // No letter begins within another one in UTF-8, so bytes do.
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    let is_same = |one: u8, other: u8| one == other || is_loose && one.eq_ignore_ascii_case(&other);
     let (mut at, mut to) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while to < text.len() {
-        if pattern.get(at) == Some(&'*') {
+        if pattern.get(at) == Some(&b'*') {
             star = Some((at, to));
             at += 1;
-        } else if pattern.get(at) == Some(&text[to]) {
+        } else if pattern.get(at).is_some_and(|byte| is_same(*byte, text[to])) {
             (at, to) = (at + 1, to + 1);
         } else if let Some((from, taken)) = star {
             star = Some((from, taken + 1));
@@ -56,7 +64,7 @@ pub fn fits(pattern: &str, text: &str, is_loose: bool) -> bool {
             return false;
         }
     }
-    pattern[at..].iter().all(|char| *char == '*')
+    pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
 /// How specific the shape of a command is: its words that say something.
@@ -170,10 +178,16 @@ pub fn path_depth(pattern: &str) -> usize {
 
 /// Whether a path fits a pattern. Without a slash it is a name anywhere; a relative one begins at `root`. What allows
 /// something (it is not loose) says so where it reaches out of the roots: by `/` or `~`.
-pub fn path_fits(pattern: &str, path: &str, roots: &[String], home: Option<&str>, is_loose: bool) -> bool {
-    let below = |root: &String| path.strip_prefix(root.trim_end_matches('/'));
+pub fn path_fits<R: AsRef<str>>(
+    pattern: &str,
+    path: &str,
+    roots: &[R],
+    home: Option<&str>,
+    is_loose: bool,
+) -> bool {
+    let below = |root: &R| path.strip_prefix(root.as_ref().trim_end_matches('/'));
     let is_inside = roots.iter().filter_map(below).any(|rest| rest.is_empty() || rest.starts_with('/'));
-    alternatives(pattern).iter().any(|pattern| {
+    any_fits(pattern, |pattern| {
         if !is_loose && !is_inside && !pattern.starts_with(['/', '~']) {
             return false;
         }
@@ -188,29 +202,33 @@ pub fn path_fits(pattern: &str, path: &str, roots: &[String], home: Option<&str>
             return parts_fit(pattern, path, is_loose);
         }
         let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-        roots.iter().any(|root| match path.strip_prefix(root.trim_end_matches('/')) {
-            Some(rest) if rest.starts_with('/') => parts_fit(pattern, rest, is_loose),
-            _ => false,
-        })
+        roots.iter().filter_map(below).any(|rest| rest.starts_with('/') && parts_fit(pattern, rest, is_loose))
     })
 }
 
+fn parts(path: &str) -> impl Iterator<Item = &str> + Clone {
+    path.split('/').filter(|part| !part.is_empty())
+}
+
 fn parts_fit(pattern: &str, path: &str, is_loose: bool) -> bool {
-    let parts = |text: &str| -> Vec<String> {
-        text.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
-    };
-    let (pattern, path) = (parts(pattern), parts(path));
-    let mut row = vec![false; path.len() + 1];
-    row[0] = true;
-    for part in &pattern {
-        let mut next = vec![false; path.len() + 1];
-        for at in 0..=path.len() {
-            next[at] = match &**part {
-                "**" => row[..=at].contains(&true),
-                _ => at > 0 && row[at - 1] && fits(part, &path[at - 1], is_loose),
-            };
+    let (mut pattern, mut path) = (parts(pattern), parts(path));
+    // What follows the last `**`, and the parts of the path that it may still take.
+    let mut star = None;
+    loop {
+        let (mut wanted, mut left) = (pattern.clone(), path.clone());
+        match (wanted.next(), left.next()) {
+            (Some("**"), _) => {
+                pattern = wanted;
+                star = Some((pattern.clone(), path.clone()));
+            }
+            (None, None) => return true,
+            (Some(_), None) => return false,
+            (Some(part), Some(name)) if fits(part, name, is_loose) => (pattern, path) = (wanted, left),
+            (_, Some(_)) => {
+                let Some((after, taken)) = &mut star else { return false };
+                taken.next();
+                (pattern, path) = (after.clone(), taken.clone());
+            }
         }
-        row = next;
     }
-    row[path.len()]
 }

@@ -4,7 +4,8 @@
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use super::line::{Certainty, Line, PIPED_CODE, Redirect, Run, Word, WordKind};
+use super::line::{Certainty, Line, PIPED_CODE, Redirect, Run, SETS_VARIABLES, Word, WordKind};
+use super::variables;
 use super::wrappers::{self, Reader};
 
 /// Longer lines are not judged.
@@ -58,23 +59,6 @@ const STRUCTURE: &[&str] = &[
 const SIGNS: &[&str] = &[
     "&&", "||", "|", ";", "\n", "(", ")", "{", "}", "!", "if", "then", "elif", "else", "fi", "while",
     "until", "do", "done", "for", "in",
-];
-/// Variables that only change what a program says.
-const HARMLESS: &[&str] = &[
-    "CARGO_TERM_COLOR",
-    "CI",
-    "CLICOLOR",
-    "COLUMNS",
-    "FORCE_COLOR",
-    "LANG",
-    "LC_ALL",
-    "NO_COLOR",
-    "PYTHONDONTWRITEBYTECODE",
-    "PYTHONUNBUFFERED",
-    "RUST_BACKTRACE",
-    "RUST_LOG",
-    "TERM",
-    "TZ",
 ];
 /// What takes and gives no file.
 const STREAMS: &[&str] = &["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
@@ -303,9 +287,10 @@ impl Shell {
     fn assigned(&mut self, node: Node, text: &str) {
         let name = node.child_by_field_name("name").map(|name| &text[name.byte_range()]);
         let value = node.child_by_field_name("value").map(|value| self.word(value, text));
-        let is_plain = value.is_none_or(|value| value.kind == WordKind::Known);
-        if !is_plain || !name.is_some_and(|name| HARMLESS.contains(&name)) {
-            self.doubt("it sets variables that change what a command does");
+        let value = value.as_ref().map_or(Some(""), Word::plain);
+        let both = name.zip(value);
+        if !both.is_some_and(|(name, value)| variables::is_harmless(name, value)) {
+            self.doubt(SETS_VARIABLES);
         }
         self.anything(node, text);
     }

@@ -330,4 +330,35 @@ proptest! {
         command_fit(&pattern, &words, true);
         path_fits(&pattern, &text, &["/p".to_owned()], None, true);
     }
+    #[test]
+    fn letters_and_paths_fit_where_some_way_to_split_them_does(
+        pattern in "[aAé*]{0,5}",
+        text in "[aAé]{0,6}",
+        shape in "(\\*\\*/|/|a|A|\\*|é){0,7}",
+        path in "(/|a|é){0,8}",
+        is_loose: bool,
+    ) {
+        let letters = |text: &str| text.chars().collect::<Vec<_>>();
+        let same = |one: &char, two: &char| one == two || is_loose && one.eq_ignore_ascii_case(two);
+        let split = |pattern: &str, text: &str| splits(&letters(pattern), &letters(text), &'*', &same);
+        prop_assert_eq!(fits(&pattern, &text, is_loose), split(&pattern, &text));
+
+        let parts = |path: &str| path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        let (wanted, parts): (Vec<String>, Vec<String>) = (parts(&shape), parts(&path));
+        let fit = splits(&wanted, &parts, &"**".to_owned(), &|one, two| split(one, two));
+        prop_assert_eq!(path_fits(&format!("/{shape}"), &path, &[""; 0], None, is_loose), fit);
+    }
+}
+
+/// Whether parts fit others of which `any` stands for any number, found by trying.
+fn splits<T: PartialEq>(wanted: &[T], parts: &[T], any: &T, same: &impl Fn(&T, &T) -> bool) -> bool {
+    match wanted.split_first() {
+        None => parts.is_empty(),
+        Some((first, rest)) if first == any => {
+            (0..=parts.len()).any(|at| splits(rest, &parts[at..], any, same))
+        }
+        Some((first, rest)) => parts
+            .split_first()
+            .is_some_and(|(part, parts)| same(first, part) && splits(rest, parts, any, same)),
+    }
 }

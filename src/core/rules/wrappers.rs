@@ -1,7 +1,10 @@
 //! Commands whose arguments are commands themselves: what is run by them, and how sure that is. Options that
 //! are not known make everything behind them possible only, and what can't be judged at all is a doubt.
 
-use super::line::{BUILT_COMMAND, Certainty, READ_CODE, UNKNOWN_COMMAND, Word, WordKind, base};
+use super::line::{
+    BUILT_COMMAND, Certainty, READ_CODE, SETS_VARIABLES, UNKNOWN_COMMAND, Word, WordKind, base,
+};
+use super::variables;
 
 /// Who reads a line, and is told what its commands come to.
 pub trait Reader {
@@ -181,7 +184,7 @@ pub fn unwrap(reader: &mut impl Reader, words: &[Word], certainty: Certainty) {
         reader.doubt("a command's name has letters that are easily taken for others");
     }
     if name.contains('=') {
-        reader.doubt("it sets variables that change what a command does");
+        reader.doubt(SETS_VARIABLES);
         return reader.run(words[1..].to_vec(), certainty);
     }
     if RESERVED.contains(&name) {
@@ -332,10 +335,14 @@ fn env(reader: &mut impl Reader, rest: &[Word], certainty: Certainty) {
             reader.doubt("it has options that aren't judged");
             return suffixes(reader, rest);
         }
-        if !text.contains('=') {
-            break;
+        // A name that only the shell knows may be an assignment or an option as well.
+        let assigned = word.plain().and_then(|text| text.split_once('='));
+        if !assigned.is_some_and(|(name, value)| variables::is_harmless(name, value)) {
+            if !text.contains('=') {
+                break;
+            }
+            reader.doubt(SETS_VARIABLES);
         }
-        reader.doubt("it sets variables that change what a command does");
         at += 1;
     }
     match rest.get(at..) {

@@ -49,6 +49,57 @@ pub enum Choice {
     Nothing,
 }
 
+/// By which way a file is put back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Road {
+    /// By its buffer, which is saved if nothing was unsaved in it.
+    Buffer,
+    /// The same, and it is saved in any case: there is no file, and there is to be one.
+    NewFile,
+    /// By the disk. A buffer that holds it learns of it like of any change there.
+    Disk,
+}
+
+/// A buffer that holds a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InBuffer {
+    /// What the file would hold if it were saved now; [`Held::Unknown`] where that is no text.
+    pub held: Held,
+    /// It holds unsaved edits.
+    pub is_modified: bool,
+}
+
+/// What there is now in the place of a file that is to be put back, and by which way that is done.
+pub fn road(buffer: Option<InBuffer>, fetched: &Fetched) -> Result<(Held, Road), String> {
+    let Fetched { disk, target, expected, is_pipe, .. } = fetched;
+    let Some(InBuffer { held, is_modified }) = buffer else { return Ok((disk.clone(), Road::Disk)) };
+    let is_text = |held: &Held| matches!(held, Held::Text(..) | Held::Absent);
+    if *is_pipe || !is_text(&held) || !is_text(disk) || target.as_ref().is_ok_and(|target| !is_text(target)) {
+        // The buffer has kept the text of a file that is gone, and nothing of the user's.
+        let is_kept =
+            held.bytes().is_some() && target.as_ref().is_ok_and(|target| target.bytes() == held.bytes());
+        // Only the disk can have it as it was.
+        return match is_modified && !is_kept {
+            true => Err("its buffer has unsaved edits; save or drop them first".to_owned()),
+            false => Ok((disk.clone(), Road::Disk)),
+        };
+    }
+    let is_as_left = expected.as_ref().is_some_and(|expected| expected.matches(disk));
+    if !is_modified && is_as_left && disk.bytes().is_some() && disk.bytes() != held.bytes() {
+        // The buffer has not taken yet what the session has written.
+        return Ok((disk.clone(), Road::Disk));
+    }
+    let is_missing = *disk == Held::Absent && *expected == Some(Held::Absent);
+    match target {
+        Ok(target) if is_missing && target.bytes().is_some() => match target.bytes() == held.bytes() {
+            // The buffer has kept the text of a file that was deleted.
+            true => Ok((Held::Absent, Road::NewFile)),
+            false => Ok((held, Road::NewFile)),
+        },
+        _ => Ok((held, Road::Buffer)),
+    }
+}
+
 impl Restore {
     /// What the restore is called in the list of checkpoints: it can be undone itself.
     pub fn recorded_head(&self) -> Head {
@@ -108,6 +159,7 @@ pub fn question(all: usize, changed: &[String]) -> Option<Question> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::store::checkpoint::Mode;
 
     fn text(text: &str) -> Held {
         Held::text(text)
@@ -157,6 +209,42 @@ mod tests {
         assert!(put(Some(text("other\n"))));
         assert!(put(Some(Held::Absent)));
         assert!(put(None));
+    }
+
+    /// Of a file that a buffer holds: what is on the disk, what is in the buffer, whether that is unsaved, what is to come
+    /// back, and what the session left.
+    #[test]
+    fn a_file_goes_by_its_buffer_unless_only_the_disk_can_have_it() {
+        let refused = || Err("its buffer has unsaved edits; save or drop them first".to_owned());
+        let bytes = || Held::Bytes(vec![0].into(), Mode::default());
+        let link = || Held::Link("a".into());
+        let (was, now, other) = (|| text("was\n"), || text("now\n"), || text("other\n"));
+        let gone = || Held::Absent;
+        let table = [
+            ("saved", now(), now(), false, was(), now(), Ok((now(), Road::Buffer))),
+            ("with unsaved edits", now(), other(), true, was(), now(), Ok((other(), Road::Buffer))),
+            ("behind the disk", now(), other(), false, was(), now(), Ok((now(), Road::Disk))),
+            ("behind others", now(), other(), false, was(), was(), Ok((other(), Road::Buffer))),
+            ("an agent made it", now(), now(), false, gone(), now(), Ok((now(), Road::Buffer))),
+            ("deleted, its text kept", gone(), was(), true, was(), gone(), Ok((gone(), Road::NewFile))),
+            ("deleted, and typed in", gone(), other(), true, was(), gone(), Ok((other(), Road::NewFile))),
+            ("deleted by others", gone(), other(), true, was(), now(), Ok((other(), Road::Buffer))),
+            ("was a link", now(), now(), false, link(), now(), Ok((now(), Road::Disk))),
+            ("was a link, unsaved edits", now(), other(), true, link(), now(), refused()),
+            ("is a link", link(), now(), false, was(), link(), Ok((link(), Road::Disk))),
+            ("is a link, its text kept", link(), was(), true, was(), link(), Ok((link(), Road::Disk))),
+            ("is no text", bytes(), Held::Unknown, false, was(), bytes(), Ok((bytes(), Road::Disk))),
+            ("is no text, unsaved edits", bytes(), Held::Unknown, true, was(), bytes(), refused()),
+        ];
+        for (what, disk, held, is_modified, target, expected, decided) in table {
+            let file = Fetched { disk, ..fetched(Ok(target), Some(expected)) };
+            assert_eq!(road(Some(InBuffer { held, is_modified }), &file), decided, "{what}");
+        }
+        let file = fetched(Ok(was()), None);
+        assert_eq!(road(None, &file), Ok((now(), Road::Disk)), "no buffer holds it");
+        let pipe = Fetched { is_pipe: true, disk: gone(), ..fetched(Ok(was()), None) };
+        let unsaved = InBuffer { held: other(), is_modified: true };
+        assert_eq!(road(Some(unsaved), &pipe), refused(), "a pipe");
     }
 
     #[test]

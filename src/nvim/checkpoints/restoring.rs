@@ -11,7 +11,7 @@ use mlua::Result;
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::session::Session;
 use crate::core::store::checkpoint::{Fetched, Held, Loaded, Planned, Reply, TurnKey, Wish};
-use crate::core::store::restore::{Choice, Plan, Question, Restore, question};
+use crate::core::store::restore::{Choice, InBuffer, Plan, Question, Restore, Road, question, road};
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::{self, saving};
 use crate::nvim::checkpoints::Checkpoints;
@@ -37,17 +37,6 @@ struct Ready {
     edits: Vec<TextEdit>,
     /// Others have changed it since the session has.
     changed: bool,
-}
-
-/// By which way a file is put back.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Road {
-    /// By its buffer, which is saved if nothing was unsaved in it.
-    Buffer(Buf),
-    /// The same, and it is saved in any case: there is no file, and there is to be one.
-    NewFile(Buf),
-    /// By the disk. A buffer that holds it learns of it like of any change there.
-    Disk,
 }
 
 /// What became of the files of one restore.
@@ -124,7 +113,8 @@ impl Checkpoints {
         let mut attempt = Attempt { restore, ready: Vec::new(), failed: Vec::new(), tries, is_git_kept };
         for (fetched, buf) in fetched.into_iter().zip(bufs) {
             let (path, disk) = (fetched.path.clone(), fetched.disk.clone());
-            let (now, road) = match found(cx, buf, &fetched) {
+            let in_buffer = buf.map(|buf| in_buffer(cx, buf, &disk));
+            let (now, road) = match road(in_buffer, &fetched) {
                 Ok(found) => found,
                 Err(why) => {
                     attempt.failed.push(format!("{}: {why}", name_below(&attempt.restore, &path)));
@@ -207,9 +197,11 @@ impl Checkpoints {
         let outcome = Outcome { of, label, turn, done: 0, left: ready.len(), failed, is_git_kept };
         let outcome = Rc::new(RefCell::new(outcome));
         for file in ready {
-            let done = match file.road {
-                Road::Buffer(buf) | Road::NewFile(buf) => self.put_in_buffer(cx, &outcome, &file, buf)?,
-                Road::Disk => None,
+            let done = match (file.road, file.buf) {
+                (Road::Buffer | Road::NewFile, Some((buf, _))) => {
+                    self.put_in_buffer(cx, &outcome, &file, buf)?
+                }
+                _ => None,
             };
             match done {
                 Some(Ok(())) if file.needs_mode() => self.put_mode(cx, &outcome, file),
@@ -297,7 +289,7 @@ impl Checkpoints {
             // Its permissions alone are others.
             return Ok(Some(Ok(())));
         }
-        if let Road::NewFile(_) = file.road {
+        if file.road == Road::NewFile {
             // There are no unsaved edits to a file that is not there.
             editor.set_buf_option(buf, "modified", false)?;
         }
@@ -368,38 +360,13 @@ fn for_fetching(cx: &Context, restore: &Restore) -> Result<ForFetching> {
     Ok((bufs, files))
 }
 
-/// What there is now in the place of a file that is to be put back, and by which way that is done.
-fn found(
-    cx: &Context,
-    buf: Option<(Buf, u64)>,
-    fetched: &Fetched,
-) -> std::result::Result<(Held, Road), String> {
-    let Fetched { disk, target, expected, is_pipe, .. } = fetched;
-    let Some((buf, tick)) = buf else { return Ok((disk.clone(), Road::Disk)) };
-    let is_text = |held: &Held| matches!(held, Held::Text(..) | Held::Absent);
-    let text = match tick > 0 && cx.editor.buf_is_loaded(buf) {
+/// The buffer that holds a file; of what is no text, or was unloaded, nothing is known.
+fn in_buffer(cx: &Context, (buf, tick): (Buf, u64), disk: &Held) -> InBuffer {
+    let held = match tick > 0 && cx.editor.buf_is_loaded(buf) {
         true => buffers::held(&cx.editor, buf, *disk != Held::Absent).with_mode(disk.mode()),
         false => Held::Unknown,
     };
-    if *is_pipe || !is_text(&text) || !is_text(disk) || target.as_ref().is_ok_and(|target| !is_text(target)) {
-        // The buffer has kept the text of a file that is gone, and nothing of the user's.
-        let is_kept =
-            text.bytes().is_some() && target.as_ref().is_ok_and(|target| target.bytes() == text.bytes());
-        // Only the disk can have it as it was.
-        return match buffers::is_modified(&cx.editor, buf) && !is_kept {
-            true => Err("its buffer has unsaved edits; save or drop them first".to_owned()),
-            false => Ok((disk.clone(), Road::Disk)),
-        };
-    }
-    let is_missing = *disk == Held::Absent && *expected == Some(Held::Absent);
-    match target {
-        Ok(target) if is_missing && target.bytes().is_some() => match target.bytes() == text.bytes() {
-            // The buffer has kept the text of a file that was deleted.
-            true => Ok((Held::Absent, Road::NewFile(buf))),
-            false => Ok((text, Road::NewFile(buf))),
-        },
-        _ => Ok((text, Road::Buffer(buf))),
-    }
+    InBuffer { held, is_modified: buffers::is_modified(&cx.editor, buf) }
 }
 
 /// What goes comes first where it is in the way: a file in the place of a folder, or the other way round.
@@ -416,7 +383,7 @@ fn clear_the_way(ready: &mut [Ready]) {
 impl Ready {
     /// Whether its permissions are not yet what they were when its text is back.
     fn needs_mode(&self) -> bool {
-        let is_there = self.disk.bytes().is_some() || matches!(self.road, Road::NewFile(_));
+        let is_there = self.disk.bytes().is_some() || self.road == Road::NewFile;
         self.target.mode().0.is_some() && is_there && self.disk.mode() != self.target.mode()
     }
 }

@@ -179,7 +179,7 @@ impl Files {
             held.stamp = Some(*stamp);
             held.saved = (!is_clean).then(|| text.clone());
         }
-        self.acknowledge(cx, job.buf, &job.path, *stamp)?;
+        self.acknowledge(cx, job.buf, &job.path, Some(*stamp))?;
         if is_clean {
             cx.editor.set_buf_option(job.buf, "modified", false)?;
         }
@@ -247,10 +247,16 @@ impl Files {
         Buffers::name_as_written(&cx.editor, buf).is_some_and(|name| self.on_disk.is_link(&name))
     }
 
-    /// Tells Neovim that the buffer knows what is on the disk, which was in this state.
-    pub fn acknowledge(&mut self, cx: &mut Context, buf: Buf, path: &Path, stamp: Stamp) -> Result<()> {
+    /// Tells Neovim that the buffer knows what is on the disk, which was in this state; `None` where there was no file.
+    pub fn acknowledge(
+        &mut self,
+        cx: &mut Context,
+        buf: Buf,
+        path: &Path,
+        stamp: Option<Stamp>,
+    ) -> Result<()> {
         cx.editor.helper::<()>("acknowledge", buf)?;
-        if stamp_of(path) != Some(stamp) {
+        if stamp_of(path) != stamp {
             // Neovim has been told of a newer state than the one that was taken.
             cx.editor.helper::<()>("fall_behind", buf)?;
             return self.file_touched(cx, self.guess_writers(cx, path), path);

@@ -332,7 +332,8 @@ impl Files {
             Do::CatchUp => {
                 self.watching.has_settled(&job.path);
                 if cx.editor.helper("is_behind", buf)? {
-                    cx.editor.helper::<()>("acknowledge", buf)?;
+                    let known = cx.buffers.stamp_of(&job.path);
+                    self.acknowledge(cx, buf, &job.path, known)?;
                 }
             }
             Do::Acknowledge { stamp, only_if_behind } => {
@@ -340,7 +341,7 @@ impl Files {
                     if let Some(held) = cx.buffers.held(&job.path) {
                         held.stamp = Some(stamp);
                     }
-                    self.acknowledge(cx, buf, &job.path, stamp)?;
+                    self.acknowledge(cx, buf, &job.path, Some(stamp))?;
                 }
             }
             Do::NotWhole => self.on_disk.is_not_whole(&job.path),

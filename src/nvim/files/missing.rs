@@ -44,7 +44,6 @@ impl Files {
         if let Some(held) = cx.buffers.held(&job.path) {
             held.gone = Some(gone.clone());
         }
-        cx.editor.helper::<()>("acknowledge", job.buf)?;
         cx.editor.set_buf_option(job.buf, "modified", true)?;
         let name = cx.short_name(job.session(), &job.path);
         let (mark, text) = match &gone {
@@ -63,7 +62,7 @@ impl Files {
         cx.editor.clear_namespace(job.buf, cx.editor.namespace("acp.gone")?, 0, -1)?;
         mark_gone(&cx.editor, job.buf, &mark)?;
         cx.note(job.session(), Severity::Warning, text);
-        Ok(())
+        self.acknowledge(cx, job.buf, &job.path, None)
     }
 
     /// The file is there again.

@@ -62,7 +62,7 @@ impl Files {
             && cx.editor.buf_option::<String>(buf, "buftype")?.is_empty()
         {
             cx.editor.helper::<()>("guard", buf)?;
-            cx.editor.helper::<()>("acknowledge", buf)?;
+            self.acknowledge(cx, buf, path, None)?;
         }
         Ok(())
     }

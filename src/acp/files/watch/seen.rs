@@ -1,7 +1,7 @@
 //! What the watched files are known to hold, for the thread that watches and for all who read one of them
 //! meanwhile: each goes through the file's state machine. Whom it is told to is left to `watch`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -40,9 +40,17 @@ pub struct Seen {
     began: Instant,
     /// What the system said that was not taken in yet.
     pub filter: Mutex<EventFilter>,
-    files: Mutex<HashMap<PathBuf, File>>,
+    files: Mutex<Files>,
     /// Some file has been looked at.
     pub news: Notify,
+}
+
+/// The files, and those of them that are to be looked at: an agent may touch thousands, and what is due is asked after
+/// each of them.
+#[derive(Default)]
+struct Files {
+    all: HashMap<PathBuf, File>,
+    due: BTreeSet<(Millis, PathBuf)>,
 }
 
 #[derive(Default)]
@@ -88,102 +96,98 @@ impl Seen {
 
     /// The file is a session's business from now on.
     pub fn begin(&self, path: &Path) {
-        let mut files = lock(&self.files);
-        if !files.contains_key(path) {
-            files.insert(path.to_owned(), File::default());
-        }
+        lock(&self.files).begin(path);
     }
 
     pub fn has(&self, path: &Path) -> bool {
-        lock(&self.files).contains_key(path)
+        lock(&self.files).all.contains_key(path)
     }
 
     pub fn forget(&self, path: &Path) {
-        lock(&self.files).remove(path);
+        lock(&self.files).forget(path);
         self.news.notify_waiters();
     }
 
     pub fn edit(&self, path: &Path, edit: Edit) {
         let now = self.now();
-        lock(&self.files).entry(path.to_owned()).or_default().edit(now, edit);
+        let mut files = lock(&self.files);
+        files.begin(path);
+        files.change(path, |file| file.edit(now, edit));
     }
 
     /// The session has nothing to do with any file any more.
     pub fn left(&self, session: SessionKey) {
         let now = self.now();
-        for file in lock(&self.files).values_mut() {
-            file.end(now, |call| call.0 == session);
-        }
+        lock(&self.files).change_all(|file| file.end(now, |call| call.0 == session));
     }
 
     /// The editor has read or saved the file in this state.
     pub fn held(&self, path: &Path, stamp: Stamp) {
         let now = self.now();
-        if let Some(file) = lock(&self.files).get_mut(path) {
+        lock(&self.files).change(path, |file| {
             file.held = Some(stamp);
             if let Some((found, _)) = file.last.filter(|(found, _)| found.stamp == stamp) {
                 file.tracker.step(now, Input::Known(Some(found.content)));
                 file.remember();
             }
             file.tracker.step(now, Input::Uncertain);
-        }
+        });
         self.news.notify_waiters();
     }
 
     pub fn hear(&self, path: &Path, said: Input, at: Instant) {
-        if let Some(file) = lock(&self.files).get_mut(path) {
-            file.tracker.step(self.at(at), said);
-        }
+        lock(&self.files).change(path, |file| file.tracker.step(self.at(at), said));
     }
 
     /// When the next file is to be looked at.
     pub fn due(&self) -> Option<Instant> {
-        let due = lock(&self.files).values().filter_map(|file| file.tracker.due()).min()?;
+        let due = lock(&self.files).due.first()?.0;
         Some(self.began + Duration::from_millis(due.saturating_sub(START)))
     }
 
     pub fn all_due(&self) -> Vec<PathBuf> {
         let now = self.now();
-        let files = lock(&self.files);
-        let due = files.iter().filter(|(_, file)| file.tracker.due().is_some_and(|due| due <= now));
-        due.map(|(path, _)| path.clone()).collect()
+        lock(&self.files)
+            .due
+            .iter()
+            .take_while(|(due, _)| *due <= now)
+            .map(|(_, path)| path.clone())
+            .collect()
     }
 
     pub fn put_off(&self, path: &Path) {
-        if let Some(file) = lock(&self.files).get_mut(path) {
-            file.tracker.put_off();
-        }
+        lock(&self.files).change(path, |file| file.tracker.put_off());
     }
 
     /// Whether the file is to be looked at once more.
     pub fn is_due(&self, path: &Path) -> bool {
-        lock(&self.files).get(path).is_some_and(|file| file.tracker.due().is_some())
+        lock(&self.files).all.get(path).is_some_and(|file| file.tracker.due().is_some())
     }
 
     pub fn is_half_written(&self, path: &Path) -> bool {
-        lock(&self.files).get(path).is_some_and(|file| file.tracker.is_half_written())
+        lock(&self.files).all.get(path).is_some_and(|file| file.tracker.is_half_written())
     }
 
     /// Whether there was no file when it was last whole.
     pub fn is_missing(&self, path: &Path) -> bool {
-        lock(&self.files).get(path).is_some_and(|file| file.tracker.known() == Some(None))
+        lock(&self.files).all.get(path).is_some_and(|file| file.tracker.known() == Some(None))
     }
 
     /// The state in which the file was seen last.
     pub fn last_stamp(&self, path: &Path) -> Option<Stamp> {
-        lock(&self.files).get(path)?.last.map(|(found, _)| found.stamp)
+        lock(&self.files).all.get(path)?.last.map(|(found, _)| found.stamp)
     }
 
     /// The last whole text of a file that calls edit, and the state in which it was seen.
     pub fn before(&self, path: &Path) -> Option<(Stamp, Arc<[u8]>)> {
         let files = lock(&self.files);
-        let (found, bytes) = files.get(path)?.before()?;
+        let (found, bytes) = files.all.get(path)?.before()?;
         Some((found.stamp, bytes.clone()))
     }
 
     /// Looks at the disk. The bytes are there where they are of use and were read.
     pub fn look(&self, path: &Path) -> (Option<Fingerprint>, Option<Vec<u8>>) {
-        let (known, keeps) = match lock(&self.files).get(path) {
+        let (known, keeps) = match lock(&self.files).all.get(path) {
             Some(file) => (file.last.map(|(fingerprint, _)| fingerprint), !file.calls.is_empty()),
             None => (None, false),
         };
@@ -195,7 +199,7 @@ impl Seen {
     /// What a look has found. Says whether that is news: another whole content.
     pub fn looked(&self, path: &Path, found: Option<Fingerprint>, bytes: Option<&[u8]>) -> bool {
         let now = self.now();
-        let news = lock(&self.files).get_mut(path).is_some_and(|file| file.looked(now, found, bytes));
+        let news = lock(&self.files).change(path, |file| file.looked(now, found, bytes)).unwrap_or(false);
         self.news.notify_waiters();
         news
     }
@@ -205,18 +209,57 @@ impl Seen {
     pub fn ask(&self, path: &Path, found: Option<Fingerprint>, bytes: Option<&[u8]>) -> Option<(bool, bool)> {
         let said = lock(&self.filter).said_of(path);
         let now = self.now();
-        let mut files = lock(&self.files);
-        let file = files.get_mut(path)?;
-        if let Some((said, at)) = said {
-            file.tracker.step(self.at(at), said);
-        }
-        let known = file.tracker.known();
-        let news = file.looked(now, found, bytes);
-        if file.tracker.known() != known {
+        let (known, (is_whole, is_known, news)) = lock(&self.files).change(path, |file| {
+            if let Some((said, at)) = said {
+                file.tracker.step(self.at(at), said);
+            }
+            let known = file.tracker.known();
+            let news = file.looked(now, found, bytes);
+            let is_known = file.tracker.known();
+            (known, (file.tracker.is_whole(found.map(|found| found.content)), is_known, news))
+        })?;
+        if is_known != known {
             // Others may wait for just this.
             self.news.notify_waiters();
         }
-        Some((file.tracker.is_whole(found.map(|found| found.content)), news))
+        Some((is_whole, news))
+    }
+}
+
+impl Files {
+    fn begin(&mut self, path: &Path) {
+        if !self.all.contains_key(path) {
+            self.all.insert(path.to_owned(), File::default());
+        }
+    }
+
+    fn forget(&mut self, path: &Path) {
+        let due = self.all.remove(path).and_then(|file| file.tracker.due());
+        if let Some(due) = due {
+            self.due.remove(&(due, path.to_owned()));
+        }
+    }
+
+    /// Whatever happens to a file goes through here, or it would not be known when it is due.
+    fn change<R>(&mut self, path: &Path, change: impl FnOnce(&mut File) -> R) -> Option<R> {
+        let file = self.all.get_mut(path)?;
+        let before = file.tracker.due();
+        let done = change(file);
+        let after = file.tracker.due();
+        if before != after {
+            if let Some(due) = before {
+                self.due.remove(&(due, path.to_owned()));
+            }
+            self.due.extend(after.map(|due| (due, path.to_owned())));
+        }
+        Some(done)
+    }
+
+    fn change_all(&mut self, change: impl Fn(&mut File)) {
+        let paths: Vec<PathBuf> = self.all.keys().cloned().collect();
+        for path in paths {
+            self.change(&path, &change);
+        }
     }
 }
 
@@ -315,4 +358,65 @@ fn age(stamp: Stamp) -> Millis {
     let written = i128::from(seconds) * 1000 + i128::from(nanos) / 1_000_000;
     let now = i128::try_from(now.as_millis()).unwrap_or(i128::MAX);
     Millis::try_from(now - written).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(seen: &Seen) -> Vec<PathBuf> {
+        lock(&seen.files).due.iter().map(|(_, path)| path.clone()).collect()
+    }
+
+    #[test]
+    fn what_is_due_is_what_the_files_say_whatever_happens_to_them() {
+        let seen = Seen::default();
+        let (a, b, session) = (Path::new("/a"), Path::new("/b"), SessionKey(1));
+        let check = |about: &str, expected: &[&Path]| {
+            let files = lock(&seen.files);
+            let mut due: Vec<(Millis, PathBuf)> = files
+                .all
+                .iter()
+                .filter_map(|(path, file)| Some((file.tracker.due()?, path.clone())))
+                .collect();
+            due.sort();
+            assert_eq!(files.due.iter().cloned().collect::<Vec<_>>(), due, "{about}");
+            drop(files);
+            let mut paths = paths(&seen);
+            paths.sort();
+            assert_eq!(paths, expected, "{about}");
+        };
+        seen.begin(a);
+        seen.begin(b);
+        check("files that nothing was heard of", &[]);
+        assert_eq!(seen.due(), None);
+        seen.hear(a, Input::Uncertain, Instant::now());
+        check("something may have happened to a", &[a]);
+        assert!(seen.due().is_some());
+        let edit = |diffs| Edit { call: (session, 1), diffs, size: None };
+        seen.edit(b, edit(Some(Vec::new())));
+        check("a call edits b", &[a]);
+        seen.left(session);
+        check("the session is over, and with it the call", &[a, b]);
+        seen.put_off(a);
+        check("a can't be looked at", &[b]);
+        seen.looked(b, None, None);
+        seen.hear(b, Input::Known(None), Instant::now());
+        check("b was looked at", &[]);
+        seen.hear(a, Input::Touched, Instant::now());
+        seen.hear(b, Input::Closed, Instant::now());
+        seen.hear(b, Input::Uncertain, Instant::now());
+        check("both are written", &[a, b]);
+        seen.forget(a);
+        seen.ask(b, None, None);
+        seen.hear(b, Input::Known(None), Instant::now());
+        check("a is forgotten, b asked for", &[]);
+        seen.edit(a, edit(Some(Vec::new())));
+        seen.edit(a, edit(None));
+        check("a call was quick", &[a]);
+        let stamp = Stamp { size: 1, written: (1, 1), inode: 1 };
+        seen.looked(a, None, None);
+        seen.held(a, stamp);
+        check("the editor has saved a", &[a]);
+    }
 }

@@ -73,6 +73,12 @@ fn modified(saved: Option<&str>) -> Facts {
     facts
 }
 
+/// What is done about a file that is gone.
+fn gone(saved: Option<&str>) -> [Do; 3] {
+    let known = Known { stamp: None, saved: saved.map(Text::from) };
+    [Do::Know(known), Do::FileGone { was_there: true }, Do::End]
+}
+
 fn seen(text: &str, written: i64) -> Option<Seen> {
     Some(Seen { text: text.into(), stamp: Some(stamp(written)) })
 }
@@ -474,13 +480,13 @@ fn picks_are_for_the_conflict_that_was_shown_and_not_for_what_is_typed_later() {
 fn each_state_of_the_disk_has_its_consequence_for_a_clean_buffer_and_for_one_with_edits() {
     let unreadable = || OnDisk::Unreadable("it is no UTF-8 text".into());
     let acknowledge = |only_if_behind| Do::Acknowledge { stamp: stamp(1), only_if_behind };
-    let gone = || vec![Do::Know(Known::default()), Do::FileGone { was_there: true }, Do::End];
     let cases = [
         (OnDisk::Same, facts(), vec![Do::CatchUp, Do::End]),
         (OnDisk::Same, modified(None), vec![Do::CatchUp, Do::End]),
         (OnDisk::HalfWritten, facts(), vec![Do::NotWhole, Do::End]),
-        (OnDisk::Gone, facts(), gone()),
-        (OnDisk::Gone, modified(None), gone()),
+        (OnDisk::Gone, facts(), vec![Do::Read]),
+        (OnDisk::Gone, modified(None), gone(None).into()),
+        (OnDisk::Gone, modified(Some("a\n")), gone(Some("a\n")).into()),
         (unreadable(), facts(), vec![Do::TakeFromDisk, Do::End]),
         (unreadable(), modified(None), refused("it is no UTF-8 text").into()),
         (disk("a\n", 1), facts(), vec![Do::Read]),
@@ -498,6 +504,20 @@ fn each_state_of_the_disk_has_its_consequence_for_a_clean_buffer_and_for_one_wit
     let all = run(&mut job, &modified(Some("a\n")), [Input::Begun, Input::Examined(disk("a\n", 2))]);
     let newer = Do::Acknowledge { stamp: stamp(2), only_if_behind: false };
     assert_eq!(all, [newer, Do::End], "written again with the same text");
+}
+
+#[test]
+fn what_a_file_held_that_is_gone_is_what_unsaved_edits_began_with() {
+    let dos = Facts { buffer: BufferFacts { fileformat: "dos".into(), ..facts().buffer }, ..facts() };
+    for (facts, saved) in [(facts(), "a\nb\n"), (dos, "a\r\nb\r\n")] {
+        let mut job = FileJob::new(take());
+        let all = run(&mut job, &facts, [Input::Begun, Input::Examined(OnDisk::Gone), text(1, "a\nb\n")]);
+        assert_eq!(all, gone(Some(saved)));
+    }
+    let mut job = FileJob::new(take());
+    run(&mut job, &facts(), [Input::Begun, Input::Examined(OnDisk::Gone)]);
+    let typed = run(&mut job, &modified(None), [text(2, "a\nmine\n"), Input::Compared { is_behind: false }]);
+    assert_eq!(typed, gone(None), "the user typed while the buffer was read");
 }
 
 #[test]
@@ -754,8 +774,9 @@ proptest! {
     fn unsaved_lines_stay_whatever_becomes_of_the_file(all in prop::collection::vec(happens(), 1..20)) {
         let mut world = World::new();
         let mut unsaved: Vec<String> = Vec::new();
+        let mut has_typed = false;
         for (number, each) in all.into_iter().chain([Happens::Reported, Happens::Saved]).enumerate() {
-            match each {
+            match each.clone() {
                 Happens::Gone => world.disk = None,
                 Happens::Put(text) => world.put(&text),
                 Happens::Reported => world.run(take()),
@@ -769,6 +790,7 @@ proptest! {
                         world.run(Task::Remember);
                     }
                     unsaved.push(line);
+                    has_typed = true;
                 }
                 // One that would overwrite something is refused, and what is there is merged.
                 Happens::Saved if world.is_behind() => world.run(take()),
@@ -779,6 +801,10 @@ proptest! {
                     (world.looked, world.modified) = (Some(world.writes), false);
                     unsaved.clear();
                 }
+            }
+            if let (Happens::Reported, false, Some((text, _))) = (&each, has_typed, &world.disk) {
+                prop_assert_eq!(body(&world.buffer), body(text), "nobody has typed: {:?}", world);
+                prop_assert!(!world.modified, "{:?}", world);
             }
             for line in &unsaved {
                 prop_assert!(world.buffer.lines().any(|other| other == line), "{line} is lost: {world:?}");
