@@ -17,7 +17,7 @@ use super::processes::escaped;
 use super::refusals::{failed_to_start, refuse, session_of};
 use super::settings::Settings;
 use super::shared::Shared;
-use super::store::audit_log::Wish;
+use super::store::audit_log::AuditRequest;
 use super::store::checkpoints::Checkpoints;
 use super::store::choices::Choices;
 use super::store::drafts::DraftStore;
@@ -210,16 +210,18 @@ impl Dispatcher {
             Command::AnswerTool { run, answer } => self.shared.tools.answer(run, answer),
             Command::PutBack { job, path, what, folders } => self.put_back(job, path, what, folders),
             Command::Compute { job, work } => compute::start(&self.shared, job, work),
-            Command::Record { folder, wish } => self.session_index.request(folder, wish),
+            Command::Record { folder, request } => self.session_index.request(folder, request),
             Command::Choices { file, request } => self.choices.request(file, request),
             Command::PlayNext { agent } => self.shared.replays.next(agent),
             Command::Inspect(request) => inspector::serve(&self.shared, request),
-            Command::Audit { folder, request } => self.shared.audit.request(folder, Wish::Asked(request)),
-            Command::Usage { folder, request } => self.usage.request(folder, request),
-            Command::Checkpoint { folder, limits, wish } => {
-                self.checkpoints.request(folder, limits, *wish);
+            Command::Audit { folder, request } => {
+                self.shared.audit.request(folder, AuditRequest::Asked(request))
             }
-            Command::Undecided { folder, wish } => self.undecided.request(folder, wish),
+            Command::Usage { folder, request } => self.usage.request(folder, request),
+            Command::Checkpoint { folder, limits, request } => {
+                self.checkpoints.request(folder, limits, *request);
+            }
+            Command::Undecided { folder, request } => self.undecided.request(folder, request),
             Command::ReadAgents { job, files, change } => self.registry.request(job, *files, *change),
             Command::Find { search, root, query } => {
                 let search = self.finder.begin(search, root, query);
