@@ -101,7 +101,7 @@ impl Mailbox {
     }
 
     /// Asks for another wake-up; for a reader that stopped before the queue was empty.
-    pub fn rouse(&self) {
+    pub fn wake_again(&self) {
         self.wake(Wake::Now);
     }
 
@@ -112,9 +112,9 @@ impl Mailbox {
     }
 
     /// Wakes a reader that was woken and could not read then.
-    pub fn rouse_again(&self) {
+    pub fn wake_after_failed_read(&self) {
         self.woken.store(0, Ordering::Release);
-        self.rouse();
+        self.wake_again();
     }
 
     /// Whether the reader keeps up.
@@ -264,8 +264,8 @@ mod tests {
             mailbox.post(chunk("m", "x"));
         }
         assert_eq!(*wakes.lock().unwrap(), [Wake::Frame]);
-        mailbox.rouse_again();
-        mailbox.rouse();
+        mailbox.wake_after_failed_read();
+        mailbox.wake_again();
         assert_eq!(std::mem::take(&mut *wakes.lock().unwrap()), [Wake::Frame, Wake::Now]);
         mailbox.take();
         mailbox.post(chunk("m", "y"));

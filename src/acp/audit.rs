@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::store::audit_log::{AuditLog, Wish};
+use super::store::audit_log::{AuditLog, AuditRequest};
 use super::wire::log::AgentLog;
 use super::wire::rpc::REQUEST_CANCELLED;
 use crate::core::audit::{By, Decision, Line, Outcome, What};
@@ -100,8 +100,8 @@ impl Entry {
     fn write(&mut self) {
         if let (Some((log, folder)), false) = (&self.recorder.to, std::mem::replace(&mut self.is_over, true))
         {
-            let wish = Wish::Keep(std::mem::take(&mut self.line), self.recorder.log.secrets());
-            log.request(folder.clone(), wish);
+            let request = AuditRequest::Keep(std::mem::take(&mut self.line), self.recorder.log.secrets());
+            log.request(folder.clone(), request);
         }
     }
 }

@@ -54,7 +54,7 @@ fn work(mailbox: Arc<Mailbox>, settings: Settings, orders: mpsc::UnboundedReceiv
 }
 
 impl Background {
-    /// Passes on a wish. Never waits.
+    /// Passes on a request. Never waits.
     pub fn send(&self, command: Command) {
         let order = match command {
             Command::Shutdown => Order::End(EXIT_LIMIT),

@@ -17,7 +17,7 @@ use super::processes::escaped;
 use super::refusals::{failed_to_start, refuse, session_of};
 use super::settings::Settings;
 use super::shared::Shared;
-use super::store::audit_log::Wish;
+use super::store::audit_log::AuditRequest;
 use super::store::checkpoints::Checkpoints;
 use super::store::choices::Choices;
 use super::store::drafts::DraftStore;
@@ -29,7 +29,7 @@ use super::store::undoing::Undoing;
 use super::store::usage_log::UsageLog;
 use super::{compute, connection, inspector, tools};
 use crate::core::ids::{AgentId, JobId, SessionKey};
-use crate::core::message::{Command, Event, Failure, FailureKind, Outcome, PutBack, Severity};
+use crate::core::message::{Command, Event, Failure, FailureKind, LeftCommand, Outcome, PutBack, Severity};
 use crate::mailbox::Mailbox;
 use crate::platform::paths::resolve_file;
 
@@ -159,16 +159,7 @@ impl Dispatcher {
                 // A terminal that is gone already needs no ending.
                 let _ = self.shared.terminals.kill(session, &terminal);
             }
-            Command::EndLeft { session, commands } => {
-                let shared = self.shared.clone();
-                // That they are gone is told by who watches them.
-                spawn_blocking(move || {
-                    let commands = escaped::end_all(commands, LEFT_GRACE);
-                    if !commands.is_empty() {
-                        shared.mailbox.post(Event::LeftSurvived { session, commands });
-                    }
-                });
-            }
+            Command::EndLeft { session, commands } => self.end_left(session, commands),
             Command::Type { session, terminal, bytes } => {
                 self.shared.terminals.type_bytes(session, &terminal, &bytes);
             }
@@ -210,16 +201,18 @@ impl Dispatcher {
             Command::AnswerTool { run, answer } => self.shared.tools.answer(run, answer),
             Command::PutBack { job, path, what, folders } => self.put_back(job, path, what, folders),
             Command::Compute { job, work } => compute::start(&self.shared, job, work),
-            Command::Record { folder, wish } => self.session_index.request(folder, wish),
+            Command::Record { folder, request } => self.session_index.request(folder, request),
             Command::Choices { file, request } => self.choices.request(file, request),
             Command::PlayNext { agent } => self.shared.replays.next(agent),
             Command::Inspect(request) => inspector::serve(&self.shared, request),
-            Command::Audit { folder, request } => self.shared.audit.request(folder, Wish::Asked(request)),
-            Command::Usage { folder, request } => self.usage.request(folder, request),
-            Command::Checkpoint { folder, limits, wish } => {
-                self.checkpoints.request(folder, limits, *wish);
+            Command::Audit { folder, request } => {
+                self.shared.audit.request(folder, AuditRequest::Asked(request))
             }
-            Command::Undecided { folder, wish } => self.undecided.request(folder, wish),
+            Command::Usage { folder, request } => self.usage.request(folder, request),
+            Command::Checkpoint { folder, limits, request } => {
+                self.checkpoints.request(folder, limits, *request);
+            }
+            Command::Undecided { folder, request } => self.undecided.request(folder, request),
             Command::ReadAgents { job, files, change } => self.registry.request(job, *files, *change),
             Command::Find { search, root, query } => {
                 let search = self.finder.begin(search, root, query);
@@ -273,6 +266,18 @@ impl Dispatcher {
                 shared.mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(outcome) });
             }
             drop(done);
+        });
+    }
+
+    /// Ends commands that their agents have left behind.
+    fn end_left(&self, session: SessionKey, commands: Vec<LeftCommand>) {
+        let shared = self.shared.clone();
+        // That they are gone is told by who watches them.
+        spawn_blocking(move || {
+            let commands = escaped::end_all(commands, LEFT_GRACE);
+            if !commands.is_empty() {
+                shared.mailbox.post(Event::LeftSurvived { session, commands });
+            }
         });
     }
 

@@ -36,7 +36,7 @@ struct Done {
     commands: usize,
 }
 
-/// What is to be done about a wish.
+/// What is to be done about a request.
 enum Step {
     Go,
     Wait,

@@ -23,7 +23,7 @@ use crate::core::message::Event;
 use crate::platform::files::private;
 
 /// The most messages that are told of at once.
-const MOST: usize = 1000;
+const MAX_MESSAGES: usize = 1000;
 
 /// What comes within this time is told together.
 const PACE: Duration = Duration::from_millis(60);
@@ -156,7 +156,7 @@ fn batch(ring: &SharedRing, from: u64) -> Batch {
     ring.read(|ring| {
         let summaries: Vec<Summary> = ring
             .since(from)
-            .take(MOST)
+            .take(MAX_MESSAGES)
             .map(|kept| {
                 let mut summary = Summary::of(&kept);
                 summary.hide(&|text| without_secrets(text, &agents, kept.agent));

@@ -23,7 +23,7 @@ use crate::core::message::Exit;
 use crate::core::replay::{Pace, Player, Replay, lines};
 
 /// A recording of more bytes is not read.
-const LARGEST: u64 = 256 << 20;
+const MAX_RECORDING_BYTES: u64 = 256 << 20;
 
 /// Among the lines for the agent: the user wants the next message. No message looks like this.
 const NEXT: &[u8] = b"next";
@@ -55,8 +55,8 @@ pub fn read(path: &Path) -> Result<Player, String> {
     if size.is_dir() {
         return Err("it is a folder; name a file in it".to_owned());
     }
-    if size.len() > LARGEST {
-        return Err(format!("it has more than {} MiB", LARGEST >> 20));
+    if size.len() > MAX_RECORDING_BYTES {
+        return Err(format!("it has more than {} MiB", MAX_RECORDING_BYTES >> 20));
     }
     let text = std::fs::read(path).map_err(|error| error.to_string())?;
     let text = String::from_utf8(text).map_err(|error| {

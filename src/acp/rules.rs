@@ -17,7 +17,7 @@ use crate::core::message::{Place, RulesNews};
 use crate::core::rules::kept::{self, Change};
 use crate::core::rules::project::{FILE, FolderRules, MOST_BYTES, ProjectRules, Trust, read, trusted};
 use crate::core::rules::retrial::{Judged, Retrial, retrial};
-use crate::core::rules::unasked::{Deed, Deeds, Unasked};
+use crate::core::rules::unasked::{Unasked, UnaskedAction, UnaskedActions};
 use crate::core::rules::{Act, Case, Decision, Request, Rule, RuleFiles, Ruling};
 use crate::core::store::allowlist::Choice;
 use crate::fingerprint;
@@ -207,17 +207,17 @@ impl RuleBook {
 
     /// Of what a session has done the rules that would have asked or rejected, where none was held against it before.
     /// It reads the disk.
-    pub fn judge_done(&self, session: SessionKey, deeds: Deeds) -> Vec<Option<Unasked>> {
-        self.judge_deeds(session, deeds, |path| disk::resolve(path).ok())
+    pub fn judge_done(&self, session: SessionKey, actions: UnaskedActions) -> Vec<Option<Unasked>> {
+        self.judge_deeds(session, actions, |path| disk::resolve(path).ok())
     }
 
     fn judge_deeds(
         &self,
         session: SessionKey,
-        deeds: Deeds,
+        actions: UnaskedActions,
         resolve: impl Fn(&Path) -> Option<PathBuf>,
     ) -> Vec<Option<Unasked>> {
-        let Deeds { cwd, folders, done } = deeds;
+        let UnaskedActions { cwd, folders, done } = actions;
         let (known, (mut case, granted)) = {
             let state = lock(&self.0);
             let judged = state.sessions.get(&session).map(|of| [&of.judged[..], &of.judged_before].concat());
@@ -235,15 +235,15 @@ impl RuleBook {
             })
         };
         let forbids = case.forbids_commands();
-        let judge = |mut deed: Deed| {
-            let acts = &mut deed.request.acts;
+        let judge = |mut action: UnaskedAction| {
+            let acts = &mut action.request.acts;
             let had_acts = !acts.is_empty();
-            acts.retain(|act| !was_judged(act, deed.is_found));
-            let mut whole = deed.part_of.iter().flat_map(|whole| &whole.acts);
+            acts.retain(|act| !was_judged(act, action.is_found));
+            let mut whole = action.part_of.iter().flat_map(|whole| &whole.acts);
             if had_acts && acts.is_empty() || whole.any(|act| was_judged(act, true)) {
                 return None;
             }
-            case.request = deed.request;
+            case.request = action.request;
             let (decision, rule) = case.judge(&resolve).unasked(forbids)?;
             Some(Unasked { decision, rule })
         };

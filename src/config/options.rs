@@ -393,7 +393,7 @@ options! {
         writes: bool = true, BOOLEAN,
             "The same for writing: then they write to the disk by themselves, past your unsaved edits.";
         outside: OutsideFiles = OutsideFiles::Ask, OutsideFiles::KIND,
-            "What becomes of an agent's wish to read or write a file outside of its session's folders: you are \
+            "What becomes of an agent's request to read or write a file outside of its session's folders: you are \
              asked, or it is refused; see |acp-outside|.";
         => allowed: AllowedPaths;
     }

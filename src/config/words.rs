@@ -117,7 +117,7 @@ words! {
         Markers = "markers",
     }
 
-    /// What becomes of an agent's wish for a file outside of its session's folders.
+    /// What becomes of an agent's request for a file outside of its session's folders.
     pub enum OutsideFiles {
         Ask = "ask",
         Refuse = "refuse",

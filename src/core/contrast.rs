@@ -2,7 +2,7 @@
 //! WCAG, where 4.5 is enough for text. Which groups have which colours is left to the editor's side.
 
 /// The least contrast of text.
-pub const ENOUGH: f64 = 4.5;
+pub const MIN_CONTRAST: f64 = 4.5;
 
 /// Rounding to whole numbers takes a little away.
 const AIMED_AT: f64 = 4.55;
@@ -35,7 +35,7 @@ pub fn least(colour: u32, others: &[u32]) -> f64 {
 
 /// A colour that stands out from the others, as little changed as possible: nearer to black, or to white.
 pub fn readable(colour: u32, others: &[u32]) -> u32 {
-    if least(colour, others) >= ENOUGH {
+    if least(colour, others) >= MIN_CONTRAST {
         return colour;
     }
     let end = if least(0xff_ffff, others) >= least(0, others) { 255 } else { 0 };
@@ -51,12 +51,12 @@ pub fn readable(colour: u32, others: &[u32]) -> u32 {
 pub fn readable_of_256(colour: u8, others: &[u8]) -> u8 {
     let others: Vec<u32> = others.iter().map(|other| of_256(*other)).collect();
     let wanted = of_256(colour);
-    if least(wanted, &others) >= ENOUGH {
+    if least(wanted, &others) >= MIN_CONTRAST {
         return colour;
     }
     let wanted = readable(wanted, &others);
     // The first sixteen are the user's own.
-    let good = (16..=255).filter(|number| least(of_256(*number), &others) >= ENOUGH);
+    let good = (16..=255).filter(|number| least(of_256(*number), &others) >= MIN_CONTRAST);
     good.min_by_key(|number| distance(of_256(*number), wanted)).unwrap_or(colour)
 }
 
@@ -115,12 +115,12 @@ mod tests {
     proptest! {
         #[test]
         fn any_colour_can_be_made_readable_before_any_other(colour in 0..0x100_0000_u32, behind in 0..0x100_0000_u32) {
-            prop_assert!(ratio(readable(colour, &[behind]), behind) >= ENOUGH);
+            prop_assert!(ratio(readable(colour, &[behind]), behind) >= MIN_CONTRAST);
         }
 
         #[test]
         fn so_can_any_number_of_a_terminal(colour in any::<u8>(), behind in any::<u8>()) {
-            prop_assert!(ratio(of_256(readable_of_256(colour, &[behind])), of_256(behind)) >= ENOUGH);
+            prop_assert!(ratio(of_256(readable_of_256(colour, &[behind])), of_256(behind)) >= MIN_CONTRAST);
         }
     }
 }

@@ -37,10 +37,10 @@ use serde_json::Value;
 use crate::core::audit;
 use crate::core::ids::{AgentId, AskId, JobId, SessionKey, SubagentId, TerminalId, ToolRunId};
 use crate::core::inspector;
-use crate::core::rules::unasked::Deeds;
+use crate::core::rules::unasked::UnaskedActions;
 use crate::core::store::allowlist::{Allowed, Rules};
 use crate::core::store::checkpoint::{self, Limits};
-use crate::core::store::record::{Kept, Wish};
+use crate::core::store::record::{Kept, RecordRequest};
 use crate::core::store::{registry, remembered, undecided, usage};
 use crate::core::terminal::last_lines::LastLines;
 use crate::core::text::Text;
@@ -145,7 +145,7 @@ pub enum Command {
     /// What the rules are that agents' requests are held against, and for whom.
     Rules(RulesNews),
     /// An agent has done this, and nobody asked the rules. Answered by `Outcome::JudgedDone`.
-    JudgeDone { session: SessionKey, job: JobId, deeds: Box<Deeds> },
+    JudgeDone { session: SessionKey, job: JobId, actions: Box<UnaskedActions> },
     /// Answered by `Allowed`.
     ListAllowed,
     /// Take back what was allowed outside of the sessions' folders.
@@ -170,7 +170,7 @@ pub enum Command {
     /// Compute something off the editor's thread. Answered by `Computed`.
     Compute { job: JobId, work: Work },
     /// Keep or recall what the plugin itself remembers of sessions, in this folder.
-    Record { folder: PathBuf, wish: Wish },
+    Record { folder: PathBuf, request: RecordRequest },
     /// Keep or give back what is remembered for projects, in this file.
     Choices { file: PathBuf, request: remembered::Request },
     /// Keep or add up what sessions have used up, in this folder.
@@ -182,9 +182,9 @@ pub enum Command {
     /// Look at what goes over the wire.
     Inspect(inspector::Request),
     /// Keep or give back what files held before and after turns, in this folder.
-    Checkpoint { folder: PathBuf, limits: Limits, wish: Box<checkpoint::Wish> },
+    Checkpoint { folder: PathBuf, limits: Limits, request: Box<checkpoint::CheckpointRequest> },
     /// Keep or give back what is left to decide in the project of this folder.
-    Undecided { folder: PathBuf, wish: undecided::Wish },
+    Undecided { folder: PathBuf, request: undecided::UndecidedRequest },
     /// Read what is on the disk about agents, and change it first. Answered by `AgentsRead`.
     ReadAgents { job: JobId, files: Box<registry::Files>, change: Box<registry::Change> },
     /// Look for files by a part of their names. Answered by `Found`; a newer search ends an older one.
@@ -378,7 +378,7 @@ pub enum Event {
         /// What is wrong with the file in which it is kept.
         trouble: Option<String>,
     },
-    /// What the user should know of a wish that belongs to no agent.
+    /// What the user should know of a request that belongs to no agent.
     Advised {
         severity: Severity,
         text: String,
@@ -429,7 +429,7 @@ pub enum Event {
         stored: Box<registry::Stored>,
         failure: Option<String>,
     },
-    /// What became of a wish of the checkpoints'.
+    /// What became of a request of the checkpoints'.
     Checkpointed {
         job: JobId,
         reply: checkpoint::Reply,

@@ -337,7 +337,7 @@ impl App {
         then: impl FnOnce(&mut App, usize) -> Result<()> + 'static,
     ) -> Result<()> {
         let prompt = prompt.to_owned();
-        self.cx.attempt("the picker failed", move |editor| {
+        self.cx.run_effect("the picker failed", move |editor| {
             picker::select(editor, &prompt, kind, items, move |index| {
                 if let Some(index) = index {
                     run(move |app| then(app, index));

@@ -202,7 +202,7 @@ impl App {
             }
             EditorEvent::FrameDue => self.frame_due()?,
             EditorEvent::EntryChosen(key) => self.go_to(key)?,
-            EditorEvent::QuestionChosen(ask) => self.put_up(ask),
+            EditorEvent::QuestionChosen(ask) => self.show_question(ask),
             EditorEvent::TerminalChosen(key, terminal) => self.go_to_terminal(&(key, terminal))?,
             EditorEvent::QuestionReached(ask) => self.put_up_conflict(ask)?,
             EditorEvent::QuestionAsked(choosing) => {
@@ -210,7 +210,7 @@ impl App {
             }
             EditorEvent::QuestionShown => {
                 let done = self.draw_now();
-                self.cx.editor.complain(done);
+                self.cx.editor.notify_error(done);
             }
             EditorEvent::AnsweredInVain(ask) => {
                 Questions::answered_in_vain(&self.cx, ask, self.cx.conflicts.is_open(ask));
@@ -244,7 +244,7 @@ impl App {
             }
             EditorEvent::FileLoaded { buf, path } => self.review_loaded(buf, &path)?,
             EditorEvent::BufferUnloaded(buf) => self.reviews.release(buf),
-            EditorEvent::QuestionClosed(ask) => self.asking.put_off(ask),
+            EditorEvent::QuestionClosed(ask) => self.asking.defer(ask),
         }
         Ok(())
     }
@@ -349,7 +349,7 @@ impl App {
         self.reviews.keep_all_now(&mut self.cx);
         // What can't be sent is lost with whoever would take it.
         let sent = self.serve_commands();
-        self.cx.editor.complain(sent);
+        self.cx.editor.notify_error(sent);
         self.cx.has_background = false;
         if let Some(background) = self.background.take() {
             background.leave(Duration::from_millis(400));
@@ -395,7 +395,7 @@ impl Features for App {
     }
 
     fn ring(&mut self) {
-        self.mailbox.rouse_again();
+        self.mailbox.wake_after_failed_read();
     }
 
     fn next_effect(&mut self) -> Option<Effect> {

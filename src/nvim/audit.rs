@@ -112,7 +112,7 @@ impl Audit {
             return match reply {
                 Ok(Reply::Exported { path, lines, broken }) => {
                     let left = if broken > 0 { format!("; {broken} can't be read") } else { String::new() };
-                    cx.advise(format!("saved {} to {}{left}", several(lines), path.display()), Level::Info);
+                    cx.notify(format!("saved {} to {}{left}", several(lines), path.display()), Level::Info);
                     Ok(())
                 }
                 Ok(Reply::Read(_)) => Ok(()),
@@ -186,7 +186,7 @@ impl Audit {
         let Some(page) = &self.page else { return Ok(()) };
         let typed = page.filter.typed().to_owned();
         let prompt = format!("Filter ({HELP})");
-        cx.attempt("couldn't ask for the filter", move |editor| {
+        cx.run_effect("couldn't ask for the filter", move |editor| {
             picker::input(editor, &prompt, &typed, move |typed| {
                 if let Some(typed) = typed {
                     context::run(move |this: &mut Self, cx| this.set_filter(cx, &typed));

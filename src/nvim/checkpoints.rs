@@ -17,7 +17,9 @@ use crate::core::ids::{EntryId, JobId, SessionKey};
 use crate::core::message::{Command, Content};
 use crate::core::session::tool_call::Status;
 use crate::core::store::call_titles::CallTitles;
-use crate::core::store::checkpoint::{Attributed, Head, Held, Kind, Limits, Reply, TurnKey, Wish};
+use crate::core::store::checkpoint::{
+    Attributed, CheckpointRequest, Head, Held, Kind, Limits, Reply, TurnKey,
+};
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::checkpoints::preview::Preview;
 use crate::nvim::context::Context;
@@ -67,7 +69,7 @@ impl Checkpoints {
         if let Some((turn, _)) = self.turns.remove(&key)
             && cx.config.checkpoints.enabled
         {
-            self.tell_store(cx, Wish::Finish { turn });
+            self.tell_store(cx, CheckpointRequest::Finish { turn });
         }
     }
 
@@ -87,7 +89,7 @@ impl Checkpoints {
         let (before, after) = change.held.clone();
         let path = change.path.clone();
         let call = self.title(cx, (key, change.call), &path);
-        self.tell_store(cx, Wish::Add { turn, head, at: cx.now().0, path, call, before, after });
+        self.tell_store(cx, CheckpointRequest::Add { turn, head, at: cx.now().0, path, call, before, after });
     }
 
     /// A change that was recorded is another's.
@@ -98,7 +100,7 @@ impl Checkpoints {
         let still = change.to.iter().find(|writer| writer.session == from.session);
         let call = still.and_then(|writer| self.title(cx, (writer.session, writer.call), &path));
         let told = Attributed { path: path.clone(), call, is_another: still.is_none() };
-        self.tell_store(cx, Wish::Attribute { turn, cwd: head.cwd, at: cx.now().0, told });
+        self.tell_store(cx, CheckpointRequest::Attribute { turn, cwd: head.cwd, at: cx.now().0, told });
         let Some(to) = change.to.first().filter(|_| still.is_none()) else { return };
         if !self.turns.contains_key(&to.session) {
             self.turn_started(cx, to.session, &[]);
@@ -106,7 +108,7 @@ impl Checkpoints {
         let Some((turn, head)) = self.turn_head(cx, to.session) else { return };
         let (before, after) = change.held.clone();
         let call = self.title(cx, (to.session, to.call), &path);
-        self.tell_store(cx, Wish::Add { turn, head, at: cx.now().0, path, call, before, after });
+        self.tell_store(cx, CheckpointRequest::Add { turn, head, at: cx.now().0, path, call, before, after });
     }
 
     /// A call has its last title: what was recorded of it may have an earlier one.
@@ -119,7 +121,10 @@ impl Checkpoints {
         let Some((turn, head)) = self.turn_head(cx, key) else { return };
         for path in paths {
             let told = Attributed { path, call: title.clone(), is_another: false };
-            self.tell_store(cx, Wish::Attribute { turn, cwd: head.cwd.clone(), at: cx.now().0, told });
+            self.tell_store(
+                cx,
+                CheckpointRequest::Attribute { turn, cwd: head.cwd.clone(), at: cx.now().0, told },
+            );
         }
     }
 
@@ -157,49 +162,49 @@ impl Checkpoints {
         let Some((turn, head)) = self.turn_head(cx, key).filter(|_| here) else { return };
         let full = canonical(path);
         if call.status.is_over() && !matches!(call.status, Status::Done | Status::Unreported) {
-            return self.tell_store(cx, Wish::Unlook { turn, path: full, entry: entry.0 });
+            return self.tell_store(cx, CheckpointRequest::Unlook { turn, path: full, entry: entry.0 });
         }
         // What a buffer holds comes by the buffer.
         if cx.buf_of(path).is_some() {
             return;
         }
-        let wish = match call.status {
+        let request = match call.status {
             Status::Done => {
                 let diffs =
                     call.diffs().filter(|diff| session.place.cwd.join(&diff.path) == path).cloned().collect();
                 let call = self.title(cx, (key, Some(entry)), &full);
-                Wish::Settle { turn, head, at: cx.now().0, path: full, call, diffs }
+                CheckpointRequest::Settle { turn, head, at: cx.now().0, path: full, call, diffs }
             }
             _ if call.status.is_over() => return,
-            _ => Wish::Look { turn, path: full, entry: entry.0 },
+            _ => CheckpointRequest::Look { turn, path: full, entry: entry.0 },
         };
-        self.tell_store(cx, wish);
+        self.tell_store(cx, request);
     }
 
-    fn tell_store(&self, cx: &mut Context, wish: Wish) {
+    fn tell_store(&self, cx: &mut Context, request: CheckpointRequest) {
         let options = cx.config.checkpoints;
         let limits = Limits { age: u64::from(options.days) * DAY_MS, bytes: u64::from(options.size) << 20 };
         let folder = self.folder.clone();
-        cx.send(Command::Checkpoint { folder, limits, wish: Box::new(wish) });
+        cx.send(Command::Checkpoint { folder, limits, request: Box::new(request) });
     }
 
-    /// Wishes for something that is answered.
+    /// Asks for something that is answered.
     pub fn ask_store(
         &mut self,
         cx: &mut Context,
-        wish: impl FnOnce(JobId) -> Wish,
+        request: impl FnOnce(JobId) -> CheckpointRequest,
         then: impl FnOnce(&mut Self, &mut Context, Reply) -> Result<()> + 'static,
     ) {
         let job = cx.next_job();
         self.waiting.insert(job, Box::new(then));
-        self.tell_store(cx, wish(job));
+        self.tell_store(cx, request(job));
     }
 
     pub fn replied(&mut self, cx: &mut Context, job: JobId, reply: Reply) -> Result<()> {
         let Some(then) = self.waiting.remove(&job) else { return Ok(()) };
         match reply {
             Reply::Failed(why) => {
-                cx.advise(format!("couldn't use the checkpoints in {why}"), Level::Error);
+                cx.notify(format!("couldn't use the checkpoints in {why}"), Level::Error);
                 Ok(())
             }
             reply => then(self, cx, reply),

@@ -329,7 +329,7 @@ impl Context {
         go_on: impl FnOnce(&mut F, &mut Self, usize) -> Result<()> + 'static,
     ) {
         let prompt = prompt.to_owned();
-        self.attempt("the picker failed", move |editor| {
+        self.run_effect("the picker failed", move |editor| {
             picker::select(editor, &prompt, kind, items, move |index| {
                 if let Some(index) = index {
                     run(move |feature: &mut F, cx| go_on(feature, cx, index));

@@ -623,7 +623,7 @@ impl Editor {
     pub fn nothing_waits(&self) {
         if self.has_asked.take() {
             let done = self.answered.call::<()>(());
-            self.complain(done);
+            self.notify_error(done);
         }
     }
 
@@ -633,7 +633,7 @@ impl Editor {
     }
 
     /// Tells the user what has failed, if it has.
-    pub fn complain(&self, done: Result<()>) {
+    pub fn notify_error(&self, done: Result<()>) {
         if let Err(error) = done {
             self.notify(&error.to_string(), Level::Error);
         }

@@ -82,7 +82,7 @@ impl Extensions {
     /// An agent tells something.
     pub fn told(&self, cx: &mut Context, session: Option<SessionKey>, method: String, params: Json) {
         let Some(handler) = self.notifications.get(&method).cloned() else { return };
-        cx.attempt(format!("the handler for {method} failed"), move |editor| {
+        cx.run_effect(format!("the handler for {method} failed"), move |editor| {
             call::<Value>(editor, &handler, session, &params).map(drop).map_err(|error| first_line(&error))
         });
     }

@@ -113,7 +113,7 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
             let waker = Waker::new(lua, drain, frames.clone()).map_err(|error| {
                 mlua::Error::runtime(format!("couldn't join Neovim's event loop: {error}"))
             })?;
-            MAILBOX.get_or_init(|| Mailbox::new(move |wake| waker.ring(wake))).clone()
+            MAILBOX.get_or_init(|| Mailbox::new(move |wake| waker.wake(wake))).clone()
         }
     };
     let editor = Rc::new(Editor::new(lua)?);
@@ -139,7 +139,7 @@ fn drain() -> Result<()> {
     while let Some(event) = mailbox.take() {
         guarded(|| enter_again(|app| app.handle(event)));
         if began.elapsed() >= BUDGET {
-            mailbox.rouse();
+            mailbox.wake_again();
             break;
         }
     }

@@ -52,7 +52,7 @@ impl Questions {
     }
 
     /// The question waits in the chat until the user takes it up.
-    pub fn put_off(&mut self, ask: AskId) {
+    pub fn defer(&mut self, ask: AskId) {
         self.queue.defer(ask);
     }
 }

@@ -112,7 +112,7 @@ impl Rules {
         Some(match name {
             "rules_edit" => match self.proposed(cx) {
                 Some(offer) => {
-                    cx.advise(format!("made: {}", offer.label(Scope::Project)), Level::Info);
+                    cx.notify(format!("made: {}", offer.label(Scope::Project)), Level::Info);
                     change(cx, owner, Scope::Project, Change::Add(offer.within(Scope::Project)))
                 }
                 None => self.at_cursor(cx).and_then(|rule| edit(cx, owner, rule)),
@@ -120,7 +120,7 @@ impl Rules {
             "rules_remove" => self.at_cursor(cx).and_then(|rule| self.remove(cx, owner, rule)),
             "rules_restore" => match self.removed.pop() {
                 Some((owner, rule)) => {
-                    cx.advise(format!("it counts again: {}", rule.describe()), Level::Info);
+                    cx.notify(format!("it counts again: {}", rule.describe()), Level::Info);
                     let scope = scope_of(&rule.source).unwrap_or(Scope::Session);
                     change(cx, owner, scope, Change::Add(vec![rule]))
                 }
@@ -166,7 +166,7 @@ impl Rules {
         }
         self.removed.push((owner.clone(), rule.clone()));
         let keys = cx.config.keys.line(&[("rules_restore", "brings it back")]);
-        cx.advise(format!("it does not count any more: {}. {keys}", rule.about()), Level::Info);
+        cx.notify(format!("it does not count any more: {}. {keys}", rule.about()), Level::Info);
         change(cx, owner, scope, Change::Remove(rule))
     }
 
@@ -239,7 +239,7 @@ fn change(cx: &mut Context, owner: Owner, scope: Scope, change: Change) -> Resul
         let work = Work::KeepRules { cwd: owner.cwd, file, change: Box::new(change) };
         cx.compute(work, |_: &mut Rules, cx, outcome| {
             if let Outcome::RulesKept(Some(trouble)) = outcome {
-                cx.advise(trouble, Level::Warn);
+                cx.notify(trouble, Level::Warn);
             }
             cx.raise(EditorEvent::RulesChanged);
             Ok(())
@@ -273,7 +273,7 @@ fn edit(cx: &mut Context, owner: Owner, rule: Rule) -> Result<()> {
     };
     let prompt = format!("{} {what}", rule.decision.word());
     let text = text.to_owned();
-    cx.attempt("couldn't ask for the rule", move |editor| {
+    cx.run_effect("couldn't ask for the rule", move |editor| {
         picker::input(editor, &prompt, &text.clone(), move |typed| {
             let Some(typed) = typed.filter(|typed| *typed != text) else { return };
             context::run(move |_: &mut Rules, cx| match with_pattern(&rule, typed.trim()) {

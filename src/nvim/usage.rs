@@ -77,7 +77,7 @@ impl Usage {
         let then: AfterRead = Box::new(move |_, cx, reply| {
             match (reply, cx.sessions.get_mut(&key)) {
                 (Ok(Reply::Last(Some(told))), Some(session)) => session.meter.recalled(told, None),
-                (Err(why), _) => cx.advise(why, Level::Warn),
+                (Err(why), _) => cx.notify(why, Level::Warn),
                 _ => {}
             }
             Ok(())

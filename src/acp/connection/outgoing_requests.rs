@@ -40,7 +40,7 @@ impl Connection {
             Command::Load { session, place, acp_id, how, .. } => self.load(session, place, acp_id, how),
             Command::Close { session } => self.close(session),
             Command::Prompt { session, content } => self.prompt(session, content),
-            Command::JudgeDone { session, job, deeds } => self.judge_done(session, job, *deeds),
+            Command::JudgeDone { session, job, actions } => self.judge_done(session, job, *actions),
             Command::Cancel { session } => self.cancel(session),
             Command::CancelSubagent { subagent, .. } => self.cancel_subagent(&subagent),
             Command::Answer { ask, answer } => {

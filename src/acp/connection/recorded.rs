@@ -14,7 +14,7 @@ use crate::core::audit::{Line, What};
 use crate::core::ids::{JobId, SessionKey};
 use crate::core::message::{Event, Outcome, PermissionOption, Place, ToolCallPatch};
 use crate::core::rules::Act;
-use crate::core::rules::unasked::{Deed, Deeds};
+use crate::core::rules::unasked::{UnaskedAction, UnaskedActions};
 use crate::core::rules::variables::{in_environment, is_harmless};
 
 /// Stands in the record for the value of a variable.
@@ -75,13 +75,13 @@ impl Connection {
 
     /// What was done without asking is held against the rules, and told to who wants to know; it is recorded where a
     /// rule would have had a say.
-    pub(super) fn judge_done(&self, session: SessionKey, job: JobId, deeds: Deeds) {
+    pub(super) fn judge_done(&self, session: SessionKey, job: JobId, actions: UnaskedActions) {
         let lines: Vec<Option<Entry>> =
-            deeds.done.iter().map(|deed| self.record_unasked(session, deed)).collect();
+            actions.done.iter().map(|action| self.record_unasked(session, action)).collect();
         let shared = self.shared.clone();
         tokio::spawn(async move {
-            let (folder, rules) = (deeds.cwd.join("any"), shared.clone());
-            let judged = shared.disks.run(&folder, move || rules.policy.rules.judge_done(session, deeds));
+            let (folder, rules) = (actions.cwd.join("any"), shared.clone());
+            let judged = shared.disks.run(&folder, move || rules.policy.rules.judge_done(session, actions));
             let judged = timeout(PATIENCE, judged).await.ok().flatten().unwrap_or_default();
             let found = judged.iter().map(Option::as_ref).chain(std::iter::repeat(None));
             for (entry, unasked) in lines.into_iter().zip(found) {
@@ -95,13 +95,13 @@ impl Connection {
         });
     }
 
-    fn record_unasked(&self, session: SessionKey, deed: &Deed) -> Option<Entry> {
+    fn record_unasked(&self, session: SessionKey, action: &UnaskedAction) -> Option<Entry> {
         self.record(session, What::Unasked, |line| {
-            let known = deed.call.as_ref().and_then(|call| self.calls.known(session, call));
+            let known = action.call.as_ref().and_then(|call| self.calls.known(session, call));
             if let Some(known) = known {
                 line.is_about(known.clone());
             }
-            for act in &deed.request.acts {
+            for act in &action.request.acts {
                 if let Act::File { path, .. } = act {
                     line.add_path(path);
                 }

@@ -12,7 +12,7 @@ use crate::platform::files::reading;
 pub use crate::platform::files::stamp;
 
 /// More than an editor would hold.
-const LARGEST: u64 = 1 << 30;
+const MAX_BUFFER_BYTES: u64 = 1 << 30;
 
 /// By so many milliseconds a file's time may be behind the clock.
 const CLOCK: i128 = 30;
@@ -67,7 +67,7 @@ fn read(path: &Path, known: Option<Stamp>) -> io::Result<Option<(Vec<u8>, Stamp)
     if !metadata.is_file() {
         return Err(io::Error::other("it is no regular file"));
     }
-    if metadata.len() > LARGEST {
+    if metadata.len() > MAX_BUFFER_BYTES {
         return Err(io::Error::other("it is too large"));
     }
     let mut left = TRIES;

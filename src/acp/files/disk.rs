@@ -17,7 +17,7 @@ use crate::platform::files;
 use crate::platform::paths::canonicalize;
 
 /// More is no text that an agent could read in one piece.
-pub(super) const LARGEST: u64 = 64 << 20;
+pub(super) const MAX_READ_BYTES: u64 = 64 << 20;
 
 /// A larger text is not kept to be compared with what comes after it.
 const KEPT: u64 = 4 << 20;
@@ -56,7 +56,7 @@ pub enum DiskError {
     Special(&'static str),
     #[error("it is {}; use a command that can read it", .0.name())]
     NotText(NonText),
-    #[error("it has {} MiB, and at most {} are read; use a command for the part you need", .0 >> 20, LARGEST >> 20)]
+    #[error("it has {} MiB, and at most {} are read; use a command for the part you need", .0 >> 20, MAX_READ_BYTES >> 20)]
     TooLarge(u64),
     #[error("by now this leads elsewhere, so it was not touched; ask for it again")]
     Moved,
@@ -203,7 +203,7 @@ pub struct Written {
 
 /// The file's text from the 1-based `line` on, at most `limit` lines of it; see [`line_range::lines`].
 pub fn read(path: &Path, line: Option<u32>, limit: Option<u32>) -> Result<Read, DiskError> {
-    let bytes = bytes(path, LARGEST)?;
+    let bytes = bytes(path, MAX_READ_BYTES)?;
     let content = hash(&bytes);
     let text = text(bytes).map_err(DiskError::NotText)?;
     let part = line_range::lines(text.strip_prefix(MARK).unwrap_or(&text), line, limit);
@@ -212,7 +212,7 @@ pub fn read(path: &Path, line: Option<u32>, limit: Option<u32>) -> Result<Read, 
 
 /// All that is in a file, with its byte order mark.
 pub fn read_whole(path: &Path) -> Result<String, DiskError> {
-    text(bytes(path, LARGEST)?).map_err(DiskError::NotText)
+    text(bytes(path, MAX_READ_BYTES)?).map_err(DiskError::NotText)
 }
 
 /// Replaces the file's text at once, or creates the file and the folders above it. A link is

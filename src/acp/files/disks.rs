@@ -24,7 +24,7 @@ const IN_FOLDER: usize = 4;
 const IN_ALL: usize = 64;
 
 /// Of more folders it is forgotten when they answered.
-const MOST: usize = 1024;
+const MAX_FOLDERS: usize = 1024;
 
 #[derive(Clone)]
 pub struct Disks(Arc<Inner>);
@@ -235,7 +235,7 @@ impl Running {
         else {
             return;
         };
-        if self.answered.len() >= MOST {
+        if self.answered.len() >= MAX_FOLDERS {
             self.answered.clear();
         }
         self.answered.insert(folder, Instant::now());

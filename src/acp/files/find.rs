@@ -19,9 +19,9 @@ use crate::core::message::Event;
 use crate::mailbox::Mailbox;
 
 /// At most this many files are handed out.
-const BEST: usize = 50;
+const MAX_FOUND_FILES: usize = 50;
 /// A folder with more, such as a whole disk, is listed in part.
-const MOST: usize = 400_000;
+const MAX_LISTED_FILES: usize = 400_000;
 /// Listing takes no longer than this; what is known then counts.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// A list this old is made again.
@@ -114,7 +114,7 @@ impl Listing {
                 let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
                 let name = if is_folder { format!("{path}/") } else { path };
                 own.paths.push((entry.depth(), name));
-                let many = count.fetch_add(1, Ordering::Relaxed) >= MOST;
+                let many = count.fetch_add(1, Ordering::Relaxed) >= MAX_LISTED_FILES;
                 if many || began.elapsed() > PATIENCE { WalkState::Quit } else { WalkState::Continue }
             })
         });
@@ -136,7 +136,7 @@ impl Listing {
     /// The best for a query, best first; `None` once it is `over`.
     pub fn best(&self, query: &str, over: &dyn Fn() -> bool) -> Option<Vec<String>> {
         if query.is_empty() {
-            return Some(self.paths.iter().take(BEST).cloned().collect());
+            return Some(self.paths.iter().take(MAX_FOUND_FILES).cloned().collect());
         }
         let pattern = Pattern::new(query, CaseMatching::Smart, Normalization::Smart, AtomKind::Fuzzy);
         let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
@@ -150,9 +150,9 @@ impl Listing {
                 fits.push((Reverse(score), path.len(), index));
             }
         }
-        if fits.len() > BEST {
-            fits.select_nth_unstable(BEST);
-            fits.truncate(BEST);
+        if fits.len() > MAX_FOUND_FILES {
+            fits.select_nth_unstable(MAX_FOUND_FILES);
+            fits.truncate(MAX_FOUND_FILES);
         }
         fits.sort_unstable();
         Some(fits.into_iter().map(|(_, _, index)| self.paths[index].clone()).collect())

@@ -14,7 +14,7 @@ use crate::platform::files::{links, same_file};
 
 /// How long names are looked for, and in how many files and folders.
 const LIMIT: Duration = Duration::from_millis(500);
-const MOST: usize = 200_000;
+const MAX_ENTRIES: usize = 200_000;
 
 /// Whether a file in one of these folders, all without links, has a name outside of them. Gives the folder that
 /// an answer counts for: the file's, or the outermost one above it that version control ignores. Package
@@ -29,7 +29,7 @@ pub fn leave(path: &Path, roots: &[PathBuf]) -> Option<PathBuf> {
     let root = roots.iter().find(|root| path.starts_with(root))?;
     let ignored = ignored(path, root);
     let mut found = HashSet::new();
-    let (until, mut left) = (Instant::now() + LIMIT, MOST);
+    let (until, mut left) = (Instant::now() + LIMIT, MAX_ENTRIES);
     // Where the others are most likely to be comes first.
     let near = path.parent().into_iter().chain(ignored.as_deref());
     for start in near.chain(roots.iter().map(PathBuf::as_path)) {

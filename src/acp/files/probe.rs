@@ -63,7 +63,7 @@ fn touched(text: &str, diffs: &[FileDiff], near: Option<u32>) -> Option<Lines> {
     let (hunk, state) = hunks.min_by_key(|(hunk, _)| (hunk.row + 1).abs_diff(near))?;
     let count = match state {
         PlacedState::Applied => hunk.added.len(),
-        PlacedState::Proposed | PlacedState::Adrift => hunk.removed.len(),
+        PlacedState::Proposed | PlacedState::Unmatched => hunk.removed.len(),
     };
     let first = u32::try_from(hunk.row + 1).ok()?.min(last);
     let count = u32::try_from(count.max(1)).ok()?;

@@ -23,7 +23,7 @@ const WAIT: Duration = Duration::from_millis(50);
 const FRESH: Duration = Duration::from_secs(1);
 
 /// More than so many are forgotten.
-const MOST: usize = 4096;
+const MAX_NAMES: usize = 4096;
 
 pub struct ResolvedNames {
     mailbox: Arc<Mailbox>,
@@ -45,7 +45,7 @@ impl ResolvedNames {
         {
             let mut asked = lock(&self.asked);
             paths.retain(|path| asked.get(path).is_none_or(|at| now.saturating_duration_since(*at) >= FRESH));
-            if asked.len() + paths.len() > MOST {
+            if asked.len() + paths.len() > MAX_NAMES {
                 asked.clear();
             }
             asked.extend(paths.iter().map(|path| (path.clone(), now)));

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 
 use super::disk::{
-    self, DiskError, LARGEST, Unclaimed, bytes, check_kind, create_folder, overwrite, put_new,
+    self, DiskError, MAX_READ_BYTES, Unclaimed, bytes, check_kind, create_folder, overwrite, put_new,
     put_unless_there, stand_in, unused_name,
 };
 use crate::core::message::PutBack;
@@ -123,9 +123,9 @@ pub fn held(path: &Path) -> Held {
         return Held::Absent;
     }
     // A folder, and what can't be read.
-    let Ok(bytes) = bytes(path, LARGEST) else { return Held::Unknown };
+    let Ok(bytes) = bytes(path, MAX_READ_BYTES) else { return Held::Unknown };
     let held = Held::of_bytes(bytes, Mode(files::mode(&found)));
-    if matches!(&held, Held::Bytes(bytes, _) if bytes.len() > checkpoint::LARGEST) {
+    if matches!(&held, Held::Bytes(bytes, _) if bytes.len() > checkpoint::MAX_FILE_BYTES) {
         Held::Unknown
     } else {
         held
@@ -137,7 +137,7 @@ pub fn held(path: &Path) -> Held {
 fn put_file(path: &Path, content: &[u8], mode: Mode) -> Result<(), DiskError> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => {
-            if bytes(path, LARGEST).ok().as_deref() != Some(content) {
+            if bytes(path, MAX_READ_BYTES).ok().as_deref() != Some(content) {
                 replace(path, &found, content)?;
             }
             set_mode(path, mode)

@@ -42,7 +42,7 @@ const QUIET: Duration = Duration::from_millis(60);
 const LATEST: Duration = Duration::from_millis(400);
 
 /// Of more files the one touched longest ago is given up.
-const MOST: usize = 4096;
+const MAX_FILES: usize = 4096;
 
 /// The background's side of the thread that watches.
 pub struct Watch {
@@ -372,7 +372,7 @@ impl Watcher {
             // In /dev all programs of the machine are busy.
             return self.seen.forget(&path);
         }
-        if self.files.len() >= MOST
+        if self.files.len() >= MAX_FILES
             && let Some(oldest) =
                 self.files.iter().min_by_key(|(_, watched)| watched.touched).map(|(path, _)| path.clone())
         {
@@ -545,7 +545,7 @@ impl Watcher {
     fn look_at(&mut self, path: &Path) {
         if self.writing.contains_key(path) || !self.answers(path) {
             // It is looked at when that is done, or when a session has to do with it again.
-            self.seen.put_off(path);
+            self.seen.defer(path);
             return self.let_go(path);
         }
         let (fingerprint, bytes) = self.seen.look(path);

@@ -2,7 +2,7 @@
 //! as the connection, and go nowhere else, so that nothing but names and values matters.
 
 /// More than any front end sets.
-const MOST: usize = 32;
+const MAX_COOKIES: usize = 32;
 
 /// The most bytes of one.
 const LONGEST: usize = 4 << 10;
@@ -22,7 +22,7 @@ impl Cookies {
         let is_over = parts.filter_map(|part| part.split_once('=')).any(|(key, value)| {
             key.eq_ignore_ascii_case("max-age") && value.parse::<i64>().is_ok_and(|age| age <= 0)
         });
-        if !is_over && self.0.len() < MOST {
+        if !is_over && self.0.len() < MAX_COOKIES {
             self.0.push((name.to_owned(), value.to_owned()));
         }
     }
@@ -56,6 +56,6 @@ mod tests {
         let mut cookies = Cookies::default();
         (0..100).for_each(|number| cookies.set(&format!("c{number}=1")));
         cookies.set(&format!("big={}", "x".repeat(LONGEST)));
-        assert_eq!(cookies.header().map(|header| header.split(';').count()), Some(MOST));
+        assert_eq!(cookies.header().map(|header| header.split(';').count()), Some(MAX_COOKIES));
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::acp::wire::from_acp::{self, AgentRequest, Fact};
 use crate::core::ids::{Moment, SessionKey, ToolCallId};
 use crate::core::message::{Place, RulesNews, Update};
-use crate::core::rules::unasked::{Deed, Deeds};
+use crate::core::rules::unasked::{UnaskedAction, UnaskedActions};
 use crate::core::rules::{Act, Case, Request, RuleFiles, in_force};
 use crate::core::session::tool_call::ToolCall;
 use crate::core::store::allowlist::Choice;
@@ -104,11 +104,15 @@ fn what_was_judged_before_it_was_done_is_not_marked_after_it() {
         ..Request::default()
     };
     let marked = |requests: &[Request]| -> Vec<bool> {
-        let deed =
-            |request: &Request| Deed { call: None, request: request.clone(), is_found: true, part_of: None };
-        let done = requests.iter().map(deed).collect();
-        let deeds = Deeds { cwd: "/p".into(), folders: vec!["/p".into()], done };
-        book.judge_done(session, deeds).iter().map(Option::is_some).collect()
+        let action = |request: &Request| UnaskedAction {
+            call: None,
+            request: request.clone(),
+            is_found: true,
+            part_of: None,
+        };
+        let done = requests.iter().map(action).collect();
+        let actions = UnaskedActions { cwd: "/p".into(), folders: vec!["/p".into()], done };
+        book.judge_done(session, actions).iter().map(Option::is_some).collect()
     };
     let all = [write("/p/.envrc"), write("/p/a.txt"), line("echo x > .envrc"), line("ls")];
     assert_eq!(marked(&all), [true, false, true, false]);
@@ -123,15 +127,15 @@ fn what_was_judged_before_it_was_done_is_not_marked_after_it() {
     assert!(book.unasked(session, &place, write("/p/.envrc")).is_some());
     book.say(session, "/p/.envrc".to_owned(), Choice::No);
     assert!(marked(&all)[0]);
-    let told = Deed { call: None, request: write("/p/.envrc"), is_found: false, part_of: None };
-    let deeds = Deeds { cwd: "/p".into(), folders: vec!["/p".into()], done: vec![told] };
-    assert_eq!(book.judge_done(session, deeds), [None], "a call that has failed for that");
+    let told = UnaskedAction { call: None, request: write("/p/.envrc"), is_found: false, part_of: None };
+    let actions = UnaskedActions { cwd: "/p".into(), folders: vec!["/p".into()], done: vec![told] };
+    assert_eq!(book.judge_done(session, actions), [None], "a call that has failed for that");
     // What they have granted covers what comes of it.
     book.take(RulesNews::Granted { session, request: line("make") });
     let part_of = Some(line("make"));
-    let deed = Deed { call: None, request: write("/p/.envrc"), is_found: true, part_of };
-    let deeds = Deeds { cwd: "/p".into(), folders: vec!["/p".into()], done: vec![deed] };
-    assert_eq!(book.judge_done(session, deeds), [None]);
+    let action = UnaskedAction { call: None, request: write("/p/.envrc"), is_found: true, part_of };
+    let actions = UnaskedActions { cwd: "/p".into(), folders: vec!["/p".into()], done: vec![action] };
+    assert_eq!(book.judge_done(session, actions), [None]);
 }
 
 #[test]
@@ -147,16 +151,16 @@ fn of_what_is_judged_together_each_path_is_resolved_once() {
     for number in 0..20 {
         book.unasked(session, &place, act(format!("/p/asked_{number}/.envrc"), true));
     }
-    let deed = |number: usize| Deed {
+    let action = |number: usize| UnaskedAction {
         call: None,
         request: act(format!("/p/file_{number}"), false),
         is_found: false,
         part_of: None,
     };
     let folders = vec!["/p".into(), "/more".into()];
-    let deeds = Deeds { cwd: "/p".into(), folders, done: (0..200).map(deed).collect() };
+    let actions = UnaskedActions { cwd: "/p".into(), folders, done: (0..200).map(action).collect() };
     let resolved = std::cell::Cell::new(0);
-    let judged = book.judge_deeds(session, deeds, |path| {
+    let judged = book.judge_deeds(session, actions, |path| {
         resolved.set(resolved.get() + 1);
         Some(path.to_owned())
     });

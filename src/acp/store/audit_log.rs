@@ -43,7 +43,7 @@ impl Default for Bounds {
 }
 
 /// What is asked of the record.
-pub enum Wish {
+pub enum AuditRequest {
     /// With what must not stand in it.
     Keep(Box<Line>, Arc<[String]>),
     Asked(Request),
@@ -80,11 +80,11 @@ impl Service<Log> {
 }
 
 impl Serve for Log {
-    type Request = Wish;
+    type Request = AuditRequest;
 
-    fn serve(&mut self, folder: &Path, wish: Wish) {
-        match wish {
-            Wish::Keep(line, secrets) => {
+    fn serve(&mut self, folder: &Path, request: AuditRequest) {
+        match request {
+            AuditRequest::Keep(line, secrets) => {
                 let is_same = |(to, hidden): &(PathBuf, Arc<[String]>)| to == folder && *hidden == secrets;
                 if self.kept.len() >= TOGETHER || !self.goes_to.as_ref().is_some_and(is_same) {
                     self.append();
@@ -92,7 +92,7 @@ impl Serve for Log {
                 }
                 self.kept.push(*line);
             }
-            Wish::Asked(request) => {
+            AuditRequest::Asked(request) => {
                 self.append();
                 let (job, reply) = answer(folder, request, self.bounds.shown);
                 self.mailbox.post(Event::AuditRead { job, reply });
@@ -104,10 +104,10 @@ impl Serve for Log {
         self.append();
     }
 
-    fn refuse(&mut self, folder: &Path, wish: Wish, why: &io::Error) {
-        match wish {
-            Wish::Keep(..) => self.not_kept(folder, why),
-            Wish::Asked(Request::Read { job, .. } | Request::Export { job, .. }) => {
+    fn refuse(&mut self, folder: &Path, request: AuditRequest, why: &io::Error) {
+        match request {
+            AuditRequest::Keep(..) => self.not_kept(folder, why),
+            AuditRequest::Asked(Request::Read { job, .. } | Request::Export { job, .. }) => {
                 let reply = Err(format!("couldn't read the record: {why}"));
                 self.mailbox.post(Event::AuditRead { job, reply });
             }
@@ -343,7 +343,7 @@ mod tests {
         for at in 0..3 * TOGETHER as u64 {
             let hidden = secrets[usize::from(at >= TOGETHER as u64 + 9)].clone();
             let line = Line { error: Some("of-one of-two".into()), ..line(at, "a") };
-            log.request(folder.0.clone(), Wish::Keep(Box::new(line), hidden));
+            log.request(folder.0.clone(), AuditRequest::Keep(Box::new(line), hidden));
         }
         log.finish();
         let read = folder.read("", 1000);
@@ -437,7 +437,7 @@ mod tests {
         let mailbox = Mailbox::new(|_| {});
         let log = AuditLog::new(mailbox.clone());
         for at in 0..3 {
-            log.request(folder.0.clone(), Wish::Keep(Box::new(line(at, "a")), Arc::new([])));
+            log.request(folder.0.clone(), AuditRequest::Keep(Box::new(line(at, "a")), Arc::new([])));
         }
         log.finish();
         let told =

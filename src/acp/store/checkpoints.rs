@@ -1,5 +1,5 @@
 //! Checkpoints on the disk: for each project a folder with a journal for each turn, and the texts that
-//! journals name, each once. A thread of its own does it, in the order in which it was wished for, and
+//! journals name, each once. A thread of its own does it, in the order in which it was asked for, and
 //! under a lock, so that several Neovims lose nothing of each other's. What the lines say is
 //! `core::store::checkpoint`'s word.
 
@@ -20,8 +20,8 @@ use crate::core::changes::blame::{self, Step};
 use crate::core::ids::JobId;
 use crate::core::message::{Event, Severity};
 use crate::core::store::checkpoint::{
-    Attributed, Fact, Fetched, Head, Held, LARGEST, Last, Limits, Line, Loaded, Mode, Planned, Reply, Stored,
-    Touched, Turn, TurnKey, Wish, before_diffs, counts, edits, hunks,
+    Attributed, CheckpointRequest as Request, Fact, Fetched, Head, Held, Last, Limits, Line, Loaded,
+    MAX_FILE_BYTES, Mode, Planned, Reply, Stored, Touched, Turn, TurnKey, before_diffs, counts, edits, hunks,
 };
 use crate::mailbox::Mailbox;
 use crate::platform::files::{
@@ -40,7 +40,7 @@ pub struct Checkpoints {
     mailbox: Arc<Mailbox>,
     disks: Disks,
     folder_indexes: FolderIndexes,
-    worker: Worker<(PathBuf, Limits, Wish)>,
+    worker: Worker<(PathBuf, Limits, Request)>,
 }
 
 impl Checkpoints {
@@ -49,8 +49,8 @@ impl Checkpoints {
     }
 
     /// Changes or reads the checkpoints in this folder.
-    pub fn request(&self, folder: PathBuf, limits: Limits, wish: Wish) {
-        if !self.worker.is_running() && matches!(wish, Wish::Unlook { .. } | Wish::Finish { .. }) {
+    pub fn request(&self, folder: PathBuf, limits: Limits, request: Request) {
+        if !self.worker.is_running() && matches!(request, Request::Unlook { .. } | Request::Finish { .. }) {
             // Nothing is kept yet.
             return;
         }
@@ -61,14 +61,14 @@ impl Checkpoints {
         let started = self.worker.start(|_| {
             let mut writer = writer();
             move |queue| {
-                for (folder, limits, wish) in queue {
-                    writer.grant(&folder, limits, wish);
+                for (folder, limits, request) in queue {
+                    writer.handle(&folder, limits, request);
                 }
             }
         });
         match started {
-            Ok(()) => self.worker.send((folder, limits, wish)),
-            Err(error) => writer().failed(&folder, &wish, &error),
+            Ok(()) => self.worker.send((folder, limits, request)),
+            Err(error) => writer().failed(&folder, &request, &error),
         }
     }
 
@@ -129,21 +129,21 @@ impl CheckpointWriter {
         }
     }
 
-    fn grant(&mut self, folder: &Path, limits: Limits, wish: Wish) {
-        let done = match &wish {
-            Wish::Add { turn, head, at, path, call, before, after } => {
+    fn handle(&mut self, folder: &Path, limits: Limits, request: Request) {
+        let done = match &request {
+            Request::Add { turn, head, at, path, call, before, after } => {
                 let call = call.as_deref();
                 let done =
                     self.add(folder, &Adding { turn: *turn, head, at: *at, path, call, before, after });
                 done.and_then(|()| self.make_room(folder, limits))
             }
-            Wish::Look { turn, path, entry } => {
+            Request::Look { turn, path, entry } => {
                 let look = || Looked { held: in_time(&self.disks, path), entries: HashSet::new() };
                 let looked = self.looked.entry((*turn, path.clone())).or_insert_with(look);
                 looked.entries.insert(*entry);
                 Ok(())
             }
-            Wish::Unlook { turn, path, entry } => {
+            Request::Unlook { turn, path, entry } => {
                 let key = (*turn, path.clone());
                 if let Some(looked) = self.looked.get_mut(&key) {
                     looked.entries.remove(entry);
@@ -153,13 +153,13 @@ impl CheckpointWriter {
                 }
                 Ok(())
             }
-            Wish::Attribute { turn, cwd, at, told } => self.attribute(folder, (*turn, cwd), *at, told),
-            Wish::Finish { turn } => {
+            Request::Attribute { turn, cwd, at, told } => self.attribute(folder, (*turn, cwd), *at, told),
+            Request::Finish { turn } => {
                 self.turns.retain(|(of, _), _| of != turn);
                 self.looked.retain(|(of, _), _| of != turn);
                 Ok(())
             }
-            Wish::Settle { turn, head, at, path, call, diffs } => {
+            Request::Settle { turn, head, at, path, call, diffs } => {
                 let now = in_time(&self.disks, path);
                 let looked = self.looked.remove(&(*turn, path.clone())).map(|looked| looked.held);
                 let looked = looked.filter(|before| !before.matches(&now));
@@ -173,24 +173,24 @@ impl CheckpointWriter {
                     None => Ok(()),
                 }
             }
-            Wish::List { job, cwd } => list(&folder.join(project(cwd))).map(|(turns, broken)| {
+            Request::List { job, cwd } => list(&folder.join(project(cwd))).map(|(turns, broken)| {
                 self.reply(*job, Reply::Listed { turns, broken });
             }),
-            Wish::Fetch { job, cwd, since, files } => {
+            Request::Fetch { job, cwd, since, files } => {
                 let texts = folder.join(project(cwd)).join(TEXTS);
                 let undoing = Undoing::new(&self.disks, cwd, *since).knowing(self.folder_indexes.as_ref());
                 let files = fetch(&self.disks, &texts, &undoing, files);
                 self.reply(*job, Reply::Fetched(files));
                 Ok(())
             }
-            Wish::Blame { job, path, text, row } => steps(folder, path).map(|steps| {
+            Request::Blame { job, path, text, row } => steps(folder, path).map(|steps| {
                 self.reply(*job, Reply::Blamed(blame::author(&steps, text, *row)));
             }),
-            Wish::SetMode { job, path, mode } => {
+            Request::SetMode { job, path, mode } => {
                 self.reply(*job, Reply::Put(self.set_mode(path, *mode)));
                 Ok(())
             }
-            Wish::Put { job, turn, head, at, since, path, seen, target } => {
+            Request::Put { job, turn, head, at, since, path, seen, target } => {
                 // First the record: what is not recorded could not be undone.
                 let adding =
                     Adding { turn: *turn, head, at: *at, path, call: None, before: seen, after: target };
@@ -209,7 +209,7 @@ impl CheckpointWriter {
             }
         };
         if let Err(error) = done {
-            self.failed(folder, &wish, &error);
+            self.failed(folder, &request, &error);
         }
     }
 
@@ -243,14 +243,14 @@ impl CheckpointWriter {
     }
 
     /// What cannot be kept is told of once; the reason will be the same next time.
-    fn failed(&mut self, folder: &Path, wish: &Wish, error: &io::Error) {
+    fn failed(&mut self, folder: &Path, request: &Request, error: &io::Error) {
         let folder = folder.display();
-        match wish {
-            Wish::List { job, .. }
-            | Wish::Fetch { job, .. }
-            | Wish::Blame { job, .. }
-            | Wish::SetMode { job, .. }
-            | Wish::Put { job, .. } => {
+        match request {
+            Request::List { job, .. }
+            | Request::Fetch { job, .. }
+            | Request::Blame { job, .. }
+            | Request::SetMode { job, .. }
+            | Request::Put { job, .. } => {
                 self.reply(*job, Reply::Failed(format!("{folder}: {error}")));
             }
             _ if self.told => {}
@@ -335,7 +335,7 @@ impl CheckpointWriter {
 
     /// Keeps what a path held, unless it is too much.
     fn keep(&mut self, project: &Path, held: &Held) -> io::Result<Stored> {
-        let keep = |this: &mut Self, bytes: &[u8]| match bytes.len() <= LARGEST {
+        let keep = |this: &mut Self, bytes: &[u8]| match bytes.len() <= MAX_FILE_BYTES {
             true => this.keep_bytes(project, bytes),
             false => Ok(None),
         };

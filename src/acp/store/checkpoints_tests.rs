@@ -72,7 +72,7 @@ fn a_turn_is_told_by_its_first_text_and_its_last() {
     add(&mut writer, &folder.0, 1, "/a", &text("one\n"), &text("two\n"));
     add(&mut writer, &folder.0, 1, "/a", &text("two\n"), &text("three\nfour\n"));
     add(&mut writer, &folder.0, 1, "/new", &Held::Absent, &text("one\n"));
-    add(&mut writer, &folder.0, 2, "/big", &text(&"x".repeat(LARGEST + 1)), &Held::Absent);
+    add(&mut writer, &folder.0, 2, "/big", &text(&"x".repeat(MAX_FILE_BYTES + 1)), &Held::Absent);
     let (turns, broken) = folder.turns();
     assert_eq!((turns.len(), broken), (2, 0));
     assert_eq!(turns[0].files[0].before, Stored::Unknown, "the newest comes first");
@@ -255,18 +255,18 @@ fn texts_are_held_no_longer_than_their_turn_and_their_call() {
     fs::write(&path, "one\n").expect("a file");
     let limits = Limits { age: 10_000, bytes: 1 << 20 };
     let [turn, other] = [1, 2].map(|at| TurnKey { at, number: at });
-    let grant = |writer: &mut CheckpointWriter, wish| writer.grant(&folder.0, limits, wish);
+    let handle = |writer: &mut CheckpointWriter, request| writer.handle(&folder.0, limits, request);
     for (turn, entry) in [(turn, 1), (turn, 2), (turn, 1), (other, 3)] {
-        grant(&mut writer, Wish::Look { turn, path: path.clone(), entry });
+        handle(&mut writer, Request::Look { turn, path: path.clone(), entry });
     }
-    grant(&mut writer, Wish::Unlook { turn, path: path.clone(), entry: 1 });
+    handle(&mut writer, Request::Unlook { turn, path: path.clone(), entry: 1 });
     assert_eq!(writer.looked.len(), 2, "another call of the turn may still change it");
-    grant(&mut writer, Wish::Unlook { turn, path: path.clone(), entry: 2 });
+    handle(&mut writer, Request::Unlook { turn, path: path.clone(), entry: 2 });
     assert_eq!(writer.looked.keys().map(|(of, _)| *of).collect::<Vec<_>>(), [other]);
     for at in [1, 2] {
         add(&mut writer, &folder.0, at, "/a", &text("one\n"), &text("two\n"));
     }
-    grant(&mut writer, Wish::Finish { turn: other });
+    handle(&mut writer, Request::Finish { turn: other });
     assert!(writer.looked.is_empty());
     assert_eq!(writer.turns.keys().map(|(of, _)| *of).collect::<Vec<_>>(), [turn]);
 }

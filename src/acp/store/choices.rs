@@ -39,7 +39,7 @@ impl Serve for Chosen {
                 let choices = Err(unread(file, &why.to_string()));
                 self.mailbox.post(Event::ChoicesRead { job, choices });
             }
-            _ => advise(&self.mailbox, format!("couldn't remember this: {why}")),
+            _ => warn_user(&self.mailbox, format!("couldn't remember this: {why}")),
         }
     }
 }
@@ -54,11 +54,11 @@ fn serve(mailbox: &Mailbox, file: &Path, request: Request) {
         Request::Forget(gone) => change(file, |all| forget(all, &gone)),
     };
     if let Some(text) = told {
-        advise(mailbox, text);
+        warn_user(mailbox, text);
     }
 }
 
-fn advise(mailbox: &Mailbox, text: String) {
+fn warn_user(mailbox: &Mailbox, text: String) {
     mailbox.post(Event::Advised { severity: Severity::Warning, text });
 }
 

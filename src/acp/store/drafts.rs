@@ -23,7 +23,7 @@ const PROMPTS: &str = "prompts.jsonl";
 const PROMPTS_LOCK: &str = "prompts.lock";
 const DRAFTS: Names = Names { prefix: "draft", extension: "json" };
 /// A file of prompts that grows over this is written anew with the last ones.
-const MOST: u64 = 4 << 20;
+const MAX_PROMPTS_BYTES: u64 = 4 << 20;
 
 /// The handle to what is kept. Cheap to clone.
 #[derive(Clone)]
@@ -172,7 +172,7 @@ fn remember(folder: &Path, text: Text) -> io::Result<()> {
     let mut line = serde_json::to_vec(&Line { text })?;
     line.push(b'\n');
     let mut file = private().append(true).read(true).create(true).open(&path)?;
-    if file.metadata()?.len() + line.len() as u64 <= MOST {
+    if file.metadata()?.len() + line.len() as u64 <= MAX_PROMPTS_BYTES {
         return disk::append_lines(&mut file, &line);
     }
     let mut history = History::new(recall(folder)?);
@@ -187,7 +187,7 @@ fn remember(folder: &Path, text: Text) -> io::Result<()> {
         // The last one stays, and does not push out the others.
         if !lines.is_empty() {
             bytes += line.len() as u64;
-            if bytes > MOST / 2 {
+            if bytes > MAX_PROMPTS_BYTES / 2 {
                 break;
             }
         }
@@ -222,7 +222,7 @@ mod tests {
     fn a_prompt_as_long_as_the_file_may_be_costs_no_other() {
         let folder = std::env::temp_dir().join(format!("acp-shelf-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
-        let long = "x".repeat(usize::try_from(MOST).expect("a size"));
+        let long = "x".repeat(usize::try_from(MAX_PROMPTS_BYTES).expect("a size"));
         for text in ["one", &long, "two", "three"] {
             remember(&folder, text.into()).expect("to be kept");
         }

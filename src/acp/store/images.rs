@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::core::ids::SessionKey;
-use crate::core::message::image::{self, MOST};
+use crate::core::message::image::{self, MAX_IMAGE_BYTES};
 use crate::core::message::{Content, Picture, PicturePlace, ResourceBody, ToolContent, Update};
 use crate::platform::files::create_private_folder;
 use crate::platform::group::process_lives;
@@ -97,8 +97,8 @@ impl Images {
         if mime.contains("svg") {
             return nowhere(about, "an SVG may hold programs".to_owned());
         }
-        if about > MOST {
-            return nowhere(about, format!("it has more than {} MB", MOST >> 20));
+        if about > MAX_IMAGE_BYTES {
+            return nowhere(about, format!("it has more than {} MB", MAX_IMAGE_BYTES >> 20));
         }
         let Some(bytes) = image::decode(data) else {
             return nowhere(about, "it is not valid Base64".to_owned());
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_huge_one_is_not_looked_into() {
         let images = Images::default();
-        let picture = images.keep(SessionKey(1), &"!".repeat(MOST / 3 * 4 + 8), "image/png");
+        let picture = images.keep(SessionKey(1), &"!".repeat(MAX_IMAGE_BYTES / 3 * 4 + 8), "image/png");
         assert_eq!(picture.place, PicturePlace::Nowhere("it has more than 32 MB".into()));
         let picture = images.keep(SessionKey(1), PNG, "image/png");
         assert!(matches!(picture.place, PicturePlace::Nowhere(why) if why.contains("there is no folder")));

@@ -1,6 +1,6 @@
 //! The records of sessions on the disk: a folder with one file for each, to which lines are only ever
 //! appended, so that several Neovims do not lose each other's. A thread of its own does it, in the
-//! order in which it was wished for. What the lines say is `core::store::record`'s word.
+//! order in which it was asked for. What the lines say is `core::store::record`'s word.
 
 use std::fs;
 use std::io;
@@ -11,12 +11,12 @@ use std::time::SystemTime;
 use crate::acp::files::disk;
 use crate::acp::worker::{Serve, Service};
 use crate::core::message::Event;
-use crate::core::store::record::{Fact, Kept, Line, Owner, Wish};
+use crate::core::store::record::{Fact, Kept, Line, Owner, RecordRequest};
 use crate::mailbox::Mailbox;
 use crate::platform::files::{create_private_folder, private};
 
 /// Sessions that are kept; of more, those go that were used least lately.
-const MOST: usize = 500;
+const MAX_SESSIONS: usize = 500;
 
 /// A file of more bytes is written anew, with what counts of it.
 const LARGE: u64 = 1 << 20;
@@ -37,39 +37,41 @@ impl Service<Index> {
 }
 
 impl Serve for Index {
-    type Request = Wish;
+    type Request = RecordRequest;
 
-    fn serve(&mut self, folder: &Path, wish: Wish) {
-        grant(&self.mailbox, folder, wish, &mut self.told);
+    fn serve(&mut self, folder: &Path, request: RecordRequest) {
+        handle(&self.mailbox, folder, request, &mut self.told);
     }
 
-    fn refuse(&mut self, folder: &Path, wish: Wish, why: &io::Error) {
-        failed(&self.mailbox, wish, folder, why, &mut self.told);
+    fn refuse(&mut self, folder: &Path, request: RecordRequest, why: &io::Error) {
+        failed(&self.mailbox, request, folder, why, &mut self.told);
     }
 }
 
-fn grant(mailbox: &Mailbox, folder: &Path, wish: Wish, told: &mut bool) {
-    let done = match &wish {
-        Wish::Keep { owner, line } => keep(folder, owner, line),
-        Wish::Forget { agent, acp_id } => match fs::remove_file(folder.join(file_name(agent, acp_id))) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        },
-        Wish::Recall { job } => match recall(folder) {
+fn handle(mailbox: &Mailbox, folder: &Path, request: RecordRequest, told: &mut bool) {
+    let done = match &request {
+        RecordRequest::Keep { owner, line } => keep(folder, owner, line),
+        RecordRequest::Forget { agent, acp_id } => {
+            match fs::remove_file(folder.join(file_name(agent, acp_id))) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
+        }
+        RecordRequest::Recall { job } => match recall(folder) {
             Ok(kept) => return mailbox.post(Event::Recalled { job: *job, kept: Ok(kept) }),
             Err(error) => Err(error),
         },
     };
     if let Err(error) = done {
-        failed(mailbox, wish, folder, &error, told);
+        failed(mailbox, request, folder, &error, told);
     }
 }
 
 /// What cannot be kept is told of once; the reason will be the same next time.
-fn failed(mailbox: &Mailbox, wish: Wish, folder: &Path, error: &io::Error, told: &mut bool) {
+fn failed(mailbox: &Mailbox, request: RecordRequest, folder: &Path, error: &io::Error, told: &mut bool) {
     let folder = folder.display();
-    match wish {
-        Wish::Recall { job } => {
+    match request {
+        RecordRequest::Recall { job } => {
             let why = format!("couldn't read the record of sessions in {folder}: {error}");
             mailbox.post(Event::Recalled { job, kept: Err(why) });
         }
@@ -143,7 +145,7 @@ fn files(folder: &Path) -> io::Result<Vec<(SystemTime, PathBuf)>> {
 
 fn make_room(folder: &Path) -> io::Result<()> {
     let files = files(folder)?;
-    for (_, path) in files.iter().take(files.len().saturating_sub(MOST)) {
+    for (_, path) in files.iter().take(files.len().saturating_sub(MAX_SESSIONS)) {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -268,12 +270,12 @@ mod tests {
     #[test]
     fn of_too_many_sessions_those_used_least_lately_go() {
         let folder = Folder::new("many");
-        for number in 0..MOST + 3 {
+        for number in 0..MAX_SESSIONS + 3 {
             keep(&folder.0, &owner(&number.to_string()), &Line::prompt(1, "x")).expect("to keep");
         }
         let kept = recall(&folder.0).expect("to recall");
-        assert_eq!(kept.len(), MOST);
-        assert!(kept.iter().any(|kept| kept.owner.acp_id == (MOST + 2).to_string()));
+        assert_eq!(kept.len(), MAX_SESSIONS);
+        assert!(kept.iter().any(|kept| kept.owner.acp_id == (MAX_SESSIONS + 2).to_string()));
     }
 
     #[test]

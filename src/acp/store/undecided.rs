@@ -13,7 +13,7 @@ use crate::acp::store::owned::{Names, Owned, others};
 use crate::acp::worker::{Serve, Service};
 use crate::core::ids::JobId;
 use crate::core::message::{Event, Severity};
-use crate::core::store::undecided::{Adopted, Fact, Left, MAX_BYTES, MAX_FILES, Wish};
+use crate::core::store::undecided::{Adopted, Fact, Left, MAX_BYTES, MAX_FILES, UndecidedRequest};
 use crate::mailbox::Mailbox;
 use crate::platform::files::private;
 
@@ -36,14 +36,14 @@ impl Service<Writer> {
 }
 
 impl Serve for Writer {
-    type Request = Wish;
+    type Request = UndecidedRequest;
 
-    fn serve(&mut self, folder: &Path, wish: Wish) {
-        self.grant(folder, wish);
+    fn serve(&mut self, folder: &Path, request: UndecidedRequest) {
+        self.handle(folder, request);
     }
 
-    fn refuse(&mut self, folder: &Path, wish: Wish, why: &io::Error) {
-        self.failed(folder, job_of(&wish), why);
+    fn refuse(&mut self, folder: &Path, request: UndecidedRequest, why: &io::Error) {
+        self.failed(folder, job_of(&request), why);
     }
 
     fn end(self) {
@@ -70,11 +70,11 @@ struct Journal {
 }
 
 impl Writer {
-    fn grant(&mut self, folder: &Path, wish: Wish) {
-        let job = job_of(&wish);
-        let done = match wish {
-            Wish::Note(facts) => self.keep(folder, facts),
-            Wish::Adopt { job } => self.adopt(folder).map(|adopted| {
+    fn handle(&mut self, folder: &Path, request: UndecidedRequest) {
+        let job = job_of(&request);
+        let done = match request {
+            UndecidedRequest::Note(facts) => self.keep(folder, facts),
+            UndecidedRequest::Adopt { job } => self.adopt(folder).map(|adopted| {
                 self.mailbox.post(Event::LeftUndecided { job, left: Ok(Box::new(adopted)) });
             }),
         };
@@ -231,10 +231,10 @@ fn is_nothing(fact: &Fact) -> bool {
     }
 }
 
-fn job_of(wish: &Wish) -> Option<JobId> {
-    match wish {
-        Wish::Adopt { job } => Some(*job),
-        Wish::Note(_) => None,
+fn job_of(request: &UndecidedRequest) -> Option<JobId> {
+    match request {
+        UndecidedRequest::Adopt { job } => Some(*job),
+        UndecidedRequest::Note(_) => None,
     }
 }
 

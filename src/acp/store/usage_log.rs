@@ -21,7 +21,7 @@ const LOCK: &str = "usage.lock";
 const PERIOD: u64 = 30 * 86_400_000;
 
 /// Files that are kept: more than a year.
-const MOST: usize = 14;
+const MAX_FILES: usize = 14;
 
 /// A file of more bytes is written anew with fewer lines.
 const LARGE: u64 = 2 << 20;
@@ -45,7 +45,7 @@ impl Serve for Log {
     type Request = Request;
 
     fn serve(&mut self, folder: &Path, request: Request) {
-        grant(&self.mailbox, folder, request, &mut self.told);
+        handle(&self.mailbox, folder, request, &mut self.told);
     }
 
     fn refuse(&mut self, folder: &Path, request: Request, why: &io::Error) {
@@ -53,7 +53,7 @@ impl Serve for Log {
     }
 }
 
-fn grant(mailbox: &Mailbox, folder: &Path, request: Request, told: &mut bool) {
+fn handle(mailbox: &Mailbox, folder: &Path, request: Request, told: &mut bool) {
     let done = match &request {
         Request::Keep(line) => keep(folder, line).map(|()| None),
         Request::Last { job, agent, session } => {
@@ -172,7 +172,7 @@ fn files(folder: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
 
 fn make_room(folder: &Path) -> io::Result<()> {
     let files = files(folder)?;
-    for (_, path) in files.iter().take(files.len().saturating_sub(MOST)) {
+    for (_, path) in files.iter().take(files.len().saturating_sub(MAX_FILES)) {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -308,11 +308,11 @@ mod tests {
     #[test]
     fn of_too_many_files_the_oldest_go_and_they_are_private() {
         let folder = Folder::new("many");
-        for period in 0..MOST as u64 + 3 {
+        for period in 0..MAX_FILES as u64 + 3 {
             keep(&folder.0, &line(period * PERIOD, "a")).expect("to keep");
         }
         let files = files(&folder.0).expect("files");
-        assert_eq!((files.len(), files[0].0), (MOST, 3));
+        assert_eq!((files.len(), files[0].0), (MAX_FILES, 3));
         #[cfg(unix)]
         for (_, path) in files {
             let mode =

@@ -13,7 +13,7 @@ pub const CHUNK: usize = 16 << 10;
 /// What waits beyond this is dropped, oldest first.
 pub const BACKLOG: usize = 64 << 10;
 /// How far a good place to cut may be away.
-const NEAR: usize = 2 << 10;
+const MAX_CUT_SHIFT_BYTES: usize = 2 << 10;
 
 /// The bytes that wait.
 #[derive(Default)]
@@ -81,7 +81,7 @@ impl OutputThrottle {
 /// How much more to drop so that what is left starts with a line, an escape sequence or at least a
 /// whole character.
 fn clean_start(bytes: &[u8]) -> usize {
-    let near = &bytes[..bytes.len().min(NEAR)];
+    let near = &bytes[..bytes.len().min(MAX_CUT_SHIFT_BYTES)];
     if let Some(at) = near.iter().position(|&b| b == b'\n') {
         return at + 1;
     }
@@ -97,7 +97,7 @@ fn clean_end(bytes: &[u8]) -> usize {
     if bytes.len() <= CHUNK {
         return bytes.len();
     }
-    let near = CHUNK - NEAR;
+    let near = CHUNK - MAX_CUT_SHIFT_BYTES;
     bytes[near..CHUNK].iter().rposition(|&b| b == b'\n').map_or(CHUNK, |at| near + at + 1)
 }
 

@@ -1,4 +1,4 @@
-//! From an agent's wish to a program that the system can start: straight, or through the user's
+//! From an agent's request to a program that the system can start: straight, or through the user's
 //! shell where an agent sent a line of shell code as the command.
 
 use std::env;

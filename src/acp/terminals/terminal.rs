@@ -32,7 +32,7 @@ pub struct Terminal {
     pub mark: Mark,
     /// How long it may run.
     pub time: Option<Duration>,
-    /// That is so by the agent's wish, not by the user's.
+    /// That is so by the agent's request, not by the user's.
     pub is_agents_limit: bool,
     pub state: Mutex<State>,
     pub exit: watch::Sender<Option<Exit>>,

@@ -30,7 +30,7 @@ use crate::settings::{Memory, Mode, Settings};
 use crate::stored::{State, Store, Stored};
 use crate::turn::{Later, Numbers, Open, Pace, Signal, Stop, Turn};
 use crate::wire::{Incoming, Output};
-use crate::{complain, lines};
+use crate::{lines, print_error};
 
 enum Event {
     Line(Vec<u8>),
@@ -67,7 +67,7 @@ impl Session {
 /// Adds to what is stored of a session, where that is done.
 fn store(store: Option<&Store>, id: &SessionId, said: &[Value], state: &State) {
     if let Some(Err(error)) = store.map(|store| store.add(&id.0, said, state)) {
-        complain(&format!("couldn't store the session: {error}"));
+        print_error(&format!("couldn't store the session: {error}"));
     }
 }
 
@@ -116,7 +116,7 @@ impl Agent {
                 Event::Line(line) => match Incoming::parse(&line) {
                     Ok(incoming) => self.take(incoming),
                     Err(error) => {
-                        complain(&format!("the client sent {error}"));
+                        print_error(&format!("the client sent {error}"));
                         self.output.refuse(&Value::Null, &Error::parse_error().data(error));
                     }
                 },

@@ -69,7 +69,7 @@ pub fn serve(args: impl Iterator<Item = OsString>, translator: impl Translator) 
     match task {
         Ok(task) => between(task, translator),
         Err(error) => {
-            crate::complain(&format!("couldn't start the agent behind this: {error}"));
+            crate::print_error(&format!("couldn't start the agent behind this: {error}"));
             ExitCode::FAILURE
         }
     }

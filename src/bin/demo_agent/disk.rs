@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::complain;
 use crate::mapping::Mapping;
+use crate::print_error;
 
 /// What is known of the tool calls of the running turn.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ impl Disk {
             for half in [&text.as_bytes()[..text.len() / 2], &text.as_bytes()[text.len() / 2..]] {
                 thread::sleep(pause);
                 if let Err(error) = file.write_all(half) {
-                    return complain(&format!("couldn't change {}: {error}", name.display()));
+                    return print_error(&format!("couldn't change {}: {error}", name.display()));
                 }
             }
         };
@@ -115,11 +115,11 @@ impl Disk {
                 .as_str()
                 .and_then(|path| mapping.on_disk(path))
             else {
-                complain(&format!("{} is in no mapped folder, so it stays as it is", diff.path));
+                print_error(&format!("{} is in no mapped folder, so it stays as it is", diff.path));
                 continue;
             };
             if let Err(error) = self.make(diff, replace_all, &path) {
-                complain(&format!("couldn't change {}: {error}", path.display()));
+                print_error(&format!("couldn't change {}: {error}", path.display()));
             }
         }
     }

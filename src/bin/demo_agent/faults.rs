@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::wire::{Incoming, Output};
-use crate::{complain, lines};
+use crate::{lines, print_error};
 
 /// How an agent behaves before its first session.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -59,7 +59,7 @@ pub fn run(options: &Options) -> ExitCode {
     let ledger = match OpenOptions::new().create(true).append(true).open(&options.ledger) {
         Ok(ledger) => ledger,
         Err(error) => {
-            complain(&format!("couldn't open the ledger: {error}"));
+            print_error(&format!("couldn't open the ledger: {error}"));
             return ExitCode::from(64);
         }
     };
@@ -297,7 +297,7 @@ impl Agent {
         line["pid"] = std::process::id().into();
         // One write a line: several processes share the file. Without a ledger the test fails by itself.
         if let Err(error) = self.ledger.write_all(format!("{line}\n").as_bytes()) {
-            complain(&format!("couldn't write the ledger: {error}"));
+            print_error(&format!("couldn't write the ledger: {error}"));
         }
     }
 }

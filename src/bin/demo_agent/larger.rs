@@ -15,7 +15,7 @@ use crate::settings::Mode;
 use crate::turn::{Played, Turn, under};
 
 /// Lines of the long proposal.
-const LONG: usize = 120;
+const LONG_PROPOSAL_LINES: usize = 120;
 const LONG_FILE: &str = "acp-tour-long.txt";
 
 const SEVERAL: [(&str, &str); 3] = [
@@ -34,7 +34,9 @@ pub fn long(turn: &mut Turn) -> Played {
     };
     let new = match &old {
         Some(old) => changed(old),
-        None => (1..=LONG).map(|line| format!("{line:>3}  a line that wants to be read\n")).collect(),
+        None => (1..=LONG_PROPOSAL_LINES)
+            .map(|line| format!("{line:>3}  a line that wants to be read\n"))
+            .collect(),
     };
     files::propose_and_write(turn, Proposal { path, old, new, line: 1 }).map(drop)
 }
@@ -193,10 +195,14 @@ mod tests {
 
     #[test]
     fn a_long_text_is_changed_and_changed_back() {
-        let text: String =
-            (1..=LONG).map(|line| format!("{line:>3}  a line that wants to be read\n")).collect();
+        let text: String = (1..=LONG_PROPOSAL_LINES)
+            .map(|line| format!("{line:>3}  a line that wants to be read\n"))
+            .collect();
         let other = changed(&text);
-        assert_eq!(text.lines().zip(other.lines()).filter(|(one, two)| one != two).count(), LONG / 2);
+        assert_eq!(
+            text.lines().zip(other.lines()).filter(|(one, two)| one != two).count(),
+            LONG_PROPOSAL_LINES / 2
+        );
         assert_eq!(changed(&other), text);
     }
 }

@@ -31,14 +31,14 @@ fn read_all(
             Ok(0) => break,
             Ok(_) => {}
             Err(error) => {
-                crate::complain(&format!("couldn't read stdin: {error}"));
+                crate::print_error(&format!("couldn't read stdin: {error}"));
                 break;
             }
         }
         if let Some(file) = &mut record
             && let Err(error) = file.write_all(&line)
         {
-            crate::complain(&format!("couldn't write the record: {error}"));
+            crate::print_error(&format!("couldn't write the record: {error}"));
             record = None;
         }
         while line.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {

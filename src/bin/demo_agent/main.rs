@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         return match args.next() {
             Some(name) if name == "draft" => between::serve(args, dialect::translator()),
             _ => {
-                complain("--dialect wants `draft`");
+                print_error("--dialect wants `draft`");
                 ExitCode::from(64)
             }
         };
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         return match args.next() {
             Some(version) if version == "2" => between::serve(args, protocol2::translator()),
             _ => {
-                complain("--protocol wants `2`");
+                print_error("--protocol wants `2`");
                 ExitCode::from(64)
             }
         };
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     let task = match args::read(args) {
         Ok(task) => task,
         Err(error) => {
-            complain(&format!("{error}\n\n{}", args::USAGE));
+            print_error(&format!("{error}\n\n{}", args::USAGE));
             return ExitCode::from(64);
         }
     };
@@ -86,6 +86,6 @@ fn main() -> ExitCode {
 }
 
 /// A line for the person who started the agent. stderr that nobody reads any more is no reason to stop.
-fn complain(text: &str) {
+fn print_error(text: &str) {
     let _ = writeln!(std::io::stderr(), "acp-demo-agent: {text}");
 }

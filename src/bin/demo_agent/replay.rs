@@ -19,7 +19,7 @@ use crate::disk::Disk;
 use crate::mapping::Mapping;
 use crate::recording::{self, Entry, Selection, What};
 use crate::wire::{Incoming, Output};
-use crate::{complain, lines};
+use crate::{lines, print_error};
 
 const DIVERGED: u8 = 71;
 const BAD_RECORDING: u8 = 64;
@@ -97,7 +97,7 @@ pub fn run(options: &Options) -> ExitCode {
 }
 
 fn bad(options: &Options, error: &str) -> ExitCode {
-    complain(&format!("couldn't replay {}: {error}", options.recording.display()));
+    print_error(&format!("couldn't replay {}: {error}", options.recording.display()));
     ExitCode::from(BAD_RECORDING)
 }
 
@@ -185,7 +185,7 @@ impl Player {
                 match self.client_ids.remove(&id.to_string()) {
                     Some(real) => message["id"] = real,
                     None => {
-                        return complain(&format!(
+                        return print_error(&format!(
                             "the recording answers request {id}, which was never made"
                         ));
                     }
@@ -207,7 +207,7 @@ impl Player {
             match self.lines.recv() {
                 Ok(Some(line)) => self.receive(&line),
                 Ok(None) | Err(_) => {
-                    complain(&format!("stdin ended before {}", recorded.describe()));
+                    print_error(&format!("stdin ended before {}", recorded.describe()));
                     self.diverged = true;
                     return false;
                 }
@@ -285,7 +285,7 @@ impl Player {
         let without_nulls = |outcome: &Result<Value, Value>| outcome.clone().map(strip_nulls);
         if without_nulls(&outcome) != without_nulls(known) {
             let method = self.asked.get(&id.to_string()).map_or("a request", String::as_str);
-            complain(&format!(
+            print_error(&format!(
                 "note: {method} was answered with {}, in the recording with {}",
                 text(&outcome),
                 text(known)
@@ -335,7 +335,7 @@ impl Player {
     }
 
     fn diverge(&mut self, what: &str) {
-        complain(&format!("not in the recording: {what}"));
+        print_error(&format!("not in the recording: {what}"));
         self.diverged = true;
     }
 

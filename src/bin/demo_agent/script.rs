@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::steps::{self, Bytes, Save, Step, Variables};
 use crate::wire::{Incoming, Output};
-use crate::{complain, lines};
+use crate::{lines, print_error};
 
 const MISMATCH: u8 = 70;
 const BAD_SCRIPT: u8 = 64;
@@ -27,14 +27,14 @@ pub fn run(script: &Path, record: Option<&Path>) -> ExitCode {
     {
         Ok(steps) => steps,
         Err(error) => {
-            complain(&format!("couldn't read the script {}: {error}", script.display()));
+            print_error(&format!("couldn't read the script {}: {error}", script.display()));
             return ExitCode::from(BAD_SCRIPT);
         }
     };
     let record = match record.map(File::create).transpose() {
         Ok(record) => record,
         Err(error) => {
-            complain(&format!("couldn't make the record: {error}"));
+            print_error(&format!("couldn't make the record: {error}"));
             return ExitCode::from(BAD_SCRIPT);
         }
     };
@@ -50,7 +50,7 @@ pub fn run(script: &Path, record: Option<&Path>) -> ExitCode {
     match player.play(&steps, "") {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&error);
+            print_error(&error);
             ExitCode::from(MISMATCH)
         }
     }

@@ -12,10 +12,10 @@ use serde_json::Value;
 use crate::settings::{Memory, Settings};
 
 /// Sessions that are kept; of more, those go that were used least lately.
-const MOST: usize = 30;
+const MAX_SESSIONS: usize = 30;
 
 /// A session of more bytes is not added to.
-const LARGEST: u64 = 4 << 20;
+const MAX_SESSION_BYTES: u64 = 4 << 20;
 
 #[derive(Clone)]
 pub struct Store {
@@ -80,7 +80,7 @@ impl Store {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut opened = options.open(&file)?;
-        if opened.metadata()?.len() + text.len() as u64 <= LARGEST {
+        if opened.metadata()?.len() + text.len() as u64 <= MAX_SESSION_BYTES {
             opened.write_all(&text)?;
         }
         if is_new {
@@ -130,7 +130,7 @@ impl Store {
 
     fn make_room(&self) {
         let files = self.files();
-        for (_, path) in files.iter().take(files.len().saturating_sub(MOST)) {
+        for (_, path) in files.iter().take(files.len().saturating_sub(MAX_SESSIONS)) {
             // One that cannot go is looked at again next time.
             let _ = fs::remove_file(path);
         }
@@ -197,10 +197,10 @@ mod tests {
     #[test]
     fn only_the_newest_sessions_are_kept() {
         let store = store("many");
-        for number in 0..MOST + 3 {
+        for number in 0..MAX_SESSIONS + 3 {
             store.add(&format!("demo-{number}"), &[json!({})], &state("/p")).expect("to be stored");
         }
-        assert_eq!(store.list(None).len(), MOST);
+        assert_eq!(store.list(None).len(), MAX_SESSIONS);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! What the user is asked about lines that both sides have changed: about all places at once first, then, if they
 //! like, about one after the other. How it is asked, and what is done with the decision, is left to others.
 
-use crate::core::changes::reconcile::{Clash, Pick};
+use crate::core::changes::reconcile::{ConflictHunk, Pick};
 
 /// A conflict on its way to a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    pub clashes: Vec<Clash>,
+    pub hunks: Vec<ConflictHunk>,
     /// Who the other side is; `None` for the disk.
     them: Option<String>,
     /// An agent waits for its write to be done or refused.
@@ -43,8 +43,8 @@ pub enum Decision {
 }
 
 impl Conflict {
-    pub fn new(clashes: Vec<Clash>, them: Option<String>, is_write: bool) -> Self {
-        Self { clashes, them, is_write, asked: Asked::All }
+    pub fn new(hunks: Vec<ConflictHunk>, them: Option<String>, is_write: bool) -> Self {
+        Self { hunks, them, is_write, asked: Asked::All }
     }
 
     pub fn is_write(&self) -> bool {
@@ -66,12 +66,12 @@ impl Conflict {
 
     /// Which lines both have changed.
     pub fn which(&self) -> &'static str {
-        which(&self.clashes)
+        which(&self.hunks)
     }
 
     /// How many places there are.
     pub fn places(&self) -> String {
-        places(self.clashes.len())
+        places(self.hunks.len())
     }
 
     /// What was chosen so far counts no more: all is asked again.
@@ -91,19 +91,19 @@ impl Conflict {
                     "Keep mine".to_owned(),
                     "Both, with conflict markers".to_owned(),
                 ];
-                if self.clashes.len() > 1 {
+                if self.hunks.len() > 1 {
                     items.push("One by one".to_owned());
                 }
                 items.push(if self.is_write { "Refuse the write" } else { "Decide later" }.to_owned());
                 Some(Question { prompt, items })
             }
             Asked::Each(picks) => {
-                let clash = self.clashes.get(picks.len())?;
-                let (number, count) = (picks.len() + 1, self.clashes.len());
-                let prompt = format!("{name}:{} ({number} of {count})", clash.row + 1);
+                let hunk = self.hunks.get(picks.len())?;
+                let (number, count) = (picks.len() + 1, self.hunks.len());
+                let prompt = format!("{name}:{} ({number} of {count})", hunk.row + 1);
                 let items = vec![
-                    format!("Take {theirs}: {}", brief(&clash.theirs)),
-                    format!("Keep mine: {}", brief(&clash.ours)),
+                    format!("Take {theirs}: {}", first_line(&hunk.theirs)),
+                    format!("Keep mine: {}", first_line(&hunk.ours)),
                     "Both, with conflict markers".to_owned(),
                 ];
                 Some(Question { prompt, items })
@@ -118,14 +118,14 @@ impl Conflict {
         let pick = SIDES.get(item).copied();
         match (&mut self.asked, pick) {
             (Asked::All, Some(pick)) => Decision::Pick { picks: Vec::new(), rest: Some(pick) },
-            (Asked::All, None) if item == SIDES.len() && self.clashes.len() > 1 => {
+            (Asked::All, None) if item == SIDES.len() && self.hunks.len() > 1 => {
                 self.asked = Asked::Each(Vec::new());
                 Decision::Continue
             }
             (Asked::All, None) if item <= SIDES.len() + 1 => Decision::Leave,
             (Asked::Each(picks), Some(pick)) => {
                 picks.push(pick);
-                if picks.len() < self.clashes.len() {
+                if picks.len() < self.hunks.len() {
                     return Decision::Continue;
                 }
                 Decision::Pick { picks: std::mem::take(picks), rest: None }
@@ -136,10 +136,10 @@ impl Conflict {
 }
 
 /// Which lines both sides have changed.
-pub fn which(clashes: &[Clash]) -> &'static str {
-    match clashes.iter().filter(|clash| clash.is_apart).count() {
+pub fn which(hunks: &[ConflictHunk]) -> &'static str {
+    match hunks.iter().filter(|hunk| hunk.is_apart).count() {
         0 => "the same lines",
-        some if some == clashes.len() => "lines next to each other",
+        some if some == hunks.len() => "lines next to each other",
         _ => "the same lines, and lines next to each other",
     }
 }
@@ -148,7 +148,7 @@ pub fn places(count: usize) -> String {
     if count == 1 { "1 place".to_owned() } else { format!("{count} places") }
 }
 
-fn brief(lines: &[String]) -> String {
+fn first_line(lines: &[String]) -> String {
     match lines {
         [] => "(no lines)".to_owned(),
         [line] => line.trim().to_owned(),
@@ -160,14 +160,14 @@ fn brief(lines: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn clash(row: usize, ours: &[&str], theirs: &[&str]) -> Clash {
+    fn hunk(row: usize, ours: &[&str], theirs: &[&str]) -> ConflictHunk {
         let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
-        Clash { row, ours: lines(ours), theirs: lines(theirs), is_apart: false }
+        ConflictHunk { row, ours: lines(ours), theirs: lines(theirs), is_apart: false }
     }
 
     fn two(them: Option<&str>, is_write: bool) -> Conflict {
-        let clashes = vec![clash(2, &["  mine"], &["a", "b"]), clash(9, &[], &["c"])];
-        Conflict::new(clashes, them.map(str::to_owned), is_write)
+        let hunks = vec![hunk(2, &["  mine"], &["a", "b"]), hunk(9, &[], &["c"])];
+        Conflict::new(hunks, them.map(str::to_owned), is_write)
     }
 
     fn items(conflict: &Conflict) -> Vec<String> {
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_single_place_is_not_asked_about_one_by_one() {
-        let mut conflict = Conflict::new(vec![clash(0, &["x"], &["y"])], None, false);
+        let mut conflict = Conflict::new(vec![hunk(0, &["x"], &["y"])], None, false);
         let question = conflict.question("a.rs").expect("it is open");
         assert_eq!(question.prompt, "a.rs: you and the disk changed the same lines (1 place)");
         let all = ["Take what is on the disk", "Keep mine", "Both, with conflict markers", "Decide later"];
@@ -186,14 +186,11 @@ mod tests {
 
     #[test]
     fn lines_that_only_touch_are_not_called_the_same() {
-        let mut clashes = vec![clash(2, &["mine"], &["a"])];
-        clashes[0].is_apart = true;
-        assert_eq!(Conflict::new(clashes.clone(), None, false).which(), "lines next to each other");
-        clashes.push(clash(9, &["x"], &["y"]));
-        assert_eq!(
-            Conflict::new(clashes, None, false).which(),
-            "the same lines, and lines next to each other"
-        );
+        let mut hunks = vec![hunk(2, &["mine"], &["a"])];
+        hunks[0].is_apart = true;
+        assert_eq!(Conflict::new(hunks.clone(), None, false).which(), "lines next to each other");
+        hunks.push(hunk(9, &["x"], &["y"]));
+        assert_eq!(Conflict::new(hunks, None, false).which(), "the same lines, and lines next to each other");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub enum PlacedState {
     /// The text holds the new lines already.
     Applied,
     /// Neither was found: the hunks show the agent's own old text at the best guess of a line.
-    Adrift,
+    Unmatched,
 }
 
 /// Lines that go and lines that come, at a 0-based row of the present text.
@@ -90,7 +90,7 @@ pub fn pairs(hunk: &Hunk) -> Vec<(usize, usize)> {
 pub fn words(removed: &str, added: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     let (mut gone, mut come) = (Vec::new(), Vec::new());
     let mut kept = 0;
-    if removed.len().max(added.len()) > LONG {
+    if removed.len().max(added.len()) > MAX_WORD_DIFF_BYTES {
         let (prefix, suffix) = common_ends(removed, added);
         push(&mut gone, removed, prefix..removed.len() - suffix);
         push(&mut come, added, prefix..added.len() - suffix);
@@ -117,7 +117,7 @@ pub fn words(removed: &str, added: &str) -> (Vec<Range<usize>>, Vec<Range<usize>
 }
 
 /// Lines longer than this, in bytes, are not cut into words.
-const LONG: usize = 2_000;
+const MAX_WORD_DIFF_BYTES: usize = 2_000;
 
 /// How many places a text may be found at before the rest does not matter.
 const PLACES: usize = 1_000;
@@ -302,7 +302,7 @@ fn guess(text: &Text, old: &str, new: &str) -> Placed {
         least = row.clamp(least, text.lines.len().max(least));
         hunk(least, op, &old, &new)
     });
-    Placed { hunks: hunks.collect(), state: PlacedState::Adrift }
+    Placed { hunks: hunks.collect(), state: PlacedState::Unmatched }
 }
 
 /// Which row of the present text each line of another is.
@@ -407,7 +407,7 @@ fn hunks(row: usize, old: &str, new: &str, state: PlacedState) -> Vec<Hunk> {
     let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
     let at = |op: &DiffOp| match state {
         PlacedState::Applied => op.new_range().start,
-        PlacedState::Proposed | PlacedState::Adrift => op.old_range().start,
+        PlacedState::Proposed | PlacedState::Unmatched => op.old_range().start,
     };
     changed(&ops).map(|op| hunk(row + at(op), op, &old, &new)).collect()
 }

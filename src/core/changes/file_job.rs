@@ -5,7 +5,7 @@
 
 use crate::core::changes::agent_views::{Look, Seen};
 use crate::core::changes::file_task::Task;
-use crate::core::changes::reconcile::{Base, Clash, Pick, Reconciled, Sides, body};
+use crate::core::changes::reconcile::{Base, ConflictHunk, Pick, Reconciled, Sides, body};
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::changes::writers::Writers;
 use crate::core::ids::SessionKey;
@@ -161,7 +161,7 @@ pub enum Do {
         was_there: bool,
     },
     /// Ask the user, or decide by the options.
-    Conflict(Vec<Clash>),
+    Conflict(Vec<ConflictHunk>),
     /// Who waits is told why it is not done.
     Refuse(String),
     /// The same, and the task is over.
@@ -549,9 +549,9 @@ impl FileJob {
         facts: &Facts,
     ) -> Vec<Do> {
         let (edits, text, is_theirs) = match outcome {
-            Reconciled::Conflicts(clashes) => {
+            Reconciled::Conflicts(hunks) => {
                 self.stage = Stage::InConflict { disk };
-                return vec![Do::Conflict(clashes)];
+                return vec![Do::Conflict(hunks)];
             }
             Reconciled::Edits { edits, text, is_theirs } => (edits, text, is_theirs),
         };

@@ -152,7 +152,7 @@ impl Tracker {
     }
 
     /// It cannot be looked at now; something will be heard when it can.
-    pub fn put_off(&mut self) {
+    pub fn defer(&mut self) {
         self.due = None;
     }
 

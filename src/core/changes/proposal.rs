@@ -121,7 +121,7 @@ impl ProposalPage {
             let held = match state {
                 PlacedState::Proposed => hunk.removed.len(),
                 PlacedState::Applied => hunk.added.len(),
-                PlacedState::Adrift => 0,
+                PlacedState::Unmatched => 0,
             };
             let (first, last) = (hunk.row.min(lines.len()), (hunk.row + held).min(lines.len()));
             self.heads.push(self.page.lines.len());
@@ -129,7 +129,9 @@ impl ProposalPage {
                 let note = match state {
                     PlacedState::Proposed => "",
                     PlacedState::Applied => "  (done already)",
-                    PlacedState::Adrift => "  (the file has changed since the agent read it: its own view)",
+                    PlacedState::Unmatched => {
+                        "  (the file has changed since the agent read it: its own view)"
+                    }
                 };
                 self.page.add(format!("  @@ {}{note}", hunk.row + 1), About::Nothing, ">2", "AcpMeta");
             }

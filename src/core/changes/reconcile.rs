@@ -61,12 +61,12 @@ pub enum Reconciled {
         /// It is exactly theirs: nothing of the user's alone is in it.
         is_theirs: bool,
     },
-    Conflicts(Vec<Clash>),
+    Conflicts(Vec<ConflictHunk>),
 }
 
 /// Lines that both sides changed, each in its own way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Clash {
+pub struct ConflictHunk {
     /// The first of the buffer's lines, from 0.
     pub row: usize,
     pub ours: Vec<String>,
@@ -87,35 +87,35 @@ impl Sides {
             Base::Text(base) if unix(base) == self.ours => theirs.clone(),
             Base::Text(base) => match self.merge(&unix(base), &theirs) {
                 Ok(text) => text.into(),
-                Err(clashes) => return Reconciled::Conflicts(clashes),
+                Err(hunks) => return Reconciled::Conflicts(hunks),
             },
             Base::Either { seen, disk } => {
                 let view = View { seen: &unix(seen), disk: &unix(disk) };
                 match self.merge(&origin(view, &theirs), &theirs) {
                     Ok(text) => text.into(),
-                    Err(clashes) => return Reconciled::Conflicts(clashes),
+                    Err(hunks) => return Reconciled::Conflicts(hunks),
                 }
             }
             Base::Unknown => match self.merge(&shared(&self.ours, &theirs), &theirs) {
                 Ok(text) => text.into(),
-                Err(clashes) => return Reconciled::Conflicts(clashes),
+                Err(hunks) => return Reconciled::Conflicts(hunks),
             },
         };
         let is_theirs = text == theirs;
         Reconciled::Edits { edits: edits(body(&self.ours), body(&text)), text, is_theirs }
     }
 
-    fn merge(&self, base: &str, theirs: &str) -> Result<String, Vec<Clash>> {
+    fn merge(&self, base: &str, theirs: &str) -> Result<String, Vec<ConflictHunk>> {
         let merge = merge(base, &self.ours, theirs);
         let count = merge.conflicts().count();
         if self.rest.is_none() && count > self.picks.len() {
-            let clash = |conflict: &crate::core::changes::merge::Conflict| Clash {
+            let hunk = |conflict: &crate::core::changes::merge::Conflict| ConflictHunk {
                 is_apart: conflict.is_apart(),
                 row: conflict.row,
                 ours: conflict.ours.clone(),
                 theirs: conflict.theirs.clone(),
             };
-            return Err(merge.conflicts().map(clash).collect());
+            return Err(merge.conflicts().map(hunk).collect());
         }
         let mut picks = self.picks.iter().copied();
         let [ours, theirs] = [&*self.names[0], &*self.names[1]];
@@ -154,7 +154,7 @@ mod tests {
     fn text(sides: &Sides) -> String {
         match sides.reconcile() {
             Reconciled::Edits { text, .. } => text.to_string(),
-            Reconciled::Conflicts(clashes) => panic!("conflicts: {clashes:?}"),
+            Reconciled::Conflicts(hunks) => panic!("conflicts: {hunks:?}"),
         }
     }
 
@@ -190,8 +190,8 @@ mod tests {
     fn conflicts_are_told_with_their_rows_and_settled_one_by_one() {
         let mut sides = sides(Base::Text("a\nb\nc\n".into()), "new\na1\nb\nc1\n", "a2\nb\nc2\n");
         sides.base = Base::Text("a\nb\nc\n".into());
-        let Reconciled::Conflicts(clashes) = sides.reconcile() else { panic!("no conflict") };
-        assert_eq!(clashes.iter().map(|clash| clash.row).collect::<Vec<_>>(), [0, 3]);
+        let Reconciled::Conflicts(hunks) = sides.reconcile() else { panic!("no conflict") };
+        assert_eq!(hunks.iter().map(|hunk| hunk.row).collect::<Vec<_>>(), [0, 3]);
         sides.picks = vec![Pick::Theirs, Pick::Ours];
         assert_eq!(text(&sides), "a2\nb\nc1\n");
         sides.picks = vec![Pick::Theirs];

@@ -47,7 +47,7 @@ impl TextEdit {
 /// There are two kinds: within one line, with the common start and end of the line left alone, and
 /// whole lines that come or go. A line that was changed beyond recognition still keeps its row, and
 /// so its marks, as long as there is a new line to stand there. Where that would take more than
-/// [`MANY`] edits, changed blocks are replaced as a whole, and if even those are too many, all
+/// [`MAX_FAST_EDITS`] edits, changed blocks are replaced as a whole, and if even those are too many, all
 /// between the first and the last change.
 pub fn edits(old: &str, new: &str) -> Vec<TextEdit> {
     let old: Vec<&str> = old.split('\n').collect();
@@ -79,7 +79,7 @@ pub fn apply(text: &str, edits: &[TextEdit]) -> String {
 }
 
 /// More edits than this take the editor longer than a user should wait for. One costs about 10 µs.
-pub const MANY: usize = 5_000;
+pub const MAX_FAST_EDITS: usize = 5_000;
 
 /// How many pairs of lines may be compared while looking for those that match well, in one call and
 /// in one block.
@@ -124,7 +124,7 @@ pub(crate) fn changes<T: AsRef<str> + Eq + Hash>(old: &[T], new: &[T]) -> Vec<Ch
     let mut changes = Vec::new();
     for block in &blocks {
         fine(&mut changes, block, old, new, &mut budget);
-        if changes.len() > MANY {
+        if changes.len() > MAX_FAST_EDITS {
             return coarse(blocks, old.len());
         }
     }
@@ -135,7 +135,7 @@ pub(crate) fn changes<T: AsRef<str> + Eq + Hash>(old: &[T], new: &[T]) -> Vec<Ch
 
 /// The blocks as they are, or one for all of them.
 fn coarse(mut blocks: Vec<Change>, rows: usize) -> Vec<Change> {
-    if blocks.len() > MANY
+    if blocks.len() > MAX_FAST_EDITS
         && let (Some(first), Some(last)) = (blocks.first(), blocks.last())
     {
         blocks = vec![Change { old: first.old.start..last.old.end, new: first.new.start..last.new.end }];
@@ -423,7 +423,7 @@ mod tests {
     #[test]
     fn too_many_changed_lines_are_replaced_as_a_block() {
         let text = |word: &str| {
-            let lines: Vec<String> = (0..MANY * 2).map(|n| format!("{word} {n}")).collect();
+            let lines: Vec<String> = (0..MAX_FAST_EDITS * 2).map(|n| format!("{word} {n}")).collect();
             lines.join("\n")
         };
         let (old, new) = (text("one"), text("two"));
@@ -436,7 +436,7 @@ mod tests {
     #[test]
     fn too_many_blocks_are_replaced_as_one() {
         let text = |word: &str| {
-            let lines: Vec<String> = (0..=MANY).map(|n| format!("{word} {n}\nsame {n}")).collect();
+            let lines: Vec<String> = (0..=MAX_FAST_EDITS).map(|n| format!("{word} {n}\nsame {n}")).collect();
             format!("top\n{}\nend", lines.join("\n"))
         };
         assert_eq!(check(&text("one"), &text("two")).len(), 1);

@@ -10,7 +10,7 @@ use crate::core::changes::diff::Hunk;
 use crate::core::ids::OriginId;
 
 /// More are not remembered of one file; the oldest go.
-const MOST: usize = 200;
+const MAX_CHANGES: usize = 200;
 
 /// A hunk that nobody has decided about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ struct Gone {
 impl Missing {
     pub fn add(&mut self, what: Undecided, is_told: bool) {
         self.0.retain(|gone| gone.what.anchor.hunk != what.anchor.hunk);
-        if self.0.len() >= MOST {
+        if self.0.len() >= MAX_CHANGES {
             self.0.pop_front();
         }
         self.0.push_back(Gone { what, is_told });

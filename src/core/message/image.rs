@@ -9,7 +9,7 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 /// A bigger one is not kept.
-pub const MOST: usize = 32 << 20;
+pub const MAX_IMAGE_BYTES: usize = 32 << 20;
 
 /// A format that is known to be an image and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

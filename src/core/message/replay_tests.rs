@@ -14,7 +14,7 @@ use serde::{Serialize, forward_to_deserialize_any};
 
 use super::{Command, Event, Update};
 use crate::core::ids::SessionKey;
-use crate::core::store::record::{Fact, Line, Owner, Wish};
+use crate::core::store::record::{Fact, Line, Owner, RecordRequest};
 
 type Error = serde::de::value::Error;
 
@@ -334,9 +334,9 @@ fn every_command_is_the_same_after_it_was_recorded_and_replayed() {
     let owner = Owner { agent: "a".into(), acp_id: "s".into(), cwd: "/p".into() };
     let by_hand = facts.map(|fact| {
         let (owner, line) = (owner.clone(), Line { at: 7, fact });
-        Command::Record { folder: "/r".into(), wish: Wish::Keep { owner, line } }
+        Command::Record { folder: "/r".into(), request: RecordRequest::Keep { owner, line } }
     });
-    assert_eq!(unmade("Command", by_hand.into()), ["Wish::Keep"]);
+    assert_eq!(unmade("Command", by_hand.into()), ["RecordRequest::Keep"]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::rule::{Rule, Source};
 use crate::core::store::stored_path;
 
 /// The oldest of a project are forgotten beyond so many.
-const MOST: usize = 200;
+const MAX_RULES: usize = 200;
 
 /// A rule of a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ impl Change {
                     list.push(new);
                 }
                 let count = list.iter().filter(|one| is_own(one)).count();
-                let mut spare = count.saturating_sub(MOST);
+                let mut spare = count.saturating_sub(MAX_RULES);
                 list.retain(|one| {
                     let goes = spare > 0 && is_own(one);
                     spare -= usize::from(goes);
@@ -110,7 +110,7 @@ mod tests {
         for number in 0..300 {
             Change::Add(vec![rule(&format!("make {number}"))]).apply(p, &mut list);
         }
-        assert_eq!((commands(&list, "/p").len(), commands(&list, "/q").len()), (MOST, 1));
+        assert_eq!((commands(&list, "/p").len(), commands(&list, "/q").len()), (MAX_RULES, 1));
         assert_eq!(commands(&list, "/p")[0], "make 100");
     }
 

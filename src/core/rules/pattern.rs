@@ -13,7 +13,7 @@ pub enum Fit {
 }
 
 /// Patterns fall apart into so many at the most.
-const MOST: usize = 64;
+const MAX_ALTERNATIVES: usize = 64;
 /// Words of a command that are looked at.
 const MOST_WORDS: usize = 256;
 
@@ -24,7 +24,7 @@ pub fn alternatives(pattern: &str) -> Vec<String> {
     while let Some(next) = open.pop() {
         let braces = next.find('{').and_then(|from| Some((from, from + next[from..].find('}')?)));
         match braces {
-            Some((from, to)) if done.len() + open.len() < MOST => {
+            Some((from, to)) if done.len() + open.len() < MAX_ALTERNATIVES => {
                 let (before, inner, after) = (&next[..from], &next[from + 1..to], &next[to + 1..]);
                 let all = inner.split(',').map(|one| format!("{before}{one}{after}"));
                 open.extend(all.collect::<Vec<_>>().into_iter().rev());

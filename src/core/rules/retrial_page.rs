@@ -6,7 +6,7 @@ use super::retrial::{Change, Fate, Retrial};
 use crate::core::text::visible::visible_line;
 
 /// Longer lists are cut.
-const MOST: usize = 40;
+const MAX_LISTED: usize = 40;
 
 /// The page, and the rules that are proposed, each by the row that it begins in. `trouble` is why the record can't be
 /// read; `keys` says what keys do.
@@ -53,11 +53,11 @@ pub fn page(trial: &Result<Retrial, String>, keys: &str, width: usize) -> (Page,
     if trial.changes.is_empty() {
         page.text("  Nothing.", "AcpMeta");
     }
-    for change in trial.changes.iter().take(MOST) {
+    for change in trial.changes.iter().take(MAX_LISTED) {
         changed(&mut page, change);
     }
-    if trial.changes.len() > MOST {
-        page.text(&format!("  and {} more", trial.changes.len() - MOST), "AcpMeta");
+    if trial.changes.len() > MAX_LISTED {
+        page.text(&format!("  and {} more", trial.changes.len() - MAX_LISTED), "AcpMeta");
     }
     (page.done(), offers)
 }

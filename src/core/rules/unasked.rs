@@ -11,11 +11,11 @@ use crate::core::ids::ToolCallId;
 use crate::core::text::{cut, one_line};
 
 /// A rule is read, not studied.
-const LONG: usize = 300;
+const MAX_REASON_BYTES: usize = 300;
 
 /// Something that was done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deed {
+pub struct UnaskedAction {
     /// The tool call behind it, where one can be told.
     pub call: Option<ToolCallId>,
     pub request: Request,
@@ -27,10 +27,10 @@ pub struct Deed {
 
 /// What is done by a session that works here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deeds {
+pub struct UnaskedActions {
     pub cwd: PathBuf,
     pub folders: Vec<PathBuf>,
-    pub done: Vec<Deed>,
+    pub done: Vec<UnaskedAction>,
 }
 
 /// A rule that was not asked.
@@ -43,7 +43,7 @@ pub struct Unasked {
 impl Unasked {
     /// For the user, on one line.
     pub fn words(&self) -> String {
-        format!("Done without asking: {}", one_line(cut(&self.rule, LONG)))
+        format!("Done without asking: {}", one_line(cut(&self.rule, MAX_REASON_BYTES)))
     }
 
     /// How loud that is said.

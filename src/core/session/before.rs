@@ -10,7 +10,7 @@ use crate::core::session::tool_call::Status;
 use crate::core::text::{Text, one_line};
 
 /// So many bytes go along; what came earlier than these is left out.
-const MOST: usize = 200_000;
+const MAX_CONTEXT_BYTES: usize = 200_000;
 
 /// What the block is called in a prompt.
 const URI: &str = "acp://context/what was said before";
@@ -58,7 +58,7 @@ impl Session {
             parts.push(part);
         }
         let is_said = parts.iter().any(|part| part.starts_with("## "));
-        let mut left = MOST;
+        let mut left = MAX_CONTEXT_BYTES;
         let kept = parts.iter().rev().take_while(|part| {
             let fits = part.len() <= left;
             left = left.saturating_sub(part.len());
@@ -140,7 +140,7 @@ mod tests {
         }
         turn(&mut session, "last", "Done.", StopReason::EndTurn);
         let before = text(&session, 5).expect("there were turns");
-        assert!(before.len() < MOST + 1000);
+        assert!(before.len() < MAX_CONTEXT_BYTES + 1000);
         assert!(before.contains("(The beginning was left out.)"));
         assert!(before.contains("## User\n\np4") && !before.contains("## User\n\np1\n"));
     }

@@ -16,7 +16,7 @@ pub struct Defaults {
 }
 
 /// One of them that is still to be set.
-pub(super) struct Wish {
+pub(super) struct Preference {
     pub what: What,
     pub value: String,
     /// It was remembered for the project, rather than set up.
@@ -33,7 +33,7 @@ pub(super) enum What {
 /// The defaults of a session that are not set yet.
 #[derive(Default)]
 pub(super) struct Unset {
-    pub left: Vec<Wish>,
+    pub left: Vec<Preference>,
     /// Requests of ours that are not answered yet. What the agent offers may be another after each.
     pub unanswered: usize,
     /// The session has begun with them.
@@ -51,26 +51,26 @@ impl Unset {
             };
             defaults.remembered.iter().any(|(choice, _)| same(choice))
         };
-        let wish = |what, value| Wish { what, value, remembered: false };
+        let preference = |what, value| Preference { what, value, remembered: false };
         let named = named.into_iter().filter(|(what, _)| !is_remembered(what));
-        let named = named.filter_map(|(what, value)| Some(wish(what, value.clone()?)));
+        let named = named.filter_map(|(what, value)| Some(preference(what, value.clone()?)));
         let options = defaults.options.iter();
-        let options = options.map(|(id, value)| wish(What::Option(id.clone()), value.clone()));
+        let options = options.map(|(id, value)| preference(What::Option(id.clone()), value.clone()));
         // What belongs to the model that is remembered is set after it, and what is remembered last counts.
-        let (models, others): (Vec<Wish>, Vec<Wish>) =
-            remembered(&defaults.remembered).partition(|wish| matches!(wish.what, What::Model));
+        let (models, others): (Vec<Preference>, Vec<Preference>) =
+            remembered(&defaults.remembered).partition(|preference| matches!(preference.what, What::Model));
         let left = models.into_iter().chain(named).chain(options).chain(others).collect();
         Self { left, unanswered: 0, begun: false }
     }
 }
 
-pub(super) fn remembered(all: &[(Choice, String)]) -> impl Iterator<Item = Wish> {
+pub(super) fn remembered(all: &[(Choice, String)]) -> impl Iterator<Item = Preference> {
     all.iter().map(|(choice, value)| {
         let what = match choice {
             Choice::Model => What::Model,
             Choice::Mode => What::Mode,
             Choice::Option(id) => What::Option(id.clone()),
         };
-        Wish { what, value: value.clone(), remembered: true }
+        Preference { what, value: value.clone(), remembered: true }
     })
 }

@@ -6,17 +6,17 @@ use crate::core::message::{Limit, LimitStatus};
 use crate::core::text::{cut, one_line};
 
 /// An agent may have named so many; of more, the first told goes.
-const MOST: usize = 16;
+const MAX_LIMITS: usize = 16;
 /// The name of one is cut after so many bytes.
-const LONG_NAME: usize = 40;
+const MAX_NAME_BYTES: usize = 40;
 /// From here on a limit is near, also where the agent does not say so.
-const NEAR: f64 = 0.9;
+const NEAR_LIMIT_SHARE: f64 = 0.9;
 
 impl Session {
     pub(super) fn limit_told(&mut self, mut limit: Limit) {
-        limit.window = one_line(cut(&limit.window, LONG_NAME));
+        limit.window = one_line(cut(&limit.window, MAX_NAME_BYTES));
         self.limits.retain(|known| known.window != limit.window);
-        if self.limits.len() == MOST {
+        if self.limits.len() == MAX_LIMITS {
             self.limits.remove(0);
         }
         self.limits.push(limit);
@@ -42,7 +42,7 @@ impl Limit {
             return LimitStatus::Fine;
         }
         match self.status {
-            LimitStatus::Fine if self.used.is_some_and(|used| used >= NEAR) => LimitStatus::Near,
+            LimitStatus::Fine if self.used.is_some_and(|used| used >= NEAR_LIMIT_SHARE) => LimitStatus::Near,
             status => status,
         }
     }
@@ -138,8 +138,8 @@ mod tests {
             let long = format!("{number}{}", "x".repeat(999));
             session.apply(Update::Limit(limit(&long, LimitStatus::Near, None)), Moment(0));
         }
-        assert_eq!(session.limits.len(), MOST);
-        assert!(session.limits.iter().all(|limit| limit.window.len() <= LONG_NAME));
+        assert_eq!(session.limits.len(), MAX_LIMITS);
+        assert!(session.limits.iter().all(|limit| limit.window.len() <= MAX_NAME_BYTES));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::core::text::Text;
 
 /// At most this many prompts are kept of a project.
-pub const MOST: usize = 1000;
+pub const MAX_PROMPTS: usize = 1000;
 
 /// At most this many bytes of them, without the last one.
 pub const MOST_BYTES: usize = 2 << 20;
@@ -30,7 +30,7 @@ impl History {
         }
         self.prompts.retain(|known| *known != prompt);
         self.prompts.push(prompt);
-        let over = self.prompts.len().saturating_sub(MOST);
+        let over = self.prompts.len().saturating_sub(MAX_PROMPTS);
         self.prompts.drain(..over);
         self.shorten();
     }
@@ -129,10 +129,10 @@ mod tests {
         history.add("one".into());
         history.add("  ".into());
         assert_eq!(history.prompts(), ["two", "three", "one"]);
-        for number in 0..2 * MOST {
+        for number in 0..2 * MAX_PROMPTS {
             history.add(number.to_string().into());
         }
-        assert_eq!(history.prompts().len(), MOST);
+        assert_eq!(history.prompts().len(), MAX_PROMPTS);
     }
 
     #[test]

@@ -264,7 +264,7 @@ mod tests {
     use crate::core::message::{PermissionKind, PermissionOption};
     use crate::core::session::Wanted;
 
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG_AGO: Duration = Duration::from_secs(60);
 
     fn activity(mode: &str, position: Position, quiet_ms: u64) -> Activity {
         let quiet = Duration::from_millis(quiet_ms);
@@ -374,7 +374,7 @@ mod tests {
             queue.next(&[waiting(1)], Sight::Blocked, Moment(0), |_| readiness)
         };
         assert_eq!(step(&mut queue, Readiness::Now), Step::Nothing);
-        assert_eq!(step(&mut queue, Readiness::After(LONG)), Step::Pause(LONG));
+        assert_eq!(step(&mut queue, Readiness::After(LONG_AGO)), Step::Pause(LONG_AGO));
         assert_eq!(step(&mut queue, Readiness::NotHere), Step::Tell(SessionKey(1), AskId(1)));
         queue.want(AskId(1));
         assert_eq!(step(&mut queue, Readiness::Now), show(1), "it is wanted all the same");
@@ -387,7 +387,7 @@ mod tests {
         let step =
             |queue: &mut QuestionQueue, readiness| queue.next(&both, Sight::Part, Moment(0), |_| readiness);
         assert_eq!(step(&mut queue, Readiness::Now), Step::Stand(SessionKey(1), AskId(1)));
-        assert_eq!(step(&mut queue, Readiness::After(LONG)), Step::Stand(SessionKey(1), AskId(1)));
+        assert_eq!(step(&mut queue, Readiness::After(LONG_AGO)), Step::Stand(SessionKey(1), AskId(1)));
         // Somebody who types elsewhere is still told.
         assert_eq!(step(&mut queue, Readiness::NotHere), Step::Tell(SessionKey(1), AskId(1)));
         queue.want(AskId(1));
@@ -431,7 +431,7 @@ mod tests {
         assert_eq!(next(&mut queue, &[waiting(1)], Readiness::After(rest)), Step::Pause(rest));
         assert_eq!(next(&mut queue, &[waiting(1)], Readiness::After(rest)), Step::Nothing);
         queue.paused();
-        assert_eq!(next(&mut queue, &[waiting(1)], Readiness::After(LONG)), Step::Pause(LONG));
+        assert_eq!(next(&mut queue, &[waiting(1)], Readiness::After(LONG_AGO)), Step::Pause(LONG_AGO));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::core::ids::{Moment, SessionKey};
 use crate::core::message::{Command, ConfigOption, Named, OptionKind, OptionValue, Severity};
 use crate::core::session::Session;
-use crate::core::session::defaults::{Unset, What, Wish, remembered};
+use crate::core::session::defaults::{Preference, Unset, What, remembered};
 use crate::core::session::options::{models, modes};
 use crate::core::store::remembered::What as Choice;
 
@@ -17,7 +17,7 @@ enum Lack {
     Value(Vec<String>),
 }
 
-impl Wish {
+impl Preference {
     /// The request that sets it, none where it is set already.
     fn command(&self, session: &Session) -> Result<Option<Command>, Lack> {
         let key = session.key;
@@ -167,19 +167,19 @@ impl Session {
     fn set_what_is_left(&mut self, now: Moment) -> Vec<Command> {
         let mut commands = Vec::new();
         let mut lacking = Vec::new();
-        for wish in std::mem::take(&mut self.unset.left) {
-            match wish.command(self) {
+        for preference in std::mem::take(&mut self.unset.left) {
+            match preference.command(self) {
                 Ok(command) => commands.extend(command),
-                Err(lack) => lacking.push((wish, lack)),
+                Err(lack) => lacking.push((preference, lack)),
             }
         }
         self.unset.unanswered += commands.len();
         if self.unset.unanswered > 0 {
-            self.unset.left = lacking.into_iter().map(|(wish, _)| wish).collect();
+            self.unset.left = lacking.into_iter().map(|(preference, _)| preference).collect();
             return commands;
         }
-        for (wish, lack) in lacking {
-            let text = wish.complaint(&self.agent_name, &self.name(), lack);
+        for (preference, lack) in lacking {
+            let text = preference.complaint(&self.agent_name, &self.name(), lack);
             self.notice(Severity::Warning, text, now);
         }
         commands

@@ -102,9 +102,9 @@ const TODO_TEXTS: &[&str] = &["content", "step", "text", "title", "task", "descr
 const WRAPPERS: &[&str] = &["arguments", "args", "input", "parameters", "params", "tool_input"];
 
 /// Of a longer text that holds JSON, the JSON is not read on the editor's thread; and so of a patch.
-const MOST_READ: usize = 256 << 10;
+const MAX_PARSED_BYTES: usize = 256 << 10;
 /// Of one input no more edits and files are read.
-const MOST: usize = 1000;
+const MAX_EDITS: usize = 1000;
 const MOST_PATH: usize = 4096;
 
 /// The arguments, in whatever they come: some agents send JSON as a text, some put them into another object.
@@ -131,7 +131,8 @@ pub fn arguments(input: &Value) -> Option<Cow<'_, Map<String, Value>>> {
 /// A text that is JSON, if it is an object or a list.
 pub fn read_json(text: &str) -> Option<Value> {
     let text = text.trim();
-    (text.starts_with(['{', '[']) && text.len() <= MOST_READ).then(|| serde_json::from_str(text).ok())?
+    (text.starts_with(['{', '[']) && text.len() <= MAX_PARSED_BYTES)
+        .then(|| serde_json::from_str(text).ok())?
 }
 
 /// The files that a call of this kind is about.
@@ -148,7 +149,7 @@ pub fn locations(input: &Value, kind: ToolKind) -> Vec<Location> {
     let mut found: Vec<Location> = Vec::new();
     let mut add = |location: Option<Location>| {
         if let Some(location) = location
-            && found.len() < MOST
+            && found.len() < MAX_EDITS
             && !found.contains(&location)
         {
             found.push(location);
@@ -166,7 +167,7 @@ pub fn locations(input: &Value, kind: ToolKind) -> Vec<Location> {
         });
     }
     for diff in edits(input, kind) {
-        if found.len() < MOST && !found.iter().any(|location| location.path == diff.path) {
+        if found.len() < MAX_EDITS && !found.iter().any(|location| location.path == diff.path) {
             found.push(Location { path: diff.path, line: None });
         }
     }
@@ -185,22 +186,23 @@ pub fn edits(input: &Value, kind: ToolKind) -> Vec<FileDiff> {
     for name in EDIT_LISTS {
         match fields.get(*name) {
             Some(Value::Array(items)) => {
-                let items = items.iter().take(MOST).filter_map(Value::as_object);
+                let items = items.iter().take(MAX_EDITS).filter_map(Value::as_object);
                 found.extend(items.filter_map(|item| {
                     let path = path(item).or_else(|| of_all.clone());
                     edit(item, path.as_ref(), ToolKind::Other)
                 }));
             }
-            Some(Value::Object(files)) => found.extend(files.iter().take(MOST).flat_map(change)),
+            Some(Value::Object(files)) => found.extend(files.iter().take(MAX_EDITS).flat_map(change)),
             _ => {}
         }
     }
     if found.is_empty() {
         let patches = PATCHES.iter().filter_map(|name| fields.get(*name)?.as_str());
-        let patch = patches.filter(|text| text.len() <= MOST_READ).find(|text| tool_patch::is_patch(text));
+        let patch =
+            patches.filter(|text| text.len() <= MAX_PARSED_BYTES).find(|text| tool_patch::is_patch(text));
         found.extend(patch.map(|text| tool_patch::read(text, of_all.as_deref())).unwrap_or_default());
     }
-    found.truncate(MOST);
+    found.truncate(MAX_EDITS);
     found
 }
 
@@ -223,7 +225,8 @@ fn edit(fields: &Map<String, Value>, path: Option<&PathBuf>, kind: ToolKind) -> 
 fn change((path, change): (&String, &Value)) -> Vec<FileDiff> {
     let path = PathBuf::from(path);
     let text = |name: &str| change[name].as_str();
-    if let Some(patch) = text("unified_diff").or(text("diff")).filter(|patch| patch.len() <= MOST_READ) {
+    if let Some(patch) = text("unified_diff").or(text("diff")).filter(|patch| patch.len() <= MAX_PARSED_BYTES)
+    {
         return tool_patch::read(patch, Some(&path));
     }
     let content = text("content").map(Text::from);

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::Session;
 use crate::core::ids::EntryId;
 use crate::core::message::ToolKind;
-use crate::core::rules::unasked::{Deed, Unasked};
+use crate::core::rules::unasked::{Unasked, UnaskedAction};
 use crate::core::rules::{Act, Request};
 use crate::core::session::entry::Body;
 use crate::core::session::tool_call::{Status, ToolCall};
@@ -29,29 +29,32 @@ impl Session {
     }
 
     /// What was put aside since the last call, for rules to judge.
-    pub fn take_done(&mut self) -> Vec<(EntryId, Deed)> {
+    pub fn take_done(&mut self) -> Vec<(EntryId, UnaskedAction)> {
         let entries = std::mem::take(&mut self.unjudged);
-        let deed = |entry| {
+        let action = |entry| {
             let call = self.entry(entry)?.tool()?;
             let request = call.requested(&self.place.cwd);
             // What runs in a terminal of the editor's was judged there.
             let is_known = !request.acts.is_empty() || call.terminals().next().is_none();
             is_known.then(|| {
-                (entry, Deed { call: Some(call.id.clone()), request, is_found: false, part_of: None })
+                (
+                    entry,
+                    UnaskedAction { call: Some(call.id.clone()), request, is_found: false, part_of: None },
+                )
             })
         };
-        entries.into_iter().filter_map(deed).collect()
+        entries.into_iter().filter_map(action).collect()
     }
 
     /// A file was found changed by what a call did, unless the user was asked about that.
-    pub fn changed_deed(&self, entry: Option<EntryId>, path: &Path) -> Option<Deed> {
+    pub fn changed_file_action(&self, entry: Option<EntryId>, path: &Path) -> Option<UnaskedAction> {
         let call = entry.and_then(|entry| self.entry(entry)?.tool());
         if call.is_some_and(|call| call.was_asked) {
             return None;
         }
         let act = Act::File { path: path.to_owned(), writes: true };
         let kind = Some(ToolKind::Edit.word().to_owned());
-        Some(Deed {
+        Some(UnaskedAction {
             call: call.map(|call| call.id.clone()),
             request: Request { kind, acts: vec![act], ..Request::default() },
             is_found: true,
@@ -130,7 +133,7 @@ mod tests {
     }
 
     fn done(session: &mut Session) -> Vec<String> {
-        session.take_done().into_iter().filter_map(|(_, deed)| Some(deed.call?.0)).collect()
+        session.take_done().into_iter().filter_map(|(_, action)| Some(action.call?.0)).collect()
     }
 
     #[test]
@@ -154,7 +157,7 @@ mod tests {
         told(&mut asked, "a", WireStatus::Completed);
         assert!(done(&mut asked).is_empty());
         let entry = asked.call_entry(&ToolCallPatch::new("a").id);
-        assert_eq!(asked.changed_deed(entry, Path::new("/p/x")), None);
+        assert_eq!(asked.changed_file_action(entry, Path::new("/p/x")), None);
 
         let mut loading = session();
         loading.taking_up = Some(("s".into(), Reopen::Load));

@@ -17,7 +17,7 @@ use crate::core::store::stored_path;
 use crate::core::text::file_format::{as_lines, is_dos};
 use crate::core::text::one_line;
 
-pub use crate::core::store::held::{Bytes, Held, LARGEST, Mode, Stored};
+pub use crate::core::store::held::{Bytes, Held, MAX_FILE_BYTES, Mode, Stored};
 
 /// Characters of a prompt that are kept.
 const LONGEST_PROMPT: usize = 200;
@@ -181,7 +181,7 @@ pub struct Repository {
 
 /// What the editor wants of the checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Wish {
+pub enum CheckpointRequest {
     Add {
         turn: TurnKey,
         head: Head,

@@ -15,7 +15,7 @@ use crate::core::store::stored_path;
 use crate::core::text::Text;
 
 /// More bytes are not kept of a file.
-pub const LARGEST: usize = 4 << 20;
+pub const MAX_FILE_BYTES: usize = 4 << 20;
 
 /// What a path held, byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

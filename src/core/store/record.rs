@@ -50,7 +50,7 @@ pub enum Fact {
 
 /// What the editor wants of the records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Wish {
+pub enum RecordRequest {
     Keep {
         owner: Owner,
         line: Line,

@@ -9,7 +9,7 @@ use crate::core::ids::JobId;
 use crate::core::store::stored_path;
 
 /// So many are remembered; of more, those go that were chosen first.
-pub const MOST: usize = 500;
+pub const MAX_CHOICES: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -68,7 +68,7 @@ impl Remembered {
 pub fn remember(all: &mut Vec<Remembered>, new: Remembered) {
     forget(all, &new);
     all.push(new);
-    all.drain(..all.len().saturating_sub(MOST));
+    all.drain(..all.len().saturating_sub(MAX_CHOICES));
 }
 
 pub fn forget(all: &mut Vec<Remembered>, gone: &Remembered) {
@@ -99,9 +99,9 @@ mod tests {
         assert_eq!(values(&all), ["plan", "opus", "true", "haiku"]);
         forget(&mut all, &choice("/a", What::Model, "whatever"));
         assert_eq!(values(&all), ["plan", "opus", "true"]);
-        for number in 0..MOST + 7 {
+        for number in 0..MAX_CHOICES + 7 {
             remember(&mut all, choice(&number.to_string(), What::Mode, "x"));
         }
-        assert_eq!((all.len(), all[0].project.as_path()), (MOST, Path::new("7")));
+        assert_eq!((all.len(), all[0].project.as_path()), (MAX_CHOICES, Path::new("7")));
     }
 }

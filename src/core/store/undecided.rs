@@ -86,7 +86,7 @@ pub struct Left {
 
 /// What the editor wants of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Wish {
+pub enum UndecidedRequest {
     Note(Vec<Fact>),
     /// Take over what Neovims that are gone have left. Answered by `LeftUndecided`.
     Adopt {

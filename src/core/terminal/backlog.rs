@@ -2,11 +2,11 @@
 //! buffer would be given again. Giving it is left to others.
 
 /// How much is kept.
-const KEPT: usize = 256 << 10;
+const MAX_BACKLOG_BYTES: usize = 256 << 10;
 /// How much goes to Neovim at once, which takes it in before the user's next key: some 1 ms of work.
-const PIECE: usize = 4 << 10;
+const PIECE_BYTES: usize = 4 << 10;
 /// How far a good place to cut may be away.
-const NEAR: usize = 4 << 10;
+const MAX_CUT_SHIFT_BYTES: usize = 4 << 10;
 
 #[derive(Default)]
 pub struct Backlog {
@@ -21,9 +21,9 @@ impl Backlog {
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         // Twice as much for a moment: moving it for every push would cost more than the memory.
-        if self.bytes.len() > 2 * KEPT {
-            let over = self.bytes.len() - KEPT;
-            let near = &self.bytes[over..over + NEAR];
+        if self.bytes.len() > 2 * MAX_BACKLOG_BYTES {
+            let over = self.bytes.len() - MAX_BACKLOG_BYTES;
+            let near = &self.bytes[over..over + MAX_CUT_SHIFT_BYTES];
             let cut = over + near.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             self.bytes.drain(..cut);
             self.lost += cut.saturating_sub(self.given);
@@ -38,7 +38,7 @@ impl Backlog {
     /// The next piece to give, and how many bytes before it were lost.
     pub fn next_piece(&mut self) -> (&[u8], usize) {
         let start = self.given;
-        self.given = self.bytes.len().min(start + PIECE);
+        self.given = self.bytes.len().min(start + PIECE_BYTES);
         (&self.bytes[start..self.given], std::mem::take(&mut self.lost))
     }
 
@@ -64,7 +64,7 @@ mod tests {
         let mut given = Vec::new();
         while backlog.has_more() {
             let (piece, lost) = backlog.next_piece();
-            assert!(piece.len() <= PIECE && lost == 0);
+            assert!(piece.len() <= PIECE_BYTES && lost == 0);
             given.extend_from_slice(piece);
         }
         backlog.push(&text[60_000..]);
@@ -73,18 +73,18 @@ mod tests {
         }
         assert!(given == text);
         backlog.again();
-        assert!(backlog.next_piece().0 == &text[..PIECE]);
+        assert!(backlog.next_piece().0 == &text[..PIECE_BYTES]);
     }
 
     #[test]
     fn what_is_too_much_goes_by_whole_lines_and_is_counted() {
         let mut backlog = Backlog::default();
         let mut pushed = 0;
-        while pushed < 4 * KEPT {
+        while pushed < 4 * MAX_BACKLOG_BYTES {
             backlog.push(b"0123456789\n");
             pushed += 11;
         }
-        assert!(backlog.all().len() <= 2 * KEPT && backlog.all().starts_with(b"0123"));
+        assert!(backlog.all().len() <= 2 * MAX_BACKLOG_BYTES && backlog.all().starts_with(b"0123"));
         let kept = backlog.all().len();
         let (piece, lost) = backlog.next_piece();
         assert!(piece.starts_with(b"0123"));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::terminal::screen::{Line, Screen, Span};
 
 /// How many lines are kept.
-pub const MOST: usize = 200;
+pub const MAX_LINES: usize = 200;
 
 /// Lines of an output from one of them on to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct LastLines {
 impl LastLines {
     /// What has changed in a command's output since this was last asked.
     pub fn changed(screen: &mut Screen) -> Self {
-        match screen.changed(MOST) {
+        match screen.changed(MAX_LINES) {
             Some((from, lines)) => Self { from, lines, is_taken: false },
             None => Self { is_taken: true, ..Self::default() },
         }
@@ -41,7 +41,7 @@ impl LastLines {
             }
             _ => (self.from, self.lines) = (later.from, later.lines),
         }
-        let over = self.lines.len().saturating_sub(MOST);
+        let over = self.lines.len().saturating_sub(MAX_LINES);
         self.lines.drain(..over);
         self.from += over;
     }
@@ -88,10 +88,10 @@ mod tests {
     #[test]
     fn memory_is_bounded_and_all_lines_are_counted() {
         let mut kept = LastLines::default();
-        for number in 0..3 * MOST {
+        for number in 0..3 * MAX_LINES {
             kept.take_in(lines(number, &["x"]));
         }
-        assert_eq!((kept.lines.len(), kept.total()), (MOST, 3 * MOST));
+        assert_eq!((kept.lines.len(), kept.total()), (MAX_LINES, 3 * MAX_LINES));
     }
 
     /// Texts, breaks, movements and erasures, the whole screen among them.
@@ -127,7 +127,7 @@ mod tests {
             pieces in vec((vec(0..PARTS.len(), 0..12), any::<bool>()), 0..40),
             rows in 1_usize..30,
         ) {
-            let (mut screen, mut whole) = (Screen::new(MOST), Screen::new(MOST));
+            let (mut screen, mut whole) = (Screen::new(MAX_LINES), Screen::new(MAX_LINES));
             screen.resize(rows);
             whole.resize(rows);
             let (mut kept, mut under_way) = (LastLines::default(), None::<LastLines>);

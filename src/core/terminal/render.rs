@@ -12,7 +12,7 @@ pub struct Renderer {
 
 impl Default for Renderer {
     fn default() -> Self {
-        Self { harmless: Harmless::default(), screen: Screen::new(last_lines::MOST) }
+        Self { harmless: Harmless::default(), screen: Screen::new(last_lines::MAX_LINES) }
     }
 }
 

@@ -123,7 +123,7 @@ impl Drawing {
 
     /// Whether a row is so long that a window may break it. Windows come and go, so none is asked.
     pub fn may_wrap(&self, row: usize) -> bool {
-        self.lines.get(row).is_some_and(|line| line.len() > SHORT)
+        self.lines.get(row).is_some_and(|line| line.len() > MAX_SHORT_LINE_BYTES)
     }
 
     /// Puts another drawing under this one.
@@ -214,7 +214,7 @@ impl Drawing {
 }
 
 /// A line of no more bytes fits into any window that a chat is read in.
-const SHORT: usize = 30;
+const MAX_SHORT_LINE_BYTES: usize = 30;
 
 /// Colours the looks of what has none. What is yanked finds the characters by it.
 pub const UNPRINTABLE: &str = "AcpUnprintable";

@@ -34,7 +34,7 @@ pub fn draw(drawing: &mut Drawing, tally: &Tally, style: &Style) {
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// In the order of their first ones.
-    deeds: Vec<Deed>,
+    kinds: Vec<KindSummary>,
     /// When any of them ran, in milliseconds: ascending and apart from each other.
     spans: Vec<(u64, u64)>,
     /// For how long any of them ran; those that ran at the same time count once.
@@ -43,7 +43,7 @@ pub struct Tally {
 
 /// What calls of one kind did, with how many things: files are counted once each.
 #[derive(Clone, Debug)]
-struct Deed {
+struct KindSummary {
     kind: ToolKind,
     calls: usize,
     paths: HashSet<PathBuf>,
@@ -66,14 +66,14 @@ impl Tally {
     }
 
     fn add(&mut self, call: &ToolCall) {
-        let at = self.deeds.iter().position(|deed| deed.kind == call.kind).unwrap_or_else(|| {
+        let at = self.kinds.iter().position(|of_kind| of_kind.kind == call.kind).unwrap_or_else(|| {
             let (name, root) = (name(call), call.root.clone());
-            self.deeds.push(Deed { kind: call.kind, calls: 0, paths: HashSet::new(), name, root });
-            self.deeds.len() - 1
+            self.kinds.push(KindSummary { kind: call.kind, calls: 0, paths: HashSet::new(), name, root });
+            self.kinds.len() - 1
         });
-        self.deeds[at].calls += 1;
+        self.kinds[at].calls += 1;
         if call.kind == ToolKind::Read {
-            self.deeds[at].paths.extend(call.places().into_iter().map(|place| place.path));
+            self.kinds[at].paths.extend(call.places().into_iter().map(|place| place.path));
         }
         if let Some((start, end)) = call.span() {
             self.ran(start, end);
@@ -93,31 +93,31 @@ impl Tally {
 
     /// `read 4 files, searched 3 times, ran cargo test`, in the order of their first ones.
     fn words(&self) -> String {
-        self.deeds.iter().map(said).collect::<Vec<_>>().join(", ")
+        self.kinds.iter().map(said).collect::<Vec<_>>().join(", ")
     }
 }
 
-fn said(deed: &Deed) -> String {
-    let times = match deed.calls {
+fn said(of_kind: &KindSummary) -> String {
+    let times = match of_kind.calls {
         1 => "once".to_owned(),
         2 => "twice".to_owned(),
         calls => format!("{calls} times"),
     };
-    let name = (deed.calls == 1 && !deed.name.is_empty()).then_some(deed.name.as_str());
-    match deed.kind {
-        ToolKind::Read => match deed.paths.len() {
+    let name = (of_kind.calls == 1 && !of_kind.name.is_empty()).then_some(of_kind.name.as_str());
+    match of_kind.kind {
+        ToolKind::Read => match of_kind.paths.len() {
             0 => match name {
                 Some(name) => format!("read {name}"),
                 None => format!("read {times}"),
             },
             1 => {
-                let path = deed.paths.iter().next().map(|path| relative(path, &deed.root));
+                let path = of_kind.paths.iter().next().map(|path| relative(path, &of_kind.root));
                 let path = path.map(|path| path.display().to_string()).unwrap_or_default();
                 format!("read {}", cut_middle(&one_line(&path), NAME))
             }
             files => format!("read {files} files"),
         },
-        ToolKind::Execute => match (deed.calls, name) {
+        ToolKind::Execute => match (of_kind.calls, name) {
             (1, Some(command)) => format!("ran {command}"),
             (1, None) => "ran a command".to_owned(),
             (calls, _) => format!("ran {calls} commands"),
@@ -129,8 +129,8 @@ fn said(deed: &Deed) -> String {
         ToolKind::Fetch => format!("fetched {times}"),
         ToolKind::Think => format!("thought {times}"),
         ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::SwitchMode | ToolKind::Other => {
-            match deed.calls {
-                1 => deed.name.clone(),
+            match of_kind.calls {
+                1 => of_kind.name.clone(),
                 calls => format!("used {calls} tools"),
             }
         }

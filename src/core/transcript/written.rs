@@ -8,13 +8,13 @@ use crate::core::session::written_files::{Written, WrittenFile};
 use crate::core::text::one_line;
 
 /// More files than this have one line together, until they are opened.
-const FEW: usize = 3;
+const MAX_SINGLE_LINES: usize = 3;
 /// No more are listed.
-const MOST: usize = 1000;
+const MAX_LISTED_FILES: usize = 1000;
 
 pub fn draw(drawing: &mut Drawing, written: &Written, open: bool, style: &Style) {
     let road = written.road.words();
-    if written.files.len() <= FEW {
+    if written.files.len() <= MAX_SINGLE_LINES {
         for file in &written.files {
             target(drawing, file);
             line(drawing, &format!("{} {road}", named(file)), counted([file]), style);
@@ -25,7 +25,7 @@ pub fn draw(drawing: &mut Drawing, written: &Written, open: bool, style: &Style)
     let text = format!("wrote {} files {road}", written.files.len());
     line(drawing, &text, counted(&written.files), style);
     if open {
-        for file in written.files.iter().take(MOST) {
+        for file in written.files.iter().take(MAX_LISTED_FILES) {
             target(drawing, file);
             if let Some(counts) = counted([file]) {
                 drawing.right.push((drawing.lines.len(), counts));
@@ -33,11 +33,11 @@ pub fn draw(drawing: &mut Drawing, written: &Written, open: bool, style: &Style)
             drawing.line(format!("    {}", one_line(&file.name)), Some("AcpMeta"));
             unasked(drawing, file);
         }
-        drawing.left_out(written.files.len().saturating_sub(MOST), "    ", &style.hints);
+        drawing.left_out(written.files.len().saturating_sub(MAX_LISTED_FILES), "    ", &style.hints);
         return;
     }
     // What matters is said without being opened.
-    for file in written.files.iter().filter(|file| file.unasked.is_some()).take(FEW) {
+    for file in written.files.iter().filter(|file| file.unasked.is_some()).take(MAX_SINGLE_LINES) {
         target(drawing, file);
         drawing.line(format!("    {}", one_line(&file.name)), Some("AcpMeta"));
         unasked(drawing, file);

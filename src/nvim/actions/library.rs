@@ -19,7 +19,9 @@ impl App {
         // What is told needs the context alone, so any feature will do.
         self.cx.compute(Work::Fingerprint { root }, move |_: &mut Agents, cx, outcome| {
             if let Outcome::Fingerprint(found) = outcome {
-                cx.attempt("couldn't compare the library with its sources", move |_| then.call::<()>(found));
+                cx.run_effect("couldn't compare the library with its sources", move |_| {
+                    then.call::<()>(found)
+                });
             }
             Ok(())
         });

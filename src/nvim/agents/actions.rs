@@ -32,7 +32,7 @@ impl Agents {
     pub fn tell(&mut self, cx: &mut Context, then: Function) {
         self.read(cx, Change::None, move |agents, cx, _| {
             let all = agents.all(cx);
-            cx.attempt("a function for agents() failed", move |editor| {
+            cx.run_effect("a function for agents() failed", move |editor| {
                 then.call::<()>(to_lua(&editor.lua, &all)?)
             });
             Ok(())
@@ -149,7 +149,7 @@ impl Agents {
         let Some(cancel) = running.and_then(|running| running.cancel.clone()) else {
             return fail("nothing is being fetched");
         };
-        cx.attempt("couldn't stop it", move |_| cancel.call::<()>(()));
+        cx.run_effect("couldn't stop it", move |_| cancel.call::<()>(()));
         Ok(())
     }
 }

@@ -98,7 +98,7 @@ impl Agents {
             Ok(Standing::Ready(launch, source)) if source != Source::Approved => {
                 let agent = cx.config.agent(name, &self.catalog);
                 if let Some(note) = agent.and_then(|agent| agent.command_note()) {
-                    cx.advise(note, Level::Warn);
+                    cx.notify(note, Level::Warn);
                 }
                 cx.resume(then, launch);
                 Ok(())
@@ -158,7 +158,7 @@ impl Agents {
         let website = choice.website;
         items.extend(website.iter().map(|url| format!("Look at {url} first")));
         // What is asked about is on the screen when the picker opens.
-        cx.effects.push_back(Box::new(|editor| editor.complain(editor.command("redraw"))));
+        cx.effects.push_back(Box::new(|editor| editor.notify_error(editor.command("redraw"))));
         cx.offer(&prompt, "acp_agent_approval", items, move |agents: &mut Self, cx, index| match index {
             0 => {
                 agents.approve(cx, wanted);
@@ -180,7 +180,7 @@ impl Agents {
         let change = Change::Approve { name: wanted.name.clone(), plan: wanted.plan.clone() };
         self.read(cx, change, move |agents, cx, failure| {
             if let Some(failure) = failure {
-                cx.advise(format!("couldn't {failure}; you will be asked again next time"), Level::Warn);
+                cx.notify(format!("couldn't {failure}; you will be asked again next time"), Level::Warn);
             }
             match agents.catalog.is_downloaded(&wanted.plan) {
                 true => agents.launch_plan(cx, wanted),
@@ -238,7 +238,7 @@ impl Agents {
         let name = wanted.name.clone();
         match failure {
             Some(why) if why == CANCELLED => {
-                cx.advise(format!("the download of {name} was stopped; nothing was kept"), Level::Info);
+                cx.notify(format!("the download of {name} was stopped; nothing was kept"), Level::Info);
                 self.draw(cx)
             }
             Some(why) => {
@@ -252,7 +252,7 @@ impl Agents {
                         return agents.launch_plan(cx, wanted);
                     }
                     // Don't pull the user away from what they are doing now.
-                    cx.advise(format!("{name} is downloaded; :AcpChat {name} starts it"), Level::Info);
+                    cx.notify(format!("{name} is downloaded; :AcpChat {name} starts it"), Level::Info);
                     Ok(())
                 });
                 Ok(())
@@ -306,7 +306,7 @@ impl Agents {
             None => {
                 self.failed.clear();
                 let count = self.all(cx).len();
-                cx.advise(format!("the registry was fetched; {count} agents are known"), Level::Info);
+                cx.notify(format!("the registry was fetched; {count} agents are known"), Level::Info);
             }
             Some(why) if why == CANCELLED => {}
             Some(why) => self.unfetched = Some(why),
@@ -338,7 +338,7 @@ fn question(plan: &Plan) -> String {
 }
 
 pub(super) fn open_site(cx: &mut Context, url: String) {
-    cx.attempt(format!("couldn't open {url}"), move |editor| editor.open_outside(&url));
+    cx.run_effect(format!("couldn't open {url}"), move |editor| editor.open_outside(&url));
 }
 
 /// A function of `acp.install.agents`, and what it is given.
@@ -385,7 +385,7 @@ fn run_install(
                 }
                 Ok(())
             }),
-            Err(error) => editor.complain(Err(error)),
+            Err(error) => editor.notify_error(Err(error)),
         }
     }));
 }

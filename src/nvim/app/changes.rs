@@ -15,7 +15,7 @@ use crate::nvim::follow;
 use crate::nvim::sessions::Sessions;
 
 /// More ranges than this are only put together for somebody: each is a table of Lua's.
-const MANY: usize = 50;
+const MAX_TOLD_RANGES: usize = 50;
 
 /// The line about a write that no call speaks of is that of whoever has done it.
 fn reword(cx: &mut Context, change: &Attribution) {
@@ -95,7 +95,7 @@ impl App {
         }
         self.reviews.refresh_diffs(&mut self.cx, session, &path)?;
         self.route()?;
-        if ranges.len() > MANY && !self.cx.has_listeners("AcpFileChanged") {
+        if ranges.len() > MAX_TOLD_RANGES && !self.cx.has_listeners("AcpFileChanged") {
             return Ok(());
         }
         let ranges: Vec<[usize; 2]> = ranges.iter().map(|(first, end)| [*first + 1, *end]).collect();

@@ -82,7 +82,7 @@ impl App {
                     Severity::Warning => Level::Warn,
                     Severity::Error => Level::Error,
                 };
-                self.cx.advise(text, level);
+                self.cx.notify(text, level);
             }
             Event::Noted { agent, session, severity, text } => {
                 Sessions::note(&mut self.cx, (agent, session), severity, text);
@@ -127,7 +127,7 @@ impl App {
                 self.route()?;
             }
             Event::RecordFailed { text } => {
-                self.cx.advise(text, Level::Warn);
+                self.cx.notify(text, Level::Warn);
             }
             Event::Listed { agent, sessions, next_cursor } => {
                 self.sessions.listed(&mut self.cx, agent, sessions, next_cursor)?

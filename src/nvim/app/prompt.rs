@@ -45,7 +45,7 @@ impl Drop for Asker {
 /// Not now: it may be Lua that has let go of the one who asked.
 fn tell_asker<T: IntoLuaMulti>(then: Function, what: impl FnOnce(&Editor) -> Result<T> + 'static) {
     let tell = context::then(move |_: &mut Prompts, cx, ()| {
-        cx.attempt("what waits for an answer failed", move |editor| then.call::<()>(what(editor)?));
+        cx.run_effect("what waits for an answer failed", move |editor| then.call::<()>(what(editor)?));
         Ok(())
     });
     guard::soon(move |features| tell(features, ()));

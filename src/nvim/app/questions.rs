@@ -22,7 +22,7 @@ impl App {
         let others: Vec<_> = self.cx.conflicts.waiting().collect();
         let front = self.asking.front(&self.cx, &others);
         let sight = self.bring_up(front).unwrap_or_else(|error| {
-            self.cx.editor.complain(Err(error));
+            self.cx.editor.notify_error(Err(error));
             Sight::Whole
         });
         let preview = self.preview_of(front);
@@ -84,7 +84,7 @@ impl App {
         let others: Vec<_> = self.cx.conflicts.waiting().collect();
         match self.asking.front(&self.cx, &others) {
             Some((_, ask)) => {
-                self.put_up(ask);
+                self.show_question(ask);
                 Ok(())
             }
             None => fail("nothing waits for you"),
@@ -101,14 +101,14 @@ impl App {
         let ask = self.cx.sessions.get(&key).and_then(|session| session.asks().first()).map(|open| open.ask);
         match ask.filter(|_| is_blank) {
             Some(ask) => {
-                self.put_up(ask);
+                self.show_question(ask);
                 Ok(())
             }
             None => self.send_prompt(key),
         }
     }
 
-    pub fn put_up(&mut self, ask: AskId) {
+    pub fn show_question(&mut self, ask: AskId) {
         self.asking.take_up(ask);
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const FRESH: Duration = Duration::from_secs(1);
 
 /// More than so many are forgotten.
-const MOST: usize = 16384;
+const MAX_NAMES: usize = 16384;
 
 thread_local! {
     static NAMES: RefCell<Names> = RefCell::default();
@@ -63,7 +63,7 @@ impl Names {
     }
 
     fn make_room(&mut self) {
-        if self.known.len() >= MOST {
+        if self.known.len() >= MAX_NAMES {
             self.known.clear();
         }
     }

@@ -85,6 +85,6 @@ impl Chats {
             let last = cx.editor.line_count(cx.editor.win_buf(win)?)?;
             cx.editor.set_cursor(win, last, 0)
         };
-        cx.editor.complain(go());
+        cx.editor.notify_error(go());
     }
 }

@@ -56,7 +56,7 @@ impl Chats {
         if let Err(error) = written {
             return fail(format!("couldn't export: {}", first_line(&error)));
         }
-        cx.advise(format!("exported to {path}"), Level::Info);
+        cx.notify(format!("exported to {path}"), Level::Info);
         Ok(())
     }
 }

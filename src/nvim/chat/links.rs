@@ -110,7 +110,7 @@ fn open_picture(cx: &mut Context, picture: Picture) -> Result<()> {
 }
 
 fn open_with_system(cx: &mut Context, what: String) {
-    cx.attempt("couldn't open the image", move |editor| editor.open_outside(&what));
+    cx.run_effect("couldn't open the image", move |editor| editor.open_outside(&what));
 }
 
 /// Shows a place in a window for code, and goes there, if there is a file.

@@ -22,7 +22,7 @@ impl Chats {
         let Some(Drawing { lines, marks, .. }) = page else {
             return match self.why_plain(cx, key)? {
                 Some(reason) => {
-                    cx.advise(format!("these lines have no colours: {reason}"), Level::Info);
+                    cx.notify(format!("these lines have no colours: {reason}"), Level::Info);
                     Ok(())
                 }
                 None => fail("the transcript already shows everything about this entry"),
@@ -75,7 +75,7 @@ impl Chats {
         cx.editor.command(&format!("silent {first},{last}yank {register}"))?;
         let count = block.len();
         let text = if count == 1 { "1 line yanked".to_owned() } else { format!("{count} lines yanked") };
-        cx.advise(text, Level::Info);
+        cx.notify(text, Level::Info);
         Ok(())
     }
 

@@ -21,7 +21,7 @@ const BUDGET: Duration = Duration::from_millis(4);
 /// What came in and what is drawn of it hold the editor for this long together, but for what has to be
 /// drawn so that it goes on at all.
 const SLICE: Duration = Duration::from_millis(6);
-const LEAST: Duration = Duration::from_millis(2);
+const MIN_DRAWING_TIME: Duration = Duration::from_millis(2);
 
 impl Chats {
     /// Notes what changed, so that the next frame draws it.
@@ -33,7 +33,7 @@ impl Chats {
 
     /// Nothing more comes for a while: what streamed gets its last look.
     pub fn settle(&mut self, cx: &Context, key: SessionKey, tails: AllTails) -> Result<()> {
-        self.draw(cx, LEAST, tails)?;
+        self.draw(cx, MIN_DRAWING_TIME, tails)?;
         match self.open.get_mut(&key) {
             Some(chat) if !chat.has_waiting() => chat.settle(&cx.editor, &self.highlight),
             _ => Ok(()),
@@ -49,14 +49,14 @@ impl Chats {
         if !self.frames.is_due() {
             return self.frames.wait();
         }
-        self.draw(cx, SLICE.saturating_sub(held).clamp(LEAST, BUDGET), tails)?;
+        self.draw(cx, SLICE.saturating_sub(held).clamp(MIN_DRAWING_TIME, BUDGET), tails)?;
         cx.editor.flush();
         let waits = |chat: &&Chat| chat.has_waiting();
         let Some(chat) = self.open.values().find(waits) else { return Ok(()) };
         if chat.is_far_behind() || cx.sessions.get(&chat.session).is_some_and(Session::is_replaying) {
             // Nobody reads along: what is left is drawn as soon as keys and the screen had their turn.
             self.frames.drawn_in_part(Duration::ZERO)?;
-            self.mailbox.rouse();
+            self.mailbox.wake_again();
             return Ok(());
         }
         self.frames.drawn_in_part(BUDGET)?;

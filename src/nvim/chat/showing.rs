@@ -40,7 +40,7 @@ impl Chats {
     pub fn announce_types(cx: &Context, bufs: ChatBuffers) -> Result<()> {
         for buf in [bufs.prompt, bufs.transcript] {
             cx.later(Duration::ZERO, move |_: &mut Self, cx| {
-                cx.attempt("a FileType autocommand failed", move |editor| {
+                cx.run_effect("a FileType autocommand failed", move |editor| {
                     Chat::announce(editor, buf).map_err(|error| first_line(&error))
                 });
                 Ok(())

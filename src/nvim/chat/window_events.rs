@@ -131,7 +131,7 @@ impl Chats {
     fn tell_busy(&mut self, cx: &mut Context, busy: Option<(SessionKey, Phase)>) {
         if let Some(session) = busy.as_ref().and_then(|(key, _)| cx.sessions.get(key)) {
             let text = format!("{} is still at work: :quit once more, or :qall, ends it", session.name());
-            cx.advise(text, Level::Warn);
+            cx.notify(text, Level::Warn);
         }
         self.told_busy = busy;
     }

@@ -3,7 +3,7 @@
 
 use mlua::Result;
 
-use crate::core::store::checkpoint::{Reply, Turn, Wish, plan, since};
+use crate::core::store::checkpoint::{CheckpointRequest, Reply, Turn, plan, since};
 use crate::core::store::restore::Restore;
 use crate::nvim::arguments::fail;
 use crate::nvim::checkpoints::Checkpoints;
@@ -23,7 +23,7 @@ impl Checkpoints {
         let session = here.map(|session| (session.name(), session.acp_id.clone().unwrap_or_default()));
         self.ask_store(
             cx,
-            |job| Wish::List { job, cwd },
+            |job| CheckpointRequest::List { job, cwd },
             move |this, cx, reply| match reply {
                 Reply::Listed { turns, broken } => this.offer_turns(cx, session, turns, broken),
                 _ => Ok(()),
@@ -49,7 +49,7 @@ impl Checkpoints {
             let records =
                 if broken == 1 { "1 checkpoint".to_owned() } else { format!("{broken} checkpoints") };
             let text = format!("{records} can't be read in full; what can be is shown");
-            cx.advise(text, Level::Warn);
+            cx.notify(text, Level::Warn);
         }
         if shown.is_empty() {
             return fail("there is no checkpoint yet: no change of an agent's was seen in this project");

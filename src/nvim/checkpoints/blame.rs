@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use mlua::Result;
 
 use crate::core::changes::author_note::recorded_note;
-use crate::core::store::checkpoint::{Reply, Wish};
+use crate::core::store::checkpoint::{CheckpointRequest, Reply};
 use crate::nvim::arguments::fail;
 use crate::nvim::checkpoints::Checkpoints;
 use crate::nvim::context::Context;
@@ -18,14 +18,14 @@ impl Checkpoints {
         let Some(text) = cx.editor.text(buf)? else { return fail("this buffer is not text") };
         self.ask_store(
             cx,
-            move |job| Wish::Blame { job, path, text, row },
+            move |job| CheckpointRequest::Blame { job, path, text, row },
             move |_, cx, reply| match reply {
                 Reply::Blamed(Some(author)) => {
                     let time: String = cx.editor.func("strftime", ("%Y-%m-%d %H:%M", author.at / 1000))?;
                     cx.editor.show_beside_line(buf, row, recorded_note(&author, &time))
                 }
                 Reply::Blamed(None) => {
-                    cx.advise("no agent wrote this line, as far as is recorded", Level::Info);
+                    cx.notify("no agent wrote this line, as far as is recorded", Level::Info);
                     Ok(())
                 }
                 _ => Ok(()),

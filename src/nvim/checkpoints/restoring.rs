@@ -10,7 +10,7 @@ use mlua::Result;
 
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::session::Session;
-use crate::core::store::checkpoint::{Fetched, Held, Loaded, Planned, Reply, TurnKey, Wish};
+use crate::core::store::checkpoint::{CheckpointRequest, Fetched, Held, Loaded, Planned, Reply, TurnKey};
 use crate::core::store::restore::{Choice, InBuffer, Plan, Question, Restore, Road, question, road};
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::{self, saving};
@@ -73,7 +73,7 @@ impl Checkpoints {
         let (cwd, since) = (restore.head.cwd.clone(), restore.since);
         self.ask_store(
             cx,
-            |job| Wish::Fetch { job, cwd, since, files },
+            |job| CheckpointRequest::Fetch { job, cwd, since, files },
             move |this, cx, reply| match reply {
                 Reply::Fetched(fetched) => this.fetched(cx, (restore, tries), bufs, fetched),
                 _ => Ok(()),
@@ -93,7 +93,7 @@ impl Checkpoints {
         let (cwd, since) = (restore.head.cwd.clone(), restore.since);
         self.ask_store(
             cx,
-            |job| Wish::Fetch { job, cwd, since, files },
+            |job| CheckpointRequest::Fetch { job, cwd, since, files },
             move |this, cx, reply| match reply {
                 Reply::Fetched(fetched) => then(this, cx, restore, fetched),
                 _ => Ok(()),
@@ -153,7 +153,7 @@ impl Checkpoints {
                 true => "nothing to restore: the files are as they were before that turn".to_owned(),
                 false => format!("couldn't restore {}", failed.join("; ")),
             };
-            cx.advise(text, if failed.is_empty() { Level::Info } else { Level::Error });
+            cx.notify(text, if failed.is_empty() { Level::Info } else { Level::Error });
             return Ok(());
         }
         let changed = attempt.ready.iter().filter(|file| file.changed);
@@ -177,7 +177,7 @@ impl Checkpoints {
         match attempt.tries.checked_sub(1) {
             Some(tries) => self.restore_again(cx, attempt.restore, tries),
             None => {
-                cx.advise("couldn't restore: the files change all the time; try again", Level::Error);
+                cx.notify("couldn't restore: the files change all the time; try again", Level::Error);
                 Ok(())
             }
         }
@@ -219,7 +219,7 @@ impl Checkpoints {
         let (seen, target) = (file.disk.clone(), file.target.clone());
         self.ask_store(
             cx,
-            |job| Wish::Put { job, turn, head, at, since, path, seen, target },
+            |job| CheckpointRequest::Put { job, turn, head, at, since, path, seen, target },
             move |this, cx, reply| {
                 let Reply::Put(done) = reply else { return Ok(()) };
                 if done.is_ok() {
@@ -239,7 +239,7 @@ impl Checkpoints {
         let (outcome, path, mode) = (outcome.clone(), file.path.clone(), file.target.mode());
         self.ask_store(
             cx,
-            |job| Wish::SetMode { job, path, mode },
+            |job| CheckpointRequest::SetMode { job, path, mode },
             move |this, cx, reply| {
                 let Reply::Put(done) = reply else { return Ok(()) };
                 this.put_one(cx, &outcome, &file.path, done)
@@ -263,7 +263,7 @@ impl Checkpoints {
         // First the record: what is not recorded could not be undone.
         self.tell_store(
             cx,
-            Wish::Add {
+            CheckpointRequest::Add {
                 turn,
                 head,
                 at: cx.now().0,
@@ -318,16 +318,16 @@ impl Checkpoints {
         let is_git_kept = state.is_git_kept;
         drop(state);
         let turn = outcome.borrow().turn;
-        self.tell_store(cx, Wish::Finish { turn });
+        self.tell_store(cx, CheckpointRequest::Finish { turn });
         if done > 0 {
             let files = if done == 1 { name } else { format!("{done} files") };
             let text = format!("restored {files} to before \"{label}\"; :Acp checkpoints can undo it");
             // First, since a narrow screen cuts the end.
             let kept = if is_git_kept { "git's own state stays as it is; " } else { "" };
-            cx.advise(format!("{kept}{text}"), Level::Info);
+            cx.notify(format!("{kept}{text}"), Level::Info);
         }
         if !failed.is_empty() {
-            cx.advise(format!("couldn't restore {failed}"), Level::Error);
+            cx.notify(format!("couldn't restore {failed}"), Level::Error);
         }
         cx.raise(EditorEvent::RestoreEnded);
         self.refresh_preview(cx)

@@ -16,13 +16,13 @@ use crate::nvim::{listeners, lua_data};
 
 impl Context {
     /// Tells the user something; what shows it may be a function of their own.
-    pub fn advise(&mut self, text: impl Into<String>, level: Level) {
+    pub fn notify(&mut self, text: impl Into<String>, level: Level) {
         let text = text.into();
         self.effects.push_back(Box::new(move |editor| editor.notify(&text, level)));
     }
 
     /// Tells that something waits for the user; the message goes once nothing does.
-    pub fn advise_of_question(&mut self, text: impl Into<String>) {
+    pub fn notify_of_question(&mut self, text: impl Into<String>) {
         let text = text.into();
         self.effects.push_back(Box::new(move |editor| editor.notify_question(&text)));
     }
@@ -38,7 +38,7 @@ impl Context {
     }
 
     /// Does something that may fail. The user is told then, after what has failed.
-    pub fn attempt<E: Display>(
+    pub fn run_effect<E: Display>(
         &mut self,
         failed: impl Into<String>,
         effect: impl FnOnce(&Editor) -> std::result::Result<(), E> + 'static,
@@ -61,12 +61,12 @@ impl Context {
         }
         let (notify, bell) = (self.config.notify, self.config.bell);
         match (notify, level) {
-            (true, Level::Warn) => self.advise_of_question(text),
-            (true, _) => self.advise(text, level),
+            (true, Level::Warn) => self.notify_of_question(text),
+            (true, _) => self.notify(text, level),
             (false, _) => {}
         }
         if bell {
-            self.attempt("couldn't ring the bell", ring);
+            self.run_effect("couldn't ring the bell", ring);
         }
     }
 
@@ -79,7 +79,7 @@ impl Context {
             data.insert("session".into(), json!(key.0));
             data.insert("agent".into(), json!(session.agent_name));
         }
-        self.attempt(format!("an autocommand for {pattern} failed"), move |editor| {
+        self.run_effect(format!("an autocommand for {pattern} failed"), move |editor| {
             emit(editor, pattern, &data)
         });
     }

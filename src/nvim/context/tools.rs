@@ -34,7 +34,7 @@ impl Context {
             Ok(offered) => offered,
             Err(error) => {
                 let why = first_line(&error);
-                self.advise(format!("couldn't offer the editor's tools to agents: {why}"), Level::Warn);
+                self.notify(format!("couldn't offer the editor's tools to agents: {why}"), Level::Warn);
                 return Vec::new();
             }
         };

@@ -6,7 +6,7 @@ use mlua::{Result, Value};
 use crate::nvim::editor::{Buf, Editor, Win};
 
 /// Narrower and lower windows are lists and bars, not for code.
-const LEAST: (u16, u16) = (20, 3);
+const MIN_SIZE: (u16, u16) = (20, 3);
 
 /// The window for code: the last one the user was in that shows a file, else the first of the tab
 /// page, else one whose contents nobody misses, else a new one at the left. Narrow columns are passed over.
@@ -33,7 +33,7 @@ pub fn code_window_but(editor: &Editor, others: &[Win]) -> Result<Option<Win>> {
     let wins = editor.tab_wins()?;
     let likely = [Some(editor.current_win()?), previous(editor)?].into_iter().flatten();
     let mut all = likely.chain(wins.iter().copied()).filter(|win| !others.contains(win));
-    let is_wide = |win: &Win| editor.win_size(*win).is_ok_and(|(width, _)| width >= LEAST.0);
+    let is_wide = |win: &Win| editor.win_size(*win).is_ok_and(|(width, _)| width >= MIN_SIZE.0);
     if let Some(win) = all.find(|win| is_code(editor, *win) && is_wide(win)) {
         return Ok(Some(win));
     }
@@ -63,8 +63,8 @@ fn is_spare(editor: &Editor, win: Win) -> bool {
         && !is_fixed
         && !is_page
         && !editor.is_floating(win)
-        && (width, height) >= LEAST
-        && height >= LEAST.1
+        && (width, height) >= MIN_SIZE
+        && height >= MIN_SIZE.1
 }
 
 /// The window of the tab page that may follow an agent, best first: `last`, where the user was last in

@@ -3,7 +3,7 @@
 
 use mlua::{ObjectLike, Result, Table, Value};
 
-use crate::core::contrast::{ENOUGH, least, of_256, readable, readable_of_256};
+use crate::core::contrast::{MIN_CONTRAST, least, of_256, readable, readable_of_256};
 use crate::core::terminal::screen::COLOURS;
 use crate::nvim::editor::Editor;
 
@@ -84,7 +84,7 @@ impl<T: Copy + PartialEq> Pair<T> {
         let mut pair = self;
         if !self.has_behind {
             pair.text = better(self.text, behind);
-        } else if least(self.text, &[self.behind]) < ENOUGH {
+        } else if least(self.text, &[self.behind]) < MIN_CONTRAST {
             // Letters on a background keep the colours of their language.
             match self.has_text {
                 true => pair.text = better(self.text, &[self.behind]),

@@ -10,7 +10,7 @@ use crate::config::OnConflict;
 use crate::core::changes::conflict::{Conflict, Decision, Question, places, which};
 use crate::core::changes::file_job::Input;
 use crate::core::changes::file_task::Task;
-use crate::core::changes::reconcile::{Clash, Pick};
+use crate::core::changes::reconcile::{ConflictHunk, Pick};
 use crate::core::ids::{AskId, SessionKey};
 use crate::core::message::Severity;
 use crate::core::text::visible::visible;
@@ -36,15 +36,15 @@ fn refused(which: &str) -> String {
 }
 
 impl Files {
-    pub fn clashed(&mut self, cx: &mut Context, job: Box<Job>, clashes: Vec<Clash>) -> Result<()> {
+    pub fn on_conflict(&mut self, cx: &mut Context, job: Box<Job>, hunks: Vec<ConflictHunk>) -> Result<()> {
         let session = job.session().or(cx.current).filter(|key| cx.sessions.contains_key(key));
-        let which = which(&clashes);
+        let which = which(&hunks);
         match (cx.config.files.conflict, session) {
             (OnConflict::Markers, _) => {
                 let name = cx.short_name(job.session(), &job.path);
                 let text = format!(
                     "{name} has conflict markers ({}): you and the agent changed {which}",
-                    places(clashes.len())
+                    places(hunks.len())
                 );
                 cx.note(job.session(), Severity::Warning, text);
                 self.step(cx, job, Input::Marked)
@@ -52,7 +52,7 @@ impl Files {
             (OnConflict::Ask, Some(session)) => {
                 let is_write = matches!(job.task(), Task::Write { .. });
                 let them = cx.sessions.get(&session).filter(|_| is_write).map(|session| session.name());
-                let conflict = Conflict::new(clashes, them, is_write);
+                let conflict = Conflict::new(hunks, them, is_write);
                 self.conflict_count += 1;
                 let ask = AskId(u64::MAX - self.conflict_count);
                 show_clashes(&cx.editor, job.buf, &conflict)?;
@@ -94,7 +94,7 @@ impl Files {
         let Some(waiting) = self.conflicts.iter_mut().find(|waiting| waiting.ask == ask) else { return };
         waiting.conflict.begin();
         let done = show_in_window(&cx.editor, waiting.job.buf);
-        cx.editor.complain(done);
+        cx.editor.notify_error(done);
         ask_next(cx, waiting);
     }
 
@@ -109,7 +109,7 @@ impl Files {
             Decision::Continue => ask_next(cx, waiting),
             Decision::PutOff => {
                 cx.raise(EditorEvent::QuestionClosed(ask));
-                cx.advise("left open; :Acp answer asks again", Level::Info);
+                cx.notify("left open; :Acp answer asks again", Level::Info);
             }
         }
         Ok(())
@@ -157,14 +157,14 @@ impl Files {
 fn show_clashes(editor: &Editor, buf: Buf, conflict: &Conflict) -> Result<()> {
     let ns = editor.namespace("acp.conflict")?;
     let last = editor.line_count(buf)?;
-    for clash in &conflict.clashes {
-        for row in clash.row..(clash.row + clash.ours.len()).min(last) {
+    for hunk in &conflict.hunks {
+        for row in hunk.row..(hunk.row + hunk.ours.len()).min(last) {
             let options = editor.table([("line_hl_group", editor.string("AcpConflict")?)])?;
             editor.set_extmark(buf, ns, row, 0, options)?;
         }
         let mut lines = vec![(format!("\u{256d} {}", conflict.theirs()), "AcpMeta")];
-        lines.extend(clash.theirs.iter().take(SHOWN).map(|line| (visible(line).into_owned(), "AcpDiffAdd")));
-        match clash.theirs.len() {
+        lines.extend(hunk.theirs.iter().take(SHOWN).map(|line| (visible(line).into_owned(), "AcpDiffAdd")));
+        match hunk.theirs.len() {
             0 => lines.push(("(these lines are gone)".to_owned(), "AcpMeta")),
             many if many > SHOWN => lines.push((format!("\u{2026} {} more", many - SHOWN), "AcpMeta")),
             _ => {}
@@ -174,7 +174,7 @@ fn show_clashes(editor: &Editor, buf: Buf, conflict: &Conflict) -> Result<()> {
             let chunk = editor.lua.create_sequence_from([text.as_str(), group])?;
             virtual_lines.push(editor.lua.create_sequence_from([chunk])?)?;
         }
-        let (row, above) = match clash.row + clash.ours.len() {
+        let (row, above) = match hunk.row + hunk.ours.len() {
             0 => (0, true),
             end => (end - 1, false),
         };

@@ -204,7 +204,7 @@ impl Files {
     }
 
     /// Goes on with a task. When that fails, who waits for it is told why.
-    fn attempt(
+    fn run_step(
         &mut self,
         cx: &mut Context,
         job: Box<Job>,
@@ -242,7 +242,7 @@ impl Files {
         Ok(())
     }
 
-    /// Tells an agent that its wish was not granted, and the user that a file on the disk was not taken.
+    /// Tells an agent that its request was not granted, and the user that a file on the disk was not taken.
     pub fn refuse_task(&self, cx: &mut Context, path: &Path, task: &Task, why: &str) {
         let (ask, verb) = match task {
             Task::Read { ask, .. } => (*ask, "read"),
@@ -262,7 +262,7 @@ impl Files {
 
     /// Takes a step of a task, and does what comes of it.
     pub fn step(&mut self, cx: &mut Context, job: Box<Job>, input: Input) -> Result<()> {
-        self.attempt(cx, job, move |files, cx, mut job| {
+        self.run_step(cx, job, move |files, cx, mut job| {
             let facts = files.facts(cx, &job, &input)?;
             for each in job.state.step(input, &facts) {
                 match files.carry_out(cx, job, each)? {
@@ -373,7 +373,7 @@ impl Files {
                 return self.apply_slice(cx, job, applying, ours).map(|()| None);
             }
             Do::Land(landing) => return self.landed(cx, &job, landing).map(|()| None),
-            Do::Conflict(clashes) => return self.clashed(cx, job, clashes).map(|()| None),
+            Do::Conflict(hunks) => return self.on_conflict(cx, job, hunks).map(|()| None),
             Do::Fail(why) => return self.fail(cx, &job, &why).map(|()| None),
             Do::Restart => return self.restart(cx, job).map(|()| None),
             Do::End => return self.end_task(cx, &job).map(|()| None),
@@ -409,7 +409,7 @@ impl Files {
         match reading.go_on(&cx.editor, &mut cx.buffers.texts)? {
             Some(Snapshot { tick, text }) => self.step(cx, job, Input::Read(BufferText { tick, text })),
             None => cx.later(PAUSE, move |files: &mut Self, cx| {
-                files.attempt(cx, job, |files, cx, job| files.read_slice(cx, job, reading))
+                files.run_step(cx, job, |files, cx, job| files.read_slice(cx, job, reading))
             }),
         }
     }
@@ -425,7 +425,7 @@ impl Files {
         match applying.go_on(&cx.editor)? {
             Progress::Done => self.step(cx, job, Input::Edited),
             Progress::More => cx.later(PAUSE, move |files: &mut Self, cx| {
-                files.attempt(cx, job, |files, cx, job| files.apply_slice(cx, job, applying, ours))
+                files.run_step(cx, job, |files, cx, job| files.apply_slice(cx, job, applying, ours))
             }),
             Progress::Overtaken => {
                 self.queues.set_editing(&job.path, false);

@@ -107,10 +107,10 @@ impl Files {
                 return Ok(());
             }
             match (choices[index].1, gone) {
-                (Choice::WriteBack, _) => cx.attempt("couldn't write the file again", move |editor| {
+                (Choice::WriteBack, _) => cx.run_effect("couldn't write the file again", move |editor| {
                     editor.helper::<()>("write_back", buf)
                 }),
-                (Choice::Drop, _) => cx.attempt("couldn't drop the buffer", move |editor| {
+                (Choice::Drop, _) => cx.run_effect("couldn't drop the buffer", move |editor| {
                     editor.helper::<()>("drop_buffer", buf)
                 }),
                 (Choice::OpenNew, Gone::Renamed(to)) => return files.open_renamed(cx, buf, &to),

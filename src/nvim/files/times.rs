@@ -80,13 +80,13 @@ impl Files {
         if cx.conflicts.about(&path) {
             let text =
                 format!("{name} has changed on the disk, too: :Acp answer decides, :write! puts yours there");
-            cx.advise(text, Level::Warn);
+            cx.notify(text, Level::Warn);
             return Ok(());
         }
         let text = format!(
             "{name} has changed on the disk: :write again once that is merged; :write! puts yours there"
         );
-        cx.advise(text, Level::Warn);
+        cx.notify(text, Level::Warn);
         self.file_touched(cx, self.guess_writers(cx, &path), &path)
     }
 }

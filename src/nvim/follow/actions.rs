@@ -54,7 +54,7 @@ impl Follow {
                 return fail(format!("follow takes on, off, toggle, resume, pin or unpin, not {other:?}"));
             }
         };
-        cx.advise(text, Level::Info);
+        cx.notify(text, Level::Info);
         let keys: Vec<SessionKey> = cx.sessions.keys().copied().collect();
         keys.into_iter().for_each(|key| cx.raise(EditorEvent::BarOutdated(key)));
         Ok(())

@@ -250,7 +250,7 @@ impl Follow {
     fn tell_once(&mut self, cx: &mut Context, why: String) {
         if !std::mem::replace(&mut self.told, true) {
             let text = format!("follow.window failed: {why}; the usual window follows instead");
-            cx.advise(text, Level::Error);
+            cx.notify(text, Level::Error);
         }
     }
 

@@ -14,7 +14,7 @@ use crate::nvim::inspector::{Inspector, Page};
 use crate::nvim::keys::bind::bind_pane;
 
 /// The most rows; older messages are found by a narrower filter.
-const MOST: usize = 5000;
+const MAX_ROWS: usize = 5000;
 
 /// How parts of a line look: by their columns and their words, so that only rows on the screen cost anything.
 const SYNTAX: &[&str] = &[
@@ -153,7 +153,7 @@ impl Page {
         let from = self.drawn_to;
         let rows = self.table.rows().filter(|row| (from..to).contains(&row.summary.number));
         let new: Vec<&Row> = rows.filter(|row| self.passes(row, now)).collect();
-        let begin = new.len().saturating_sub(MOST);
+        let begin = new.len().saturating_sub(MAX_ROWS);
         let lines: Vec<String> = new[begin..].iter().map(|row| self.line(row, now)).collect();
         let numbers: Vec<u64> = new[begin..].iter().map(|row| row.summary.number).collect();
         self.drawn_to = self.drawn_to.max(to);
@@ -162,7 +162,7 @@ impl Page {
         }
         let count = editor.line_count(self.buf)?;
         let at_end = self.at_end(editor, count)?;
-        let cut = (self.shown.len() + lines.len()).saturating_sub(MOST).min(self.shown.len());
+        let cut = (self.shown.len() + lines.len()).saturating_sub(MAX_ROWS).min(self.shown.len());
         self.earlier += begin + cut;
         self.shown.drain(..cut);
         self.shown.extend(numbers);

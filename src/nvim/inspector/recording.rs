@@ -111,7 +111,7 @@ impl Inspector {
                     cx.editor.set_buf_option(confirming.buf, "modified", false)?;
                     cx.editor.delete_buf(confirming.buf)?;
                 }
-                cx.advise(format!("saved {}; :Acp replay plays it", target.path.display()), Level::Info);
+                cx.notify(format!("saved {}; :Acp replay plays it", target.path.display()), Level::Info);
                 Ok(())
             }
         }

@@ -84,7 +84,7 @@ impl Prompts {
     pub fn pick_additions(cx: &mut Context) {
         let session = cx.session_here().and_then(|key| cx.sessions.get(&key));
         let root = session.map_or_else(|| cx.editor.cwd(), |session| session.place.cwd.clone());
-        cx.attempt("the picker failed", move |editor| {
+        cx.run_effect("the picker failed", move |editor| {
             let require: Function = editor.lua.globals().get("require")?;
             let pick: Table = require.call("acp.pick")?;
             pick.get::<Function>("files")?.call::<()>(root.to_string_lossy().into_owned())
@@ -117,7 +117,7 @@ impl Prompts {
             }
         }
         if chat.prompt_window(&cx.editor).is_none() || added.is_empty() {
-            cx.advise(say_added(&targets, &added), Level::Info);
+            cx.notify(say_added(&targets, &added), Level::Info);
         }
         Ok(())
     }

@@ -210,7 +210,7 @@ impl Prompts {
                 self.place_adopted(cx, &folder)?;
             }
             Event::Found { search, files } => {
-                cx.attempt("the completion failed", move |editor| {
+                cx.run_effect("the completion failed", move |editor| {
                     let require: mlua::Function = editor.lua.globals().get("require")?;
                     let module: mlua::Table = require.call("acp.complete")?;
                     module.get::<mlua::Function>("found")?.call::<()>((search.0, files))
@@ -218,7 +218,7 @@ impl Prompts {
             }
             Event::NotKept { why } => {
                 let text = format!("couldn't keep your prompts: {why}; they are lost when Neovim ends");
-                cx.advise(text, Level::Warn);
+                cx.notify(text, Level::Warn);
             }
             _ => {}
         }
@@ -243,7 +243,7 @@ impl Prompts {
             let draft = drafts.remove(index);
             self.set_prompt(cx, key, &draft.text)?;
             let text = "this is what you had typed and not sent";
-            cx.advise(text, Level::Info);
+            cx.notify(text, Level::Info);
         }
         for draft in drafts {
             self.remember(cx, folder, &draft.text);

@@ -114,7 +114,7 @@ impl Prompts {
         if found.len() == MOST_REFERENCES {
             let text =
                 format!("the prompt refers to more than {MOST_REFERENCES} things; the rest goes as text");
-            cx.advise(text, Level::Warn);
+            cx.notify(text, Level::Warn);
         }
         let wants = self.wants(cx, key, found, outputs)?;
         let Some(prompt) = self.open.get_mut(&key) else { return Ok(()) };
@@ -332,7 +332,7 @@ impl Prompts {
             Ok(path) => self.add_token(cx, key, &path),
             Err(why) => {
                 let text = format!("couldn't paste an image: {why}");
-                cx.advise(text, Level::Error);
+                cx.notify(text, Level::Error);
                 Ok(())
             }
         }
@@ -393,13 +393,13 @@ fn content(cx: &mut Context, text: &Text, gathered: Vec<Gathered>) -> Option<Vec
             Gathered::Nothing(note) => notes.extend(note),
             Gathered::Refused(why) => {
                 let text = format!("couldn't send the prompt: {why}");
-                cx.advise(text, Level::Error);
+                cx.notify(text, Level::Error);
                 return None;
             }
         }
     }
     if !notes.is_empty() {
-        cx.advise(notes.join(" "), Level::Info);
+        cx.notify(notes.join(" "), Level::Info);
     }
     Some(content)
 }

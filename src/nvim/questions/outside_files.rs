@@ -93,11 +93,11 @@ impl Questions {
 
     pub fn offer_allowed(cx: &mut Context, allowed: Vec<Allowed>, trouble: Option<String>) {
         if let Some(trouble) = trouble {
-            cx.advise(trouble, Level::Warn);
+            cx.notify(trouble, Level::Warn);
         }
         if allowed.is_empty() {
             let text = "agents may use no path outside of their sessions' folders without asking";
-            cx.advise(text.to_owned(), Level::Info);
+            cx.notify(text.to_owned(), Level::Info);
             return;
         }
         let items = allowed.iter().map(|allowed| describe(cx, allowed)).collect();
@@ -112,11 +112,11 @@ impl Questions {
 fn disallow(cx: &mut Context, allowed: Allowed) {
     let what = format!("{} in {}", doing(allowed.access), allowed.path.display());
     if allowed.until == Until::Configured {
-        cx.advise(format!("{what} is allowed in your options: remove it from files.allowed"), Level::Info);
+        cx.notify(format!("{what} is allowed in your options: remove it from files.allowed"), Level::Info);
         return;
     }
     cx.send(Command::Revoke { allowed });
-    cx.advise(format!("{what} is not allowed any more"), Level::Info);
+    cx.notify(format!("{what} is not allowed any more"), Level::Info);
 }
 
 fn describe(cx: &Context, allowed: &Allowed) -> String {

@@ -38,7 +38,7 @@ impl Questions {
     pub fn ask_next(&mut self, cx: &mut Context, known: &Known) {
         let sign = self.ask_or_wait(cx, known);
         let done = cx.editor.sign(sign.as_deref());
-        cx.editor.complain(done);
+        cx.editor.notify_error(done);
     }
 
     /// The question that has its turn: what it is about is to be on the screen before it is asked. `others` are those
@@ -83,11 +83,11 @@ impl Questions {
             Step::Tell(key, ask) => {
                 self.tell_busy(cx, key, ask);
                 // Never over somebody who types; but once they stop.
-                cx.editor.complain(on_mode_change(&cx.editor));
+                cx.editor.notify_error(on_mode_change(&cx.editor));
                 return waiting_sign(cx, key, ask);
             }
         };
-        cx.editor.complain(done);
+        cx.editor.notify_error(done);
         None
     }
 
@@ -95,7 +95,7 @@ impl Questions {
     fn close_stale(&mut self, cx: &mut Context, waiting: &[Waiting]) {
         let is_over = |open: &mut (AskId, OpenPicker)| waiting.iter().all(|question| question.ask != open.0);
         if let Some((_, open)) = self.open.take_if(is_over) {
-            cx.attempt("couldn't close the picker", move |editor| open.close(editor));
+            cx.run_effect("couldn't close the picker", move |editor| open.close(editor));
         }
     }
 
@@ -134,7 +134,7 @@ impl Questions {
         };
         // A message that is longer than the line would have Neovim wait for a key.
         let room = usize::from(cx.editor.size().0).saturating_sub(how.len() + 24).max(20);
-        cx.advise_of_question(format!("{} ({how})", cut_end(&prompt, room)));
+        cx.notify_of_question(format!("{} ({how})", cut_end(&prompt, room)));
     }
 
     /// The answer that the key of this number gives in the chat, to the question of the entry under the cursor.
@@ -174,7 +174,7 @@ impl Questions {
             cx.editor.notify(&text, Level::Info);
             Ok(())
         });
-        cx.editor.complain(soon);
+        cx.editor.notify_error(soon);
     }
 
     /// Asks a question.

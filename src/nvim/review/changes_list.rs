@@ -63,7 +63,7 @@ impl Reviews {
         let unknown = removed_unseen(cx, key);
         if changed.is_empty() && unknown.is_empty() {
             let text = format!("{name} has changed no files in this session");
-            cx.advise(text, Level::Info);
+            cx.notify(text, Level::Info);
             return Ok(());
         }
         // More than a screen would be shown page by page.
@@ -91,7 +91,7 @@ impl Reviews {
         cx.offer(&format!("Changed by {name}"), "acp_changes", items, move |_: &mut Self, cx, index| {
             let Some((path, _, ranges)) = changed.get(index) else {
                 if let Some(what) = unknown.get(index - changed.len()) {
-                    cx.advise(what.clone(), Level::Info);
+                    cx.notify(what.clone(), Level::Info);
                 }
                 return Ok(());
             };

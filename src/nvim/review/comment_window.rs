@@ -241,7 +241,7 @@ fn typed(cx: &Context, buf: Buf) -> Result<String> {
 fn close(cx: &mut Context, win: Win) -> Result<()> {
     cx.editor.command("stopinsert")?;
     // It may be on its way out already.
-    cx.attempt("couldn't close the comment's window", move |editor| match editor.win_is_valid(win) {
+    cx.run_effect("couldn't close the comment's window", move |editor| match editor.win_is_valid(win) {
         true => editor.close_win(win),
         false => Ok(()),
     });

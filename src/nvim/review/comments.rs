@@ -33,7 +33,7 @@ impl Reviews {
         for (buf, all) in marked.into_iter().filter(|(buf, _)| cx.editor.buf_is_loaded(*buf)) {
             for (number, at) in (1..).zip(all) {
                 let followed = self.follow_comment(cx, (buf, number), at);
-                cx.editor.complain(followed);
+                cx.editor.notify_error(followed);
             }
         }
     }
@@ -236,7 +236,7 @@ impl Reviews {
             1 => "; 1 draft stays".to_owned(),
             some => format!("; {some} drafts stay"),
         };
-        cx.advise(format!("sent {count} {what} to {name}{drafts}"), Level::Info);
+        cx.notify(format!("sent {count} {what} to {name}{drafts}"), Level::Info);
         self.draw_panel(cx)
     }
 

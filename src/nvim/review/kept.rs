@@ -15,7 +15,7 @@ use crate::core::changes::undecided::Undecided;
 use crate::core::changes::unknown_change::UnknownChange;
 use crate::core::ids::{EntryId, JobId, Moment, OriginId, SessionKey};
 use crate::core::message::{Command, Outcome, PutBack, Work};
-use crate::core::store::undecided::{Adopted, Fact, StoredFile, StoredOrigin, StoredUndo, Wish};
+use crate::core::store::undecided::{Adopted, Fact, StoredFile, StoredOrigin, StoredUndo, UndecidedRequest};
 use crate::core::text::Text;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::Context;
@@ -62,7 +62,7 @@ impl Reviews {
             this.keep_soon(cx);
             Ok(())
         });
-        cx.editor.complain(soon);
+        cx.editor.notify_error(soon);
     }
 
     /// The same now: Neovim ends.
@@ -105,7 +105,10 @@ impl Reviews {
             }
         }
         for (project, facts) in facts {
-            cx.send(Command::Undecided { folder: self.keeping.folder(&project), wish: Wish::Note(facts) });
+            cx.send(Command::Undecided {
+                folder: self.keeping.folder(&project),
+                request: UndecidedRequest::Note(facts),
+            });
         }
     }
 
@@ -214,7 +217,7 @@ impl Reviews {
             let job = cx.next_job();
             let folder = self.keeping.folder(&project);
             self.keeping.asked.insert(job, project);
-            cx.send(Command::Undecided { folder, wish: Wish::Adopt { job } });
+            cx.send(Command::Undecided { folder, request: UndecidedRequest::Adopt { job } });
         }
     }
 
@@ -348,7 +351,7 @@ impl Reviews {
         let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
         let gone = if missing == 0 { String::new() } else { format!(", {missing} not in their files now") };
         let text = format!("undecided changes in {files}{gone}: :Acp review");
-        cx.advise(text, Level::Info);
+        cx.notify(text, Level::Info);
         self.draw_reviews(cx)
     }
 

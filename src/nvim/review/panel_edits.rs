@@ -120,7 +120,7 @@ impl Reviews {
         if writing.count > 0 {
             let text =
                 format!("changed {} {}", writing.count, if writing.count == 1 { "hunk" } else { "hunks" });
-            cx.advise(text, Level::Info);
+            cx.notify(text, Level::Info);
         }
         Ok(())
     }

@@ -160,7 +160,7 @@ fn draw_one(
     match state {
         PlacedState::Proposed => proposed(editor, appearance, &marks, hunk, lines)?,
         PlacedState::Applied => applied(editor, appearance, &marks, hunk, lines)?,
-        PlacedState::Adrift => adrift(editor, appearance, &marks, hunk, lines)?,
+        PlacedState::Unmatched => adrift(editor, appearance, &marks, hunk, lines)?,
     }
     editor.paint(buf, ns, marks)?;
     if hunk.row == 0 {

@@ -494,7 +494,7 @@ impl Reviews {
     fn drop_page(&mut self, cx: &Context) {
         let shown = self.stage.as_mut().and_then(|stage| stage.page.take());
         if let Some(shown) = shown.filter(|shown| cx.editor.buf_is_valid(shown.buf)) {
-            cx.editor.complain(cx.editor.delete_buf(shown.buf));
+            cx.editor.notify_error(cx.editor.delete_buf(shown.buf));
         }
     }
 }
@@ -515,7 +515,7 @@ fn held(state: PlacedState, hunk: &Hunk) -> usize {
     match state {
         PlacedState::Proposed => hunk.removed.len(),
         PlacedState::Applied => hunk.added.len(),
-        PlacedState::Adrift => 1,
+        PlacedState::Unmatched => 1,
     }
 }
 
@@ -535,7 +535,7 @@ fn rows_beside(cx: &Context, appearance: &Appearance, state: PlacedState, hunk: 
     match state {
         PlacedState::Proposed => rows(&hunk.added),
         PlacedState::Applied => rows(&hunk.removed),
-        PlacedState::Adrift => 1 + rows(&hunk.removed) + rows(&hunk.added),
+        PlacedState::Unmatched => 1 + rows(&hunk.removed) + rows(&hunk.added),
     }
 }
 

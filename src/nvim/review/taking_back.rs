@@ -46,11 +46,11 @@ impl Reviews {
             let more =
                 if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
             let text = format!("couldn't take back the decision in {name}{more}: it was changed since");
-            cx.advise(text, Level::Warn);
+            cx.notify(text, Level::Warn);
         } else {
             let count = count_files(done.iter().map(PathBuf::as_path), &self.renamed);
             let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
-            cx.advise(format!("took back the last decision in {files}"), Level::Info);
+            cx.notify(format!("took back the last decision in {files}"), Level::Info);
         }
         Ok(())
     }

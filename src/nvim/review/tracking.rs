@@ -466,7 +466,7 @@ impl Reviews {
         self.bind_file_keys(cx, buf)
     }
 
-    /// Lines of a buffer changed. Says whether there is a wish to hear more.
+    /// Lines of a buffer changed. Says whether there is a request to hear more.
     fn lines_changed(
         &mut self,
         cx: &mut Context,
@@ -506,7 +506,7 @@ impl Reviews {
                     cx.raise(EditorEvent::ReviewOutdated(buf));
                     Ok(())
                 });
-                editor.complain(check);
+                editor.notify_error(check);
             }
             _ => reviewed.waiting.push(Input::Splice(Splice { rows, lines })),
         }
@@ -527,7 +527,7 @@ impl Reviews {
         self.review_text(cx, (&path, buf), Input::Text)
     }
 
-    /// Has a buffer's text taken into its review, in the place of the order in which it was wished for.
+    /// Has a buffer's text taken into its review, in the place of the order in which it was asked for.
     pub fn review_text(
         &mut self,
         cx: &mut Context,
@@ -721,7 +721,7 @@ impl Reviews {
         }
         self.outdate(path);
         let text = format!("couldn't undo in {}: {why}", cx.short_name(None, path));
-        cx.advise(text, Level::Error);
+        cx.notify(text, Level::Error);
         self.take_waiting(cx, path)?;
         // The user may have saved a buffer of it meanwhile.
         match self.files.get(path).and_then(|reviewed| reviewed.buf) {
@@ -781,7 +781,7 @@ impl Reviews {
             this.drawing = false;
             this.draw_reviews(cx)
         });
-        cx.editor.complain(soon);
+        cx.editor.notify_error(soon);
     }
 
     /// Buffers may look otherwise now, in windows of other sizes or with other options: so do lines that are

@@ -259,7 +259,7 @@ impl Reviews {
                 files => format!(" in {files} files"),
             };
             let text = format!("{what} {hunks} hunks{files}");
-            cx.advise(text, Level::Info);
+            cx.notify(text, Level::Info);
         }
         let Some(first) = without.first() else { return Ok(()) };
         let name = cx.short_name(None, first);
@@ -269,7 +269,7 @@ impl Reviews {
             more => format!(" and {more} more {}", plural(more, "file")),
         };
         let text = format!("couldn't undo {name}{more}: {why}; :Acp checkpoints shows what was kept of it");
-        cx.advise(text, Level::Warn);
+        cx.notify(text, Level::Warn);
         Ok(())
     }
 
@@ -335,7 +335,7 @@ impl Reviews {
         let is_clean = |buf: &Buf| !buffers::is_modified(&editor, *buf);
         if let Some(buf) = buf.filter(is_clean).filter(|_| removed) {
             // A buffer without a file, and without a line, is of no use.
-            cx.attempt("couldn't drop the buffer", move |editor| editor.helper::<()>("drop_buffer", buf));
+            cx.run_effect("couldn't drop the buffer", move |editor| editor.helper::<()>("drop_buffer", buf));
         }
         let Some(buf) = buf.filter(|buf| !removed || !is_clean(buf)) else {
             let expected = was.is_there.then(|| was.current());
@@ -424,7 +424,7 @@ impl Reviews {
             cx.raise(EditorEvent::FileWritten(named.clone()));
             let Outcome::PutBack(Err(why)) = outcome else { return this.draw_panel(cx) };
             let text = format!("couldn't undo in {}: {why}", cx.short_name(None, &named));
-            cx.advise(text, Level::Error);
+            cx.notify(text, Level::Error);
             this.outdate(&named);
             this.unknown.extend(change.map(|change| (named, change)));
             this.draw_panel(cx)

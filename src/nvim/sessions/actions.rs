@@ -116,7 +116,7 @@ impl Sessions {
                     })
                 })
                 .collect();
-            cx.attempt("a function for sessions() failed", move |editor| {
+            cx.run_effect("a function for sessions() failed", move |editor| {
                 then.call::<()>(to_lua(&editor.lua, &list)?)
             });
             Ok(())

@@ -200,7 +200,7 @@ impl Sessions {
             cx.raise(EditorEvent::UsageTold(key));
         }
         if let Some(news) = mode {
-            cx.advise(news, Level::Info);
+            cx.notify(news, Level::Info);
         }
         if let Some((entry, moved, content)) = call {
             cx.raise(EditorEvent::CallChanged { session: key, entry, moved, content });
@@ -213,7 +213,7 @@ impl Sessions {
             let mode = mode(session);
             session.chosen(chosen);
             if let Some(news) = mode_news(session, mode.as_deref()) {
-                cx.advise(news, Level::Info);
+                cx.notify(news, Level::Info);
             }
         }
         self.remember_chosen(cx, key);
@@ -294,7 +294,7 @@ impl Sessions {
         };
         let session = cx.sessions.get_mut(&key);
         if let Some(text) = session.and_then(|session| session.left_running(commands, &how, now)) {
-            cx.advise(text, Level::Info);
+            cx.notify(text, Level::Info);
         }
         cx.raise(EditorEvent::SessionChanged(key));
     }
@@ -302,7 +302,7 @@ impl Sessions {
     pub fn left_survived(cx: &mut Context, key: SessionKey, commands: &[LeftCommand]) {
         let session = cx.sessions.get_mut(&key);
         if let Some(text) = session.and_then(|session| session.could_not_end(commands)) {
-            cx.advise(text, Level::Error);
+            cx.notify(text, Level::Error);
         }
         cx.raise(EditorEvent::SessionChanged(key));
     }

@@ -137,7 +137,7 @@ impl Sessions {
         }
         if !session.can_be_steered() {
             let text = format!("{} can't be steered: the prompt waits in line", session.name());
-            cx.advise(text, Level::Info);
+            cx.notify(text, Level::Info);
             return Some(content);
         }
         let commands = session.steer(content, now);

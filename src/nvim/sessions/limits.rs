@@ -55,7 +55,7 @@ impl Sessions {
                 this.check_limits(cx, key);
                 Ok(())
             });
-            cx.editor.complain(later);
+            cx.editor.notify_error(later);
         }
     }
 

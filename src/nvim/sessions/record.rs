@@ -7,7 +7,7 @@ use crate::core::ids::{JobId, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Content, Launch, Reopen, Severity};
 use crate::core::replay::NAME;
-use crate::core::store::record::{Fact, Kept, LONGEST_PROMPT, Line, Owner, Wish};
+use crate::core::store::record::{Fact, Kept, LONGEST_PROMPT, Line, Owner, RecordRequest};
 use crate::core::text::cut;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::Context;
@@ -16,9 +16,9 @@ use crate::nvim::events::EditorEvent;
 use crate::nvim::sessions::Sessions;
 
 impl Sessions {
-    fn tell_record(&self, cx: &mut Context, wish: Wish) {
+    fn tell_record(&self, cx: &mut Context, request: RecordRequest) {
         let folder = self.record_folder.clone();
-        cx.send(Command::Record { folder, wish });
+        cx.send(Command::Record { folder, request });
     }
 
     /// A prompt goes out: the session is worth remembering from the first of them on.
@@ -56,7 +56,7 @@ impl Sessions {
         };
         let Some(acp_id) = session.acp_id.clone() else { return };
         let owner = Owner { agent: session.agent_name.clone(), acp_id, cwd: session.place.cwd.clone() };
-        self.tell_record(cx, Wish::Keep { owner, line });
+        self.tell_record(cx, RecordRequest::Keep { owner, line });
     }
 
     /// Recalls all sessions; `then` gets those that are not open here.
@@ -70,7 +70,7 @@ impl Sessions {
         }
         let job = cx.next_job();
         self.recalls.insert(job, Box::new(then));
-        self.tell_record(cx, Wish::Recall { job });
+        self.tell_record(cx, RecordRequest::Recall { job });
         Ok(())
     }
 
@@ -82,7 +82,7 @@ impl Sessions {
     ) -> Result<()> {
         let Some(then) = self.recalls.remove(&job) else { return Ok(()) };
         let kept = kept.unwrap_or_else(|why| {
-            cx.advise(why, Level::Warn);
+            cx.notify(why, Level::Warn);
             Vec::new()
         });
         let stored = kept.into_iter().filter(|kept| open_as(cx, &kept.owner).is_none()).collect();
@@ -90,7 +90,7 @@ impl Sessions {
     }
 
     pub(super) fn forget_stored(&self, cx: &mut Context, agent: String, acp_id: String) {
-        self.tell_record(cx, Wish::Forget { agent, acp_id });
+        self.tell_record(cx, RecordRequest::Forget { agent, acp_id });
     }
 
     /// Resumes a session that the record knows, in a chat of its own.

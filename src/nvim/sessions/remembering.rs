@@ -55,7 +55,7 @@ impl Sessions {
                     let commands = session.remembered(choices, now);
                     cx.send_all(commands);
                 }
-                Err(why) => cx.advise(why, Level::Warn),
+                Err(why) => cx.notify(why, Level::Warn),
             }
             Ok(())
         });
@@ -90,7 +90,7 @@ impl Sessions {
             let text = format!("{title} begins with {} {value_shown} in this project", what.words());
             let new = Remembered { project: project.clone(), agent: agent.clone(), what, value };
             self.ask_choices(cx, Request::Remember(new));
-            cx.advise(text, Level::Info);
+            cx.notify(text, Level::Info);
         }
     }
 
@@ -136,7 +136,7 @@ impl Sessions {
                     let text =
                         format!("{} of {} is forgotten", gone.what.words(), cx.configured_title(&gone.agent));
                     sessions.ask_choices(cx, Request::Forget(gone));
-                    cx.advise(text, Level::Info);
+                    cx.notify(text, Level::Info);
                     Ok(())
                 },
             );

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Command, Outcome};
 use crate::core::replay;
-use crate::core::rules::unasked::{Deed, Deeds, Unasked};
+use crate::core::rules::unasked::{Unasked, UnaskedAction, UnaskedActions};
 use crate::nvim::context::Context;
 use crate::nvim::events::{Change, EditorEvent};
 use crate::nvim::sessions::Sessions;
@@ -18,7 +18,7 @@ use crate::nvim::sessions::Sessions;
 /// What comes within this time is judged together.
 const GATHERED: Duration = Duration::from_millis(50);
 /// At most so many at once: the background has other things to do, too.
-const MOST: usize = 200;
+const MAX_JUDGED: usize = 200;
 
 /// Where something that was done is shown.
 pub enum Done {
@@ -29,7 +29,7 @@ pub enum Done {
 /// What waits to be judged.
 #[derive(Default)]
 pub struct Unjudged {
-    waiting: BTreeMap<SessionKey, Vec<(Done, Deed)>>,
+    waiting: BTreeMap<SessionKey, Vec<(Done, UnaskedAction)>>,
     is_scheduled: bool,
 }
 
@@ -42,21 +42,21 @@ impl Sessions {
         if session.agent_name == replay::NAME {
             return;
         }
-        self.add_done(cx, key, done.into_iter().map(|(entry, deed)| (Done::Call(entry), deed)).collect());
+        self.add_done(cx, key, done.into_iter().map(|(entry, action)| (Done::Call(entry), action)).collect());
     }
 
     /// A file was changed, by a call or by what nobody can tell.
     pub fn file_done(&mut self, cx: &mut Context, change: &Change) {
         let Some(session) = cx.sessions.get(&change.session) else { return };
-        let Some(deed) = session.changed_deed(change.call, &change.path) else { return };
+        let Some(action) = session.changed_file_action(change.call, &change.path) else { return };
         if session.agent_name == replay::NAME {
             return;
         }
         let done = change.call.map_or_else(|| Done::File(change.path.clone()), Done::Call);
-        self.add_done(cx, change.session, vec![(done, deed)]);
+        self.add_done(cx, change.session, vec![(done, action)]);
     }
 
-    fn add_done(&mut self, cx: &mut Context, key: SessionKey, done: Vec<(Done, Deed)>) {
+    fn add_done(&mut self, cx: &mut Context, key: SessionKey, done: Vec<(Done, UnaskedAction)>) {
         if done.is_empty() {
             return;
         }
@@ -77,9 +77,9 @@ impl Sessions {
             let Some(place) = cx.sessions.get(&key).map(|session| session.place.clone()) else { continue };
             let mut done = done.into_iter().peekable();
             while done.peek().is_some() {
-                let (shown, done): (Vec<Done>, Vec<Deed>) = done.by_ref().take(MOST).unzip();
+                let (shown, done): (Vec<Done>, Vec<UnaskedAction>) = done.by_ref().take(MAX_JUDGED).unzip();
                 let folders = place.folders().cloned().collect();
-                let deeds = Box::new(Deeds { cwd: place.cwd.clone(), folders, done });
+                let actions = Box::new(UnaskedActions { cwd: place.cwd.clone(), folders, done });
                 let job = cx.expect_outcome(move |_: &mut Self, cx, outcome| {
                     if let Outcome::JudgedDone(judged) = outcome {
                         shown
@@ -89,7 +89,7 @@ impl Sessions {
                     }
                     Ok(())
                 });
-                cx.send(Command::JudgeDone { session: key, job, deeds });
+                cx.send(Command::JudgeDone { session: key, job, actions });
             }
         }
     }

@@ -49,7 +49,7 @@ impl Sessions {
         self.status_is_stale |= status;
         if changed && status::was_asked() {
             // Neovim draws a status line again when something else changes, which may take long.
-            cx.attempt("couldn't draw the status lines", |editor| editor.command("redrawstatus!"));
+            cx.run_effect("couldn't draw the status lines", |editor| editor.command("redrawstatus!"));
         }
     }
 }

@@ -247,7 +247,7 @@ fn list_locations(cx: &mut Context, title: &str, locations: &[Location]) -> Resu
         // A longer message would hold the editor at a prompt.
         let command = cut_middle(&one_line(&name_of(title)), 24);
         let text = format!("the output of {command} names no place in a file that exists");
-        cx.advise(text, Level::Info);
+        cx.notify(text, Level::Info);
         return Ok(());
     }
     let lua = &cx.editor.lua;

@@ -18,7 +18,7 @@ use crate::nvim::events::EditorEvent;
 use crate::nvim::terminals::{Key, Terminals};
 
 /// A command that still runs after this gets a window, where so configured.
-const LONG: Duration = Duration::from_millis(1000);
+const AUTO_OPEN_DELAY: Duration = Duration::from_millis(1000);
 
 /// How long the end of a command stays in sight where its window closes by itself.
 const LINGER: Duration = Duration::from_millis(1500);
@@ -100,7 +100,7 @@ impl Terminals {
         if cx.config.terminal.auto_open != AutoOpen::Long {
             return Ok(());
         }
-        cx.later(LONG, move |terminals: &mut Self, cx| match terminals.is_running(&key) {
+        cx.later(AUTO_OPEN_DELAY, move |terminals: &mut Self, cx| match terminals.is_running(&key) {
             true => terminals.open_by_itself(cx, &key),
             false => Ok(()),
         })
@@ -180,7 +180,7 @@ impl Terminals {
                 let name = cx.sessions.get(&key.0).map_or_else(|| "the agent".to_owned(), Session::name);
                 format!("{name} runs this command itself: what you type does not reach it")
             };
-            cx.advise(text, Level::Info);
+            cx.notify(text, Level::Info);
         }
     }
 

@@ -153,7 +153,7 @@ impl Tools {
         let Some(then) = self.running.get_mut(&run).and_then(|running| running.waiting.take()) else {
             return;
         };
-        cx.attempt("couldn't go on with a tool", move |editor| {
+        cx.run_effect("couldn't go on with a tool", move |editor| {
             let (result, why) = match &outcome {
                 Ok(result) => (to_lua(&editor.lua, result)?, None),
                 Err(why) => (Value::Nil, Some(why.as_str())),
@@ -200,7 +200,7 @@ fn leave(cx: &mut Context, running: &Running, run: ToolRunId) {
 }
 
 fn stop_later(cx: &mut Context, stop: Function) {
-    cx.attempt("couldn't stop a tool", move |_| stop.call::<()>(()));
+    cx.run_effect("couldn't stop a tool", move |_| stop.call::<()>(()));
 }
 
 /// Has Lua run it; gives what stops it.

@@ -1,7 +1,7 @@
-//! On Unix Neovim gives libuv's own functions to the libraries that it loads: a handle that may be rung
+//! On Unix Neovim gives libuv's own functions to the libraries that it loads: a handle that may be signalled
 //! from any thread.
 
-use nvim_oxi::libuv::AsyncHandle;
+use nvim_oxi::libuv;
 
 /// Gives nvim-oxi Neovim's Lua state, from which it takes the event loop.
 ///
@@ -16,15 +16,15 @@ pub unsafe fn init(state: *mut mlua::lua_State) {
 }
 
 /// Never freed: libuv handles of this kind cannot be.
-pub struct Ringer(AsyncHandle);
+pub struct AsyncHandle(libuv::AsyncHandle);
 
-impl Ringer {
-    /// `rung` runs in a libuv callback after a ring; many rings may lead to one run.
-    pub fn new(_: &mlua::Lua, rung: fn()) -> Result<Self, Box<dyn std::error::Error>> {
-        Ok(Self(AsyncHandle::new(rung)?))
+impl AsyncHandle {
+    /// `woken` runs in a libuv callback after a wake-up; many wake-ups may lead to one run.
+    pub fn new(_: &mlua::Lua, woken: fn()) -> Result<Self, Box<dyn std::error::Error>> {
+        Ok(Self(libuv::AsyncHandle::new(woken)?))
     }
 
-    pub fn ring(&self) {
+    pub fn send(&self) {
         // It only fails once the loop is closed, when Neovim is gone.
         let _ = self.0.send();
     }

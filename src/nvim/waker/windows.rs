@@ -1,5 +1,5 @@
 //! On Windows Neovim keeps libuv's functions to itself, and what it gives to Lua may not be called from
-//! other threads. So a ring is a byte in a pipe that has a name, which Lua reads in the event loop.
+//! other threads. So a wake-up is a byte in a pipe that has a name, which Lua reads in the event loop.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -14,16 +14,16 @@ use mlua::{Function, Lua};
 pub unsafe fn init(_: *mut mlua::lua_State) {}
 
 /// A byte is on its way: another would tell nothing more, and might have to wait.
-static RUNG: AtomicBool = AtomicBool::new(false);
+static SENT: AtomicBool = AtomicBool::new(false);
 
-pub struct Ringer(File);
+pub struct AsyncHandle(File);
 
-impl Ringer {
-    /// `rung` runs in a libuv callback after a ring; many rings may lead to one run.
-    pub fn new(lua: &Lua, rung: fn()) -> Result<Self, Box<dyn std::error::Error>> {
+impl AsyncHandle {
+    /// `woken` runs in a libuv callback after a wake-up; many wake-ups may lead to one run.
+    pub fn new(lua: &Lua, woken: fn()) -> Result<Self, Box<dyn std::error::Error>> {
         let heard = lua.create_function(move |_, ()| {
-            RUNG.store(false, Ordering::Release);
-            rung();
+            SENT.store(false, Ordering::Release);
+            woken();
             Ok(())
         })?;
         let listen: Function = lua.load(include_str!("pipe.lua")).set_name("=acp/pipe").eval()?;
@@ -31,10 +31,10 @@ impl Ringer {
         Ok(Self(File::options().write(true).open(name)?))
     }
 
-    pub fn ring(&self) {
+    pub fn send(&self) {
         // It only fails once the loop is closed, when Neovim is gone.
-        if !RUNG.swap(true, Ordering::AcqRel) && (&self.0).write_all(&[0]).is_err() {
-            RUNG.store(false, Ordering::Release);
+        if !SENT.swap(true, Ordering::AcqRel) && (&self.0).write_all(&[0]).is_err() {
+            SENT.store(false, Ordering::Release);
         }
     }
 }

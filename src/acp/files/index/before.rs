@@ -23,7 +23,7 @@ const TOO_LARGE: &str = "larger than 4 MB";
 const UNREADABLE: &str = "it can't be read";
 
 /// Of a larger file it is not told what it holds.
-const LARGEST: u64 = checkpoint::LARGEST as u64;
+const MAX_TEXT_BYTES: u64 = checkpoint::MAX_FILE_BYTES as u64;
 
 /// So many threads read files at once, and each so many before it hands them over.
 const THREADS: usize = 4;
@@ -63,7 +63,7 @@ impl Before {
         }
         let mut rest: Vec<(PathBuf, FileState)> = index
             .files()
-            .filter(|(path, state)| state.size <= texts::LARGEST && !self.objects.has(path))
+            .filter(|(path, state)| state.size <= texts::MAX_COPIED_FILE_BYTES && !self.objects.has(path))
             .map(|(path, state)| (path, *state))
             .collect();
         // What was worked on last is the likeliest to be changed, if there is no room for all.
@@ -144,7 +144,7 @@ impl Before {
         let wanted = differences.iter().filter_map(|(difference, was)| {
             let path = old_path(difference)?;
             let size = (*was)?.size;
-            (size <= LARGEST && self.objects.has(path)).then(|| Wanted { path: path.to_owned(), size })
+            (size <= MAX_TEXT_BYTES && self.objects.has(path)).then(|| Wanted { path: path.to_owned(), size })
         });
         self.objects.read(&wanted.collect::<Vec<_>>())
     }
@@ -191,8 +191,8 @@ impl Before {
 
     fn before(&mut self, path: &Path, was: FileState, object: Option<Vec<u8>>) -> Content {
         let why = match was.size {
-            size if size > LARGEST => TOO_LARGE,
-            size if size > texts::LARGEST => NOT_COPIED,
+            size if size > MAX_TEXT_BYTES => TOO_LARGE,
+            size if size > texts::MAX_COPIED_FILE_BYTES => NOT_COPIED,
             _ => NO_COPY,
         };
         object.or_else(|| self.copies.text(path, &was)).ok_or(why)
@@ -210,7 +210,7 @@ fn old_path(difference: &Difference) -> Option<&Path> {
 
 /// What a file holds in this state, if that may be copied.
 pub fn copy_of(path: &Path, state: &FileState) -> Option<Vec<u8>> {
-    if state.size > texts::LARGEST {
+    if state.size > texts::MAX_COPIED_FILE_BYTES {
         return None;
     }
     read(path, state)?.ok()
@@ -218,7 +218,7 @@ pub fn copy_of(path: &Path, state: &FileState) -> Option<Vec<u8>> {
 
 /// What a file holds in this state; nothing if it is in another one by now.
 fn read(path: &Path, state: &FileState) -> Option<Content> {
-    if state.size > LARGEST {
+    if state.size > MAX_TEXT_BYTES {
         return Some(Err(TOO_LARGE));
     }
     let (read, now) = match state.kind {
@@ -242,7 +242,7 @@ fn read(path: &Path, state: &FileState) -> Option<Content> {
 /// What a file holds that should have so many bytes: most files are read by one call.
 fn read_all(file: &mut fs::File, size: u64) -> io::Result<Vec<u8>> {
     // One more than there should be: what is not filled is the end.
-    let mut content = vec![0; usize::try_from(size.min(LARGEST)).unwrap_or_default() + 1];
+    let mut content = vec![0; usize::try_from(size.min(MAX_TEXT_BYTES)).unwrap_or_default() + 1];
     let mut end = 0;
     while end < content.len() {
         match file.read(&mut content[end..]) {

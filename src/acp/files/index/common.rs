@@ -21,7 +21,7 @@ use crate::platform::files;
 use crate::platform::paths::resolve_file;
 
 /// Texts of changes that were told without them have no more bytes together; the oldest go.
-const MOST: u64 = 64 << 20;
+const MAX_TEXTS_BYTES: u64 = 64 << 20;
 
 /// No more bytes of texts are told to the editor's side in this time.
 pub const ALLOWANCE: usize = 1 << 20;
@@ -170,7 +170,7 @@ impl Later {
 
     /// Takes the texts of a change, and gives the number that it is asked for by.
     pub fn add(&mut self, before: &Held, after: &Held) -> u64 {
-        if self.pack.bytes() > MOST {
+        if self.pack.bytes() > MAX_TEXTS_BYTES {
             self.pack.clear();
             self.changes.clear();
         }

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use crate::core::changes::folder_index::FileState;
 
 /// A larger file is not copied.
-pub const LARGEST: u64 = 1 << 20;
+pub const MAX_COPIED_FILE_BYTES: u64 = 1 << 20;
 
 /// All copies of a project together have no more bytes.
-const MOST: u64 = 64 << 20;
+const MAX_COPIED_BYTES: u64 = 64 << 20;
 
 /// What is added is written to the file in pieces of this size.
 const TAIL: usize = 256 << 10;
@@ -104,12 +104,12 @@ impl Copies {
 
     /// How many bytes would still be kept.
     pub fn room(&self) -> u64 {
-        MOST.saturating_sub(self.bytes)
+        MAX_COPIED_BYTES.saturating_sub(self.bytes)
     }
 
     /// Whether a text of this size would still be kept.
     pub fn has_room(&self, bytes: u64) -> bool {
-        bytes <= LARGEST && self.bytes + bytes <= MOST
+        bytes <= MAX_COPIED_FILE_BYTES && self.bytes + bytes <= MAX_COPIED_BYTES
     }
 
     /// Keeps what a file holds in this state, if there is room for it.
@@ -118,7 +118,7 @@ impl Copies {
         if !self.has_room(text.len() as u64) {
             return Ok(());
         }
-        if self.pack.bytes() > 2 * MOST {
+        if self.pack.bytes() > 2 * MAX_COPIED_BYTES {
             self.compact()?;
         }
         let location = self.pack.add(text)?;
@@ -193,7 +193,7 @@ mod tests {
                 .keep(Path::new(&format!("/p/{number}")), state(1 << 20), &text)
                 .expect("to be kept or not");
         }
-        assert_eq!(copies.bytes, MOST);
+        assert_eq!(copies.bytes, MAX_COPIED_BYTES);
         assert!(copies.text(Path::new("/p/63"), &state(1 << 20)).is_some());
         assert!(copies.text(Path::new("/p/64"), &state(1 << 20)).is_none());
         copies.forget(Path::new("/p/1"));
@@ -208,7 +208,7 @@ mod tests {
         for _ in 0..140 {
             copies.keep(Path::new("/p/again"), state(1 << 20), &text).expect("to be kept");
         }
-        assert!(copies.pack.bytes() <= 2 * MOST + (1 << 20));
+        assert!(copies.pack.bytes() <= 2 * MAX_COPIED_BYTES + (1 << 20));
         assert_eq!(copies.text(Path::new("/p/first"), &state(5)).as_deref(), Some(&b"first"[..]));
     }
 }

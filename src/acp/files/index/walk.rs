@@ -17,7 +17,7 @@ use crate::core::changes::folder_index::{FileKind, FileState};
 use crate::platform::files;
 
 /// A folder with more files, such as a whole disk, is no project.
-pub const MOST: usize = 400_000;
+pub const MAX_FILES: usize = 400_000;
 
 #[derive(Debug, Default)]
 pub struct Walked {
@@ -25,7 +25,7 @@ pub struct Walked {
     pub folders: Vec<PathBuf>,
     /// Folders that are the beginning of a git repository's.
     pub repositories: BTreeSet<PathBuf>,
-    /// There are more than [`MOST`].
+    /// There are more than [`MAX_FILES`].
     pub too_many: bool,
 }
 
@@ -64,7 +64,7 @@ pub fn walk(root: &Path, without: Vec<PathBuf>, begin: impl Fn(&Path) + Send + S
                 && !is_swap_file(entry.path())
             {
                 own.files.push((entry.into_path(), state));
-                if count.fetch_add(1, Ordering::Relaxed) >= MOST {
+                if count.fetch_add(1, Ordering::Relaxed) >= MAX_FILES {
                     too_many.store(true, Ordering::Relaxed);
                     return WalkState::Quit;
                 }

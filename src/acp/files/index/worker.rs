@@ -31,10 +31,10 @@ use crate::core::message::{Cause, ChangedFile, Event};
 const REST: Millis = 500;
 
 /// It is not looked more often than this at what comes to rest.
-const PACE: Millis = 200;
+const MIN_INTERVAL_MS: Millis = 200;
 
 /// One that is still open for writing is looked at all the same after this.
-const LONG: Millis = 10_000;
+const MAX_WAIT_MS: Millis = 10_000;
 
 /// The clock by which files have their times may be late by so much.
 const COARSE: Millis = 10;
@@ -243,11 +243,11 @@ impl Worker {
                 self.common.log.note(&format!(
                     "{} has more than {} files: changes there are not noticed",
                     root.display(),
-                    walk::MOST
+                    walk::MAX_FILES
                 ));
                 self.common.mailbox.post(Event::FolderUnwatched {
                     folder: root,
-                    why: format!("it has more than {} files", walk::MOST),
+                    why: format!("it has more than {} files", walk::MAX_FILES),
                     is_looked_at: false,
                 });
                 self.given_up = true;
@@ -466,7 +466,7 @@ impl Worker {
             let is_due = if end.is_some_and(|end| touched.last <= end) && !may_be_half {
                 true
             } else {
-                rests >= if touched.is_open { LONG } else { REST }
+                rests >= if touched.is_open { MAX_WAIT_MS } else { REST }
             };
             if !is_due || self.writing.contains_key(path) {
                 continue;
@@ -561,7 +561,7 @@ impl Worker {
             let sides = self.before.sides(batch, states);
             for side in sides {
                 if side.is_moving {
-                    self.put_off(&side, judged);
+                    self.defer(&side, judged);
                     continue;
                 }
                 if side.is_same || !self.common.is_told_by(&side.file.path, self.number) {
@@ -577,7 +577,7 @@ impl Worker {
     }
 
     /// Somebody writes the file at this moment: it is looked at again, as what it was before.
-    fn put_off(&mut self, side: &Sides, judged: &HashMap<PathBuf, (Touched, Cause)>) {
+    fn defer(&mut self, side: &Sides, judged: &HashMap<PathBuf, (Touched, Cause)>) {
         let path = &side.file.path;
         let touched = judged.get(path).map_or(Touched::at(self.common.now()), |(touched, _)| Touched {
             last: self.common.now(),
@@ -600,7 +600,7 @@ impl Worker {
         let activities = lock(&self.common.activities);
         let mut waits = false;
         let due = self.pending.files.iter().filter_map(|(path, touched)| {
-            let due = touched.last + if touched.is_open { LONG } else { REST };
+            let due = touched.last + if touched.is_open { MAX_WAIT_MS } else { REST };
             if due > now {
                 return Some(due);
             }
@@ -610,7 +610,7 @@ impl Worker {
             (!is_written && !activities.is_at_work(path)).then_some(now + REST)
         });
         // What comes to rest one after the other is told of together.
-        self.due = due.min().map(|due| due.max(now + PACE));
+        self.due = due.min().map(|due| due.max(now + MIN_INTERVAL_MS));
         drop(activities);
         self.common.wait_for_word(waits);
     }

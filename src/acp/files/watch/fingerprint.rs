@@ -11,7 +11,7 @@ use crate::platform::files::stamp;
 
 /// Of a larger file the time and the size stand for the content: to read it for every change would
 /// keep a disk busy for what no editor shows.
-const LARGEST: u64 = 64 << 20;
+const MAX_HASHED_BYTES: u64 = 64 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
@@ -37,7 +37,7 @@ impl Fingerprint {
             *kept = Some(bytes);
             return Some(Self { content, stamp });
         }
-        let content = match stamp.size <= LARGEST {
+        let content = match stamp.size <= MAX_HASHED_BYTES {
             // What may not be read has a time, too.
             true => hash_of(path).unwrap_or_else(|_| by_stamp(stamp)),
             false => by_stamp(stamp),
@@ -47,7 +47,7 @@ impl Fingerprint {
 
     /// Of a file that was read in this state.
     pub fn of(bytes: &[u8], stamp: Stamp) -> Self {
-        let content = if stamp.size <= LARGEST { hash(bytes) } else { by_stamp(stamp) };
+        let content = if stamp.size <= MAX_HASHED_BYTES { hash(bytes) } else { by_stamp(stamp) };
         Self { content, stamp }
     }
 }

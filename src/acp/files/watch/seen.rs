@@ -16,7 +16,7 @@ use crate::core::ids::SessionKey;
 use crate::core::message::{FileDiff, Stamp};
 
 /// Of a larger file it is not told whether it is the beginning of what was there before.
-const LARGEST: u64 = 1 << 20;
+const MAX_COMPARED_BYTES: u64 = 1 << 20;
 
 /// What is kept of a file's last text while no call edits it is no larger.
 const SMALL: usize = 64 << 10;
@@ -155,8 +155,8 @@ impl Seen {
             .collect()
     }
 
-    pub fn put_off(&self, path: &Path) {
-        lock(&self.files).change(path, |file| file.tracker.put_off());
+    pub fn defer(&self, path: &Path) {
+        lock(&self.files).change(path, |file| file.tracker.defer());
     }
 
     /// Whether the file is to be looked at once more.
@@ -192,7 +192,7 @@ impl Seen {
             None => (None, false),
         };
         let mut bytes = None;
-        let fingerprint = Fingerprint::look(path, known, keeps.then_some((&mut bytes, LARGEST)));
+        let fingerprint = Fingerprint::look(path, known, keeps.then_some((&mut bytes, MAX_COMPARED_BYTES)));
         (fingerprint, bytes)
     }
 
@@ -305,7 +305,7 @@ impl File {
         }
         let news = self.tracker.step(now, Input::Looked(seen));
         if let (Some(found), Some(bytes), false) = (found, bytes, self.calls.is_empty())
-            && bytes.len() as u64 <= LARGEST
+            && bytes.len() as u64 <= MAX_COMPARED_BYTES
         {
             self.recent = Some((found, bytes.into()));
         }
@@ -336,7 +336,9 @@ impl File {
         // The writer may have begun before anybody looked.
         let is_shorter = before.is_none() && self.size.is_some_and(|size| found.stamp.size < size);
         let unknown = if is_shorter || found.stamp.size == 0 { Shape::Cut } else { Shape::Plain };
-        let Some(bytes) = bytes.filter(|bytes| bytes.len() as u64 <= LARGEST) else { return unknown };
+        let Some(bytes) = bytes.filter(|bytes| bytes.len() as u64 <= MAX_COMPARED_BYTES) else {
+            return unknown;
+        };
         let announced: Vec<FileDiff> = self.calls.iter().flat_map(|call| call.diffs.clone()).collect();
         match half_written::shape(bytes, before, &announced) {
             Shape::Plain => unknown,
@@ -398,7 +400,7 @@ mod tests {
         check("a call edits b", &[a]);
         seen.left(session);
         check("the session is over, and with it the call", &[a, b]);
-        seen.put_off(a);
+        seen.defer(a);
         check("a can't be looked at", &[b]);
         seen.looked(b, None, None);
         seen.hear(b, Input::Known(None), Instant::now());

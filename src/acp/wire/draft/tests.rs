@@ -298,7 +298,7 @@ fn a_session_opens_with_its_modes_and_options() {
 
     draft.request(5, "session/new", json!({ "cwd": "/p", "mcpServers": [] }));
     let plain = taken(&mut draft, &json!({ "id": 5, "result": { "sessionId": "u" } })).remove(0);
-    assert_eq!(plain["modes"]["currentModeId"], "default", "it began without a wish");
+    assert_eq!(plain["modes"]["currentModeId"], "default", "it began without a request");
 
     draft.request(2, "session/load", json!({ "sessionId": "t", "cwd": "/p", "mcpServers": [] }));
     let result = json!({ "sessionId": "t", "workingDirectory": "/other", "mode": "code", "messageCount": 4,

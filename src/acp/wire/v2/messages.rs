@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::recent::Recent;
 
 /// So many messages may be told of again.
-const MESSAGES: usize = 128;
+const MAX_MESSAGES: usize = 128;
 
 /// Of a longer one only the length is compared.
-const LONG: usize = 64 << 10;
+const MAX_COMPARED_BYTES: usize = 64 << 10;
 
 #[derive(Default)]
-pub struct Messages(Recent<(String, &'static str, String), Said, MESSAGES>);
+pub struct Messages(Recent<(String, &'static str, String), Said, MAX_MESSAGES>);
 
 /// What was told of a message so far.
 #[derive(Default)]
@@ -69,7 +69,7 @@ impl Said {
     fn add(&mut self, block: &Value) {
         let text = block["text"].as_str().unwrap_or("\u{fffc}");
         self.len += text.len();
-        match self.len <= LONG {
+        match self.len <= MAX_COMPARED_BYTES {
             true => self.text.push_str(text),
             false => self.text = String::new(),
         }
@@ -77,7 +77,7 @@ impl Said {
 
     /// What a text has beyond what was told; none where it is another one.
     fn rest(&self, all: &str) -> Option<Range<usize>> {
-        let is_same = self.len > LONG || all.starts_with(&self.text);
+        let is_same = self.len > MAX_COMPARED_BYTES || all.starts_with(&self.text);
         (all.len() >= self.len && is_same && all.is_char_boundary(self.len)).then_some(self.len..all.len())
     }
 }

@@ -9,7 +9,7 @@ use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Cause, ChangedFile};
 
 /// The older half goes when there are more.
-const MOST: usize = 4096;
+const MAX_VERDICTS: usize = 4096;
 
 /// Their texts have no more bytes together.
 const BYTES: usize = 1 << 20;
@@ -41,9 +41,9 @@ impl Verdicts {
         if verdict.cause == Cause::Outside {
             return;
         }
-        if self.all.len() == MOST {
+        if self.all.len() == MAX_VERDICTS {
             let mut times: Vec<Millis> = self.all.values().map(|known| known.times.1).collect();
-            let (_, middle, _) = times.select_nth_unstable(MOST / 2);
+            let (_, middle, _) = times.select_nth_unstable(MAX_VERDICTS / 2);
             let middle = *middle;
             self.retain(|known| known.times.1 > middle);
         }

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use super::PlacedState::{Adrift, Applied, Proposed};
+use super::PlacedState::{Applied, Proposed, Unmatched};
 use super::*;
 
 fn diff(old: &str, new: &str) -> FileDiff {
@@ -183,7 +183,7 @@ fn edits_of_others_elsewhere_do_not_set_a_whole_file_adrift() {
 #[test]
 fn a_diff_most_of_whose_lines_are_gone_is_adrift() {
     let hunk = diff("a1\na2\na3\na4\na5\na6\n", "a1\na2\nA3\na4\na5\na6\n");
-    check("mine\na2\na3\nmore\n", &hunk, Adrift, &["2 -a3 +A3"]);
+    check("mine\na2\na3\nmore\n", &hunk, Unmatched, &["2 -a3 +A3"]);
     check("mine\na2\na3\na4\nmore\n", &hunk, Proposed, &["2 -a3 +A3"]);
 }
 
@@ -207,21 +207,21 @@ fn hunks_of_one_diff_may_stand_far_apart() {
 #[test]
 fn an_edit_of_the_same_lines_sets_a_diff_adrift_at_the_nearest_lines() {
     let hunk = diff("one\ntwo\nthree\n", "one\nTWO\nthree\n");
-    check("zero\none\nmine\nthree\n", &hunk, Adrift, &["2 -two +TWO"]);
+    check("zero\none\nmine\nthree\n", &hunk, Unmatched, &["2 -two +TWO"]);
     check(
         "zero\nnone\nlet x = compute(a);\n",
         &diff("let x = compute(1);", "let y = 2;"),
-        Adrift,
+        Unmatched,
         &["2 -let x = compute(1); +let y = 2;"],
     );
-    check("zero\nnone\n", &diff("something else", "whatever"), Adrift, &["0 -something else +whatever"]);
-    check("", &diff("something else", "whatever"), Adrift, &["0 -something else +whatever"]);
+    check("zero\nnone\n", &diff("something else", "whatever"), Unmatched, &["0 -something else +whatever"]);
+    check("", &diff("something else", "whatever"), Unmatched, &["0 -something else +whatever"]);
 }
 
 #[test]
 fn a_new_text_that_says_nothing_proves_nothing() {
-    check("fn a() {\n}\n", &diff("return 1;\n}", "}"), Adrift, &["0 -return 1;"]);
-    check("fn a() {\n}\n", &diff("return 1;", ""), Adrift, &["0 -return 1;"]);
+    check("fn a() {\n}\n", &diff("return 1;\n}", "}"), Unmatched, &["0 -return 1;"]);
+    check("fn a() {\n}\n", &diff("return 1;", ""), Unmatched, &["0 -return 1;"]);
 }
 
 #[test]
@@ -280,7 +280,9 @@ fn lines_with_next_to_nothing_in_common_are_not_pointed_into() {
 
 #[test]
 fn a_very_long_line_is_pointed_into_once() {
-    let long = |word: &str| format!("{}{word}{}", "x ".repeat(LONG), "y ".repeat(LONG));
+    let long = |word: &str| {
+        format!("{}{word}{}", "x ".repeat(MAX_WORD_DIFF_BYTES), "y ".repeat(MAX_WORD_DIFF_BYTES))
+    };
     check_words(&long("one two"), &long("ten two"), &["one"], &["ten"]);
 }
 
@@ -400,12 +402,12 @@ proptest! {
                 let present = match placed.state {
                     Proposed => &hunk.removed,
                     Applied => &hunk.added,
-                    Adrift => &Vec::new(),
+                    Unmatched => &Vec::new(),
                 };
                 let rows = hunk.row..hunk.row + present.len();
                 prop_assert!(hunk.row >= end && rows.end <= text.len(), "{placed:?}");
                 prop_assert!(present.is_empty() || text[rows.clone()] == present[..], "{placed:?}");
-                prop_assert!(placed.state == Adrift || hunk.removed != hunk.added, "{placed:?}");
+                prop_assert!(placed.state == Unmatched || hunk.removed != hunk.added, "{placed:?}");
                 end = rows.end;
             }
         }

@@ -436,7 +436,7 @@ fn conflict() -> (FileJob, Facts) {
     let facts = modified(Some("a\n"));
     let (mut job, sides) = merging(write("agent\n"), &facts, OnDisk::Same, "mine\n");
     let all = job.step(merged(&sides, Some(1)), &facts);
-    assert!(matches!(&all[..], [Do::Conflict(clashes)] if clashes.len() == 1), "{all:?}");
+    assert!(matches!(&all[..], [Do::Conflict(hunks)] if hunks.len() == 1), "{all:?}");
     (job, facts)
 }
 

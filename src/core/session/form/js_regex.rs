@@ -6,20 +6,20 @@ use regex_lite::RegexBuilder;
 
 /// A pattern that needs more than this is left undecided: it comes from an agent, and is tried on the
 /// editor's thread.
-const LARGEST: usize = 64 << 10;
+const MAX_REGEX_BYTES: usize = 64 << 10;
 
 /// Nothing where it cannot be told.
 pub fn fits(pattern: &str, text: &str) -> Option<bool> {
     if !is_common(pattern) || text.chars().any(is_read_differently) {
         return None;
     }
-    let regex = RegexBuilder::new(pattern).size_limit(LARGEST).build().ok()?;
+    let regex = RegexBuilder::new(pattern).size_limit(MAX_REGEX_BYTES).build().ok()?;
     Some(regex.is_match(text))
 }
 
 /// Whether a pattern is in the part of the language that both engines read in the same way.
 pub fn is_decided(pattern: &str) -> bool {
-    is_common(pattern) && RegexBuilder::new(pattern).size_limit(LARGEST).build().is_ok()
+    is_common(pattern) && RegexBuilder::new(pattern).size_limit(MAX_REGEX_BYTES).build().is_ok()
 }
 
 /// JavaScript's `.` and `\s` know line ends and blanks that are not ASCII.
