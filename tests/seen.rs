@@ -230,6 +230,21 @@ fn what_a_command_of_no_call_changes_has_a_line_in_the_chat() {
 }
 
 #[test]
+fn what_a_command_of_no_call_deletes_or_renames_has_a_line_in_the_chat() {
+    let mut turn = vec![prompt()];
+    turn.extend(runs_alone("t", "rm a.txt; mv b.txt d.txt"));
+    turn.extend([says("Ran."), ends("end_turn")]);
+    let mut ran = Ran::new(&[("a.txt", "one\ntwo\n"), ("b.txt", LINES)], &[turn]);
+    ran.edit("b.txt");
+    ran.open_chat();
+    ran.turn();
+    ran.chat.wait_for("deleted a.txt on the disk");
+    ran.chat.wait_for("renamed b.txt to d.txt on the disk");
+    ran.chat.nvim.wait_for_screen("+0 -2");
+    assert!(!ran.chat.nvim.screen().contains("deleted b.txt"), "{}", ran.chat.nvim.screen());
+}
+
+#[test]
 fn a_review_that_has_the_screen_alone_gives_way_to_the_file() {
     let mut ran = Ran::new(&[("a.txt", LINES)], &[turn_that_runs(&["sed -i s/two/TWO/ a.txt"])]);
     ran.edit("a.txt");
