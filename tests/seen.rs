@@ -150,6 +150,46 @@ fn what_a_command_changes_below_unsaved_edits_is_a_hunk_beside_them() {
 }
 
 /// Two sessions with one agent, each with a call under way when a file changes; then the turns end.
+/// What the user does in Neovim while a command of the agent's runs: a name for it, and Lua.
+const USERS: &[(&str, &str)] = &[
+    ("an edit that is saved", "vim.cmd('edit b.txt | 2s/two/mine/ | write')"),
+    ("an edit that is saved by :wall", "vim.cmd('edit b.txt | 2s/two/mine/ | wall')"),
+    (
+        "a new file",
+        "vim.cmd('edit new.txt') vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'mine' }) vim.cmd('write')",
+    ),
+    (":saveas", "vim.cmd('edit b.txt | saveas new.txt')"),
+    (":write to another name", "vim.cmd('edit b.txt | write new.txt')"),
+    (":write of some lines to another name", "vim.cmd('edit b.txt | 2,3write new.txt')"),
+    (":write that appends", "vim.cmd('edit a.txt | 1,2write >> b.txt')"),
+];
+
+#[test]
+fn what_the_user_does_while_a_command_runs_is_no_agents() {
+    let mut wrong = String::new();
+    for (what, lua) in USERS {
+        let line = "sed -i s/two/TWO/ a.txt; read go < .agent/gate";
+        let mut ran = Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &[turn_that_runs(&[line])]);
+        let gate = ran.chat.project.file(".agent/gate");
+        ran.outside("mkfifo", &[".agent/gate"]);
+        ran.open_chat();
+        ran.chat.nvim.command("AcpChat");
+        ran.chat.nvim.command("startinsert");
+        ran.chat.send("Go on");
+        ran.chat.nvim.wait_for_screen("TWO");
+        ran.chat.nvim.stop_insert();
+        ran.chat.nvim.command("wincmd h");
+        ran.chat.nvim.exec_lua(lua, []);
+        std::fs::write(gate, "go\n").expect("the command waits");
+        ran.chat.nvim.wait_for_screen("Done");
+        let page = ran.review("TWO");
+        if page.contains("b.txt") || page.contains("new.txt") {
+            wrong += &format!("== {what}\n{page}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
 #[test]
 fn what_one_of_two_sessions_has_changed_is_a_hunk_of_either() {
     let of = |session: &str, update: Value| json!({ "send": { "method": "session/update", "params": { "sessionId": session, "update": update } } });

@@ -13,7 +13,7 @@ use crate::core::changes::told::News;
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::{Lines, Verb};
-use crate::core::message::{Answer, Command, OnDisk, Severity, Stamp, ToolKind};
+use crate::core::message::{Answer, Command, OnDisk, Severity, Stamp, ToolKind, Work};
 use crate::core::session::tool_call::ToolCall;
 use crate::core::session::written::Write;
 use crate::core::session::written_files::{FileChangeKind, Road};
@@ -23,6 +23,7 @@ use crate::core::text::file_format::{as_lines, is_dos};
 use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::as_held;
 use crate::nvim::buffers::is_modified;
+use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::saving::{save, stamp_of};
 use crate::nvim::buffers::texts::{Snapshot, Texts};
@@ -289,6 +290,17 @@ impl Files {
             }
             Ok(())
         })
+    }
+
+    /// The user has written a buffer, or some lines of one, to another file than its own: that is no agent's doing.
+    pub fn file_written(&mut self, cx: &mut Context, buf: Buf, path: &Path) -> Result<()> {
+        let is_own = Buffers::name_as_written(&cx.editor, buf).is_some_and(|name| name == path);
+        if cx.has_background && !is_own && path.is_absolute() {
+            self.on_disk.was_written_by_user(canonical(path), cx.now());
+            let work = Work::Stamp { path: path.to_owned(), read: None };
+            cx.compute(work, |_: &mut Self, _, _| Ok(()));
+        }
+        Ok(())
     }
 
     pub fn buffer_saved(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {

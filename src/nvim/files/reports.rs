@@ -81,7 +81,10 @@ impl Files {
         Ok(())
     }
 
-    fn file_reported(&mut self, cx: &mut Context, report: Report) -> Result<()> {
+    fn file_reported(&mut self, cx: &mut Context, mut report: Report) -> Result<()> {
+        if self.on_disk.is_by_user(&report.file.path, cx.now()) {
+            report.writers = Writers::known(Vec::new());
+        }
         if report.file.is_told {
             self.tell_again(cx, report);
             return Ok(());
