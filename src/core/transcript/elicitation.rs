@@ -156,9 +156,12 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
     };
     if !full && matches!(asked.subject, Subject::Outside { .. }) {
         // Both ends of a path tell most.
-        let taken = asked.asker.chars().count() + what.len() + fact.map_or(0, str::len);
+        let beside = fact.map_or(0, str::len);
+        let taken = asked.asker.chars().count() + what.len() + beside;
         let room = style.width.saturating_sub(taken + 8).max(10);
         head = format!("{} {what}{}", asked.asker, cut_middle(&one_line(&asked.message), room));
+        // What came of it stands at the end of the same row.
+        head = cut_end(&head, style.width.saturating_sub(beside + 4).max(8));
     } else if !full {
         head = cut_end(&head, style.width.saturating_sub(18).max(20));
     }

@@ -6,12 +6,13 @@ use super::call::{LIVE_TEXT, without_fence};
 use super::*;
 use crate::core::ids::{AgentId, AskId, EntryId, Moment, SessionKey, TerminalId};
 use crate::core::message::{
-    AgentInfo, Command, Content, Counts, Exit, FileDiff, Location, Opened, PermissionKind, PermissionOption,
-    Place, Priority, Role, Tokens, ToolCallPatch, ToolContent, ToolKind, TurnEnd, TurnUsage, Update,
-    WireStatus,
+    Access, AgentInfo, AskReason, Command, Content, Counts, Exit, FileDiff, Location, Opened, PermissionKind,
+    PermissionOption, Place, Priority, Role, Tokens, ToolCallPatch, ToolContent, ToolKind, TurnEnd,
+    TurnUsage, Update, WireStatus,
 };
 use crate::core::message::{Failure, FailureKind};
 use crate::core::session::Session;
+use crate::core::session::outside::OutsideUse;
 use crate::core::session::written::Write;
 use crate::core::session::written_files::{FileChangeKind, Road};
 use crate::core::text::visible;
@@ -754,6 +755,27 @@ fn a_title_and_what_stands_at_the_right_never_touch() {
             let cells = left.chars().count() + right.chars().count();
             assert!(cells + 2 <= width, "{width}: {left:?} {right:?}");
         }
+    }
+}
+
+#[test]
+fn what_came_of_a_question_about_a_command_does_not_stand_on_it() {
+    let mut session = tour();
+    session.prompt(vec![Content::Text("x".into())], Moment(0));
+    let usage = OutsideUse {
+        access: Access::Wrote,
+        why: AskReason::Rule("ask **".into()),
+        command: Some("env LD_PRELOAD= sh -c 'rm a.txt; mv b.txt c.txt'".into()),
+        judgement: None,
+    };
+    let folder = Path::new("/home/me/project");
+    session.asked_outside(AskId(7), folder, folder, usage, Moment(0));
+    session.answer(AskId(7), "once", Moment(1));
+    for width in 30..120 {
+        let style = Style { width, ..style(true) };
+        let drawing = draw(None, session.entries().last().expect("a question"), &style, &|_| None);
+        let (left, right) = (&drawing.lines[0], &drawing.right[0].1);
+        assert!(left.chars().count() + right.len() + 2 <= width, "{width}: {left:?} {right:?}");
     }
 }
 
