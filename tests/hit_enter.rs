@@ -1,6 +1,6 @@
-//! Whatever is said, in pairs and triples, in each mode and on each screen: Neovim never waits for a key that nobody
-//! asked for, the keys typed next do what they are for, and each message can be read later. `ACP_SAYINGS` is how many
-//! cases to try, and `ACP_SAYINGS_SEED` which.
+//! Whatever is said, in one tick or a moment apart, in each mode and on each screen: Neovim never waits for a key that
+//! nobody asked for, the keys typed next do what they are for, and each message can be read later. Each mode comes with
+//! each screen, and with each message. `ACP_SAYINGS_SEED` draws the rest; with `ACP_SAYINGS` so many cases are drawn.
 
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
@@ -24,9 +24,23 @@ struct Mode {
     holds: &'static str,
 }
 
-const MODES: [Mode; 15] = [
+const MODES: [Mode; 18] = [
     Mode { name: "normal", enter: "", is: "n", then: "Ax<Esc>", holds: "vim.fn.getline(1) == 'onex'" },
     Mode { name: "insert", enter: "A", is: "i", then: "x<Esc>", holds: "vim.fn.getline(1) == 'onex'" },
+    Mode {
+        name: "insert, one command",
+        enter: "A<C-o>",
+        is: "niI",
+        then: "0x<Esc>",
+        holds: "vim.fn.getline(1) == 'xone'",
+    },
+    Mode {
+        name: "completion",
+        enter: "ot<C-n>",
+        is: "ic",
+        then: "<C-e>x<Esc>",
+        holds: "vim.fn.getline(2) == 'tx'",
+    },
     Mode { name: "replace", enter: "R", is: "R", then: "x<Esc>", holds: "vim.fn.getline(1) == 'xne'" },
     Mode { name: "visual", enter: "V", is: "V", then: "jd", holds: "vim.fn.getline(1) == 'three'" },
     Mode { name: "block", enter: "<C-v>j", is: "\u{16}", then: "d", holds: "vim.fn.getline(2) == 'wo'" },
@@ -39,6 +53,13 @@ const MODES: [Mode; 15] = [
         is: "c",
         then: "2<CR>",
         holds: "vim.g.typed == 42",
+    },
+    Mode {
+        name: "input()",
+        enter: ":let g:typed = input('> ')<CR>",
+        is: "c",
+        then: "42<CR>",
+        holds: "vim.g.typed == '42'",
     },
     Mode { name: "search", enter: "/thr", is: "c", then: "ee<CR>", holds: "vim.fn.line('.') == 3" },
     Mode {
@@ -79,16 +100,17 @@ const MODES: [Mode; 15] = [
 ];
 
 /// Screens and how Neovim shows messages on them.
-const SCREENS: [(u16, u16, &str); 9] = [
+const SCREENS: [(u16, u16, &str); 10] = [
     (80, 24, ""),
     (140, 40, "set cmdheight=2 ruler showcmd"),
-    (20, 5, ""),
-    (80, 24, "set cmdheight=0"),
-    (40, 10, "set noshowmode laststatus=3"),
     (80, 24, "set laststatus=0 shortmess="),
-    (60, 15, "set cmdheight=0 laststatus=0 showcmd"),
     (80, 24, "set shortmess=aoOTIcFWAs cmdheight=3"),
+    (40, 10, "set noshowmode laststatus=3"),
+    (80, 24, "set cmdheight=0"),
+    (60, 15, "set cmdheight=0 laststatus=0 showcmd"),
     (20, 5, "set cmdheight=0 laststatus=3 shortmess="),
+    (20, 5, ""),
+    (12, 6, "set laststatus=0 showcmd ruler"),
 ];
 
 /// What may be said: Lua that has the plugin say it, and a part of what can be read later.
@@ -170,16 +192,20 @@ fn at_home(chat: &mut Scripted) {
     );
 }
 
+/// What is said in a case, in which order and after how many milliseconds: what is said after the same time is said in
+/// one tick.
+fn told(numbers: &mut Numbers, first: usize) -> Vec<((&'static str, &'static str), usize)> {
+    let mut said: Vec<_> = (0..3).map(|next| SAYINGS[(first + next) % SAYINGS.len()]).collect();
+    said.rotate_left(numbers.below(3));
+    said.into_iter().map(|saying| (saying, [0, 0, 1, 30, 70][numbers.below(5)])).collect()
+}
+
 #[expect(clippy::too_many_lines, reason = "one story, told in order")]
-fn one_case(chat: &mut Scripted, numbers: &mut Numbers) {
-    let mode = &MODES[numbers.below(MODES.len())];
-    let only = std::env::var("ACP_SAYINGS_MODE").ok();
-    let mode = MODES.iter().find(|mode| Some(mode.name) == only.as_deref()).unwrap_or(mode);
-    let (columns, rows, options) = SCREENS[numbers.below(SCREENS.len())];
-    let count = 2 + numbers.below(2);
-    let said: Vec<(&str, &str)> = (0..count).map(|_| SAYINGS[numbers.below(SAYINGS.len())]).collect();
-    let delays: Vec<usize> = (0..count).map(|_| [0, 0, 1, 30, 70][numbers.below(5)]).collect();
-    let case = format!("{} on {columns}x{rows} with {options:?}: {said:?} after {delays:?}", mode.name);
+fn one_case(chat: &mut Scripted, mode: &Mode, screen: (u16, u16, &str), first: usize, numbers: &mut Numbers) {
+    let (columns, rows, options) = screen;
+    let said = told(numbers, first);
+    let count = said.len();
+    let case = format!("{} on {columns}x{rows} with {options:?}: {said:?}", mode.name);
     at_home(chat);
     chat.nvim.resize(columns, rows);
     if columns >= 80 && numbers.below(2) == 0 {
@@ -193,19 +219,15 @@ fn one_case(chat: &mut Scripted, numbers: &mut Numbers) {
     if !options.is_empty() {
         chat.nvim.command(options);
     }
-    let code: String = said
-        .iter()
-        .zip(&delays)
-        .map(|((code, _), delay)| {
-            format!(
-                "vim.uv.new_timer():start({}, 0, vim.schedule_wrap(function()
-                   pcall(function() {code} end)
-                   _G.finished = _G.finished + 1
-                 end))\n",
-                40 + delay
-            )
-        })
-        .collect();
+    let mut ticks = std::collections::BTreeMap::<usize, String>::new();
+    for ((code, _), delay) in &said {
+        let each = format!("pcall(function() {code} end) _G.finished = _G.finished + 1\n");
+        ticks.entry(*delay).or_default().push_str(&each);
+    }
+    let timer = |(delay, code)| {
+        format!("vim.uv.new_timer():start(40 + {delay}, 0, vim.schedule_wrap(function() {code} end))\n")
+    };
+    let code: String = ticks.iter().map(timer).collect();
     chat.nvim.exec_lua(&code, []);
     chat.nvim.input(mode.enter);
     let waits = matches!(mode.name, "getchar" | "more-prompt" | "operator" | "count");
@@ -284,7 +306,7 @@ fn one_case(chat: &mut Scripted, numbers: &mut Numbers) {
             let messages = nvim.messages().replace('\n', "");
             missing = said
                 .iter()
-                .map(|(_, part)| *part)
+                .map(|((_, part), _)| *part)
                 .find(|part| !messages.contains(part))
                 .unwrap_or_default()
                 .into();
@@ -295,16 +317,63 @@ fn one_case(chat: &mut Scripted, numbers: &mut Numbers) {
     assert!(missing.is_empty(), "{missing:?} is not in :messages: {case}\n{}", chat.nvim.messages());
 }
 
-#[test]
-fn whatever_is_said_neovim_never_waits_for_a_key() {
+/// What was searched for stays in the last line, and Neovim itself waits for a key if it has no room there.
+fn is_neovims_own(mode: &Mode, (columns, ..): (u16, u16, &str)) -> bool {
+    mode.name == "search" && columns < 20
+}
+
+/// Each mode on these screens. The messages go on from screen to screen, so that each mode comes with all of them.
+fn each_mode_on(screens: std::ops::Range<usize>) {
     let seed = number("ACP_SAYINGS_SEED").unwrap_or(1);
     let mut numbers = Numbers(seed);
     let mut chat = editor();
-    for case in 0..number("ACP_SAYINGS").unwrap_or(40) {
-        if std::env::var_os("ACP_SAYINGS").is_some() {
-            eprintln!("case {case} of seed {seed}");
+    for screen in screens {
+        for (at, mode) in MODES.iter().enumerate() {
+            if is_neovims_own(mode, SCREENS[screen]) {
+                continue;
+            }
+            one_case(&mut chat, mode, SCREENS[screen], at * 7 + screen * 3, &mut numbers);
         }
-        one_case(&mut chat, &mut numbers);
+    }
+}
+
+#[test]
+fn whatever_is_said_neovim_never_waits_for_a_key_on_usual_screens() {
+    each_mode_on(0..2);
+}
+
+#[test]
+fn whatever_is_said_neovim_never_waits_for_a_key_on_small_screens() {
+    each_mode_on(2..5);
+}
+
+#[test]
+fn whatever_is_said_neovim_never_waits_for_a_key_without_a_command_line() {
+    each_mode_on(5..8);
+}
+
+#[test]
+fn whatever_is_said_neovim_never_waits_for_a_key_on_tiny_screens() {
+    each_mode_on(8..10);
+}
+
+/// As many cases as one has time for.
+#[test]
+fn whatever_is_drawn_neovim_never_waits_for_a_key() {
+    let Some(cases) = number("ACP_SAYINGS") else { return };
+    let seed = number("ACP_SAYINGS_SEED").unwrap_or(1);
+    let only = std::env::var("ACP_SAYINGS_MODE").ok();
+    let mut numbers = Numbers(seed);
+    let mut chat = editor();
+    for case in 0..cases {
+        eprintln!("case {case} of seed {seed}");
+        let drawn = &MODES[numbers.below(MODES.len())];
+        let mode = MODES.iter().find(|mode| Some(mode.name) == only.as_deref()).unwrap_or(drawn);
+        let screen = SCREENS[numbers.below(SCREENS.len())];
+        let first = numbers.below(SAYINGS.len());
+        if !is_neovims_own(mode, screen) {
+            one_case(&mut chat, mode, screen, first, &mut numbers);
+        }
     }
 }
 
@@ -321,8 +390,10 @@ fn an_agent_that_goes_in_the_midst_of_a_question_asks_for_no_key() {
         json!({ "stderr": "cannot go on: ".repeat(30) }),
         json!({ "exit": 3 }),
     ];
-    for mode in [&MODES[0], &MODES[1], &MODES[8], &MODES[12]] {
-        for (columns, rows, options) in [SCREENS[0], SCREENS[3], SCREENS[5]] {
+    for mode in
+        MODES.iter().filter(|mode| ["normal", "insert", "command line", "getchar"].contains(&mode.name))
+    {
+        for (columns, rows, options) in [SCREENS[0], SCREENS[2], SCREENS[5]] {
             let case = format!("{} on {columns}x{rows} with {options:?}", mode.name);
             let mut chat = Scripted::sized(&[], steps(ending.clone()), columns, rows);
             chat.chat();

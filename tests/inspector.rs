@@ -196,6 +196,47 @@ fn a_request_and_its_answer_lead_to_each_other_and_a_message_opens_folded_withou
 }
 
 #[test]
+fn a_long_message_and_what_is_none_are_not_given_to_a_parser_that_may_take_long() {
+    let entry = json!({ "content": "Long.", "priority": "low", "status": "pending" });
+    let parts = [
+        prompt(),
+        says("Short."),
+        update(json!({ "sessionUpdate": "plan", "entries": vec![entry; 300] })),
+        json!({ "raw": "[[[[ no message\n" }),
+        ends("end_turn"),
+    ];
+    let mut chat = Scripted::sized(&[], opened().into_iter().chain(parts).collect(), 100, 30);
+    chat.chat();
+    ask(&mut chat);
+    chat.nvim.stop_insert();
+    chat.nvim.exec_lua("vim.treesitter.start = function(_, lang) _G.parsed = lang end", []);
+    chat.nvim.command("Acp inspect");
+    let all = wait_for_lines(&mut chat.nvim, "the turn", |lines| {
+        lines.iter().any(|line| line.contains("answer to session/prompt"))
+    });
+    let short = row_of(&all, "agent_message_chunk");
+    for (row, shown, parsed, syntax) in [
+        (short, "\"text\": \"Short.\"", Some("json"), "acp-message"),
+        (short + 1, "\"content\": \"Long.\"", None, "json"),
+        (short + 2, "[[[[ no message", None, "acp-message"),
+    ] {
+        chat.nvim.exec_lua("_G.parsed = nil", []);
+        go_to(&mut chat.nvim, row);
+        chat.nvim.input("<CR>");
+        chat.nvim.wait_until(
+            |nvim| {
+                let here = "return vim.bo.filetype == 'acp-message'";
+                nvim.exec_lua(here, []) == true.into() && nvim.buffer_text(0).contains(shown)
+            },
+            shown,
+        );
+        assert_eq!(chat.nvim.exec_lua("return _G.parsed", []).as_str(), parsed, "{shown}");
+        assert_eq!(chat.nvim.exec_lua("return vim.bo.syntax", []).as_str(), Some(syntax), "{shown}");
+        chat.nvim.input("q");
+    }
+}
+
+#[test]
 fn an_agent_that_died_leaves_its_messages_and_what_it_owed() {
     let mut steps = opened();
     steps.extend([prompt(), json!({ "exit": 3 })]);

@@ -274,7 +274,7 @@ const LEFT: Duration = Duration::from_secs(3);
 struct Sleepers(String);
 
 impl Sleepers {
-    const KINDS: [&str; 8] = [
+    const KINDS: [&str; 13] = [
         "a terminal's child",
         "a terminal's daemon",
         "a terminal's child that ignores TERM",
@@ -283,6 +283,11 @@ impl Sleepers {
         "an agent's daemon that ignores TERM",
         "an agent's child without an environment",
         "an agent's daemon without an environment",
+        "an agent's daemon without an environment that ignores TERM",
+        "a terminal's child without an environment",
+        "a terminal's session without an environment",
+        "a terminal's daemon without an environment",
+        "a terminal's daemon without an environment that ignores TERM",
     ];
 
     fn new() -> Self {
@@ -298,8 +303,17 @@ impl Sleepers {
     /// What an agent does to have one of each kind.
     fn steps(&self) -> Vec<Value> {
         let line = |kind| self.line(kind);
-        let terminal =
-            format!("{} & (setsid {} &) & (trap '' TERM HUP INT; exec {}) & wait", line(0), line(1), line(2));
+        let terminal = [
+            format!("{} &", line(0)),
+            format!("(setsid {} &) &", line(1)),
+            format!("(trap '' TERM HUP INT; exec {}) &", line(2)),
+            format!("env -i {} &", line(9)),
+            format!("setsid env -i {} &", line(10)),
+            format!("(env -i setsid sh -c '(exec {}) & exit' &) &", line(11)),
+            format!("(trap '' TERM HUP INT; (setsid env -i {} &) &) &", line(12)),
+            "wait".to_owned(),
+        ]
+        .join(" ");
         let shell = |line: String| json!({ "spawn": ["sh", "-c", line] });
         vec![
             asks("t", "terminal/create", json!({ "command": "sh", "args": ["-c", terminal] })),
@@ -308,6 +322,7 @@ impl Sleepers {
             shell(format!("trap '' TERM HUP INT; (setsid {} &) &", line(5))),
             shell(format!("exec env -i {}", line(6))),
             shell(format!("(setsid env -i {} &) &", line(7))),
+            shell(format!("trap '' TERM HUP INT; (setsid env -i {} &) &", line(8))),
         ]
     }
 
@@ -420,6 +435,23 @@ fn nothing_is_left_when_the_guard_was_killed_before() {
         wait_for(|| guard(chat).is_some_and(|now| now != first), "another guard");
         chat.nvim.kill9();
     });
+}
+
+#[test]
+fn nothing_is_left_when_the_keepers_were_killed_before_but_what_nobody_can_know() {
+    let sleepers = Sleepers::new();
+    let mut chat = with_all_kinds(&sleepers);
+    let keepers = || {
+        let processes = chat.nvim.processes().into_iter();
+        processes.filter(|process| process.command.starts_with("acp-keeper")).collect::<Vec<_>>()
+    };
+    assert_eq!(keepers().len(), 2, "the agent's and the command's");
+    keepers().iter().for_each(|keeper| send(libc::SIGKILL, keeper.pid));
+    // The command is ended at once, since nobody looks after it any more.
+    let known = |kind: &&&str| !kind.contains("without an environment");
+    wait_for(|| !sleepers.left().iter().any(|kind| known(&kind)), "what has a mark to be gone");
+    chat.nvim.kill9();
+    wait_until_alone(&chat);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use support::project::TempProject;
-use support::script::{Scripted, ends, prompt, says, steps, turn_that_runs};
+use support::script::{Scripted, asks, ends, prompt, says, steps, turn_that_runs};
 use support::{demo_agent, neovim, unique};
 
 const ESCAPE: &str = include_str!("sandbox/escape.py");
@@ -259,6 +259,27 @@ fn a_command_that_is_refused_something_is_told_of_once_and_what_may_be_why() {
     stage.chat.wait_for("Ran.");
     stage.chat.wait_for("perhaps by its sandbox");
     assert_eq!(stage.chat.transcript().matches("perhaps by its sandbox").count(), 1);
+}
+
+/// The agent's program is elsewhere than the plugin's, which has the keeper.
+#[test]
+fn a_confined_agent_and_its_commands_have_keepers() {
+    let mut turn = vec![prompt()];
+    turn.push(asks("t", "terminal/create", json!({ "command": "sleep", "args": ["1000"] })));
+    turn.extend([says("It runs."), json!({ "wait_eof": true })]);
+    let mut chat = Scripted::new(&[], steps(turn));
+    let agent = chat.project.file("agent");
+    fs::copy(demo_agent(), &agent).expect("a copy of the agent");
+    chat.configure(&format!(
+        "agents = {{ fake = {{ command = '{}', sandbox = 'project' }} }}",
+        agent.display()
+    ));
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("It runs.");
+    let processes = chat.nvim.processes();
+    let keepers = processes.iter().filter(|process| process.command.starts_with("acp-keeper")).count();
+    assert_eq!(keepers, 2, "{processes:?}");
 }
 
 #[test]

@@ -219,6 +219,29 @@ fn a_conversation_is_exported_into_a_buffer_a_file_and_in_part() {
 }
 
 #[test]
+fn an_exported_conversation_is_coloured_in_slices_whoever_wants_it_coloured() {
+    // Code that no parser likes: as a whole, and by Neovim's own highlighter, it takes seconds.
+    let fence = format!("```lua\n{}```\n\n*After* it.", "local s = [==[ x ]] \"y\n".repeat(1400));
+    let mut steps = opened();
+    steps.extend([prompt(), says(&fence), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], steps);
+    chat.nvim.command("autocmd FileType markdown lua vim.treesitter.start()");
+    chat.chat();
+    chat.send("Why?");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp export");
+    let own = "return vim.treesitter.highlighter.active[vim.api.nvim_get_current_buf()] ~= nil";
+    assert_eq!(chat.nvim.exec_lua(own, []).as_bool(), Some(false));
+    assert_eq!(chat.nvim.exec_lua("return vim.bo.filetype", []).as_str(), Some("markdown"));
+    chat.nvim.input("G");
+    chat.nvim.wait_until(
+        |nvim| nvim.groups_of("After").iter().any(|group| group.contains("markup.italic")),
+        "colours",
+    );
+}
+
+#[test]
 fn a_chat_closed_in_mid_turn_tells_the_end_of_its_calls_and_of_its_turn() {
     let mut steps = opened();
     let call = update(json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Run it",

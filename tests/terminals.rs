@@ -38,7 +38,8 @@ impl Stage {
         let mailbox = Mailbox::new(move |_| {
             let _ = wake.send(());
         });
-        let terminals = Terminals::new(mailbox.clone(), Guard::start()).with_limits(limits);
+        let terminals =
+            Terminals::new(mailbox.clone(), Guard::start()).with_limits(limits).with_keeper(keeper());
         Self { terminals, mailbox, wakes, events: Vec::new() }
     }
 
@@ -93,6 +94,12 @@ impl Stage {
         let bytes: Vec<&[u8]> = self.shown(id).into_iter().map(|(bytes, _)| bytes).collect();
         String::from_utf8_lossy(&bytes.concat()).into_owned()
     }
+}
+
+/// The program that adopts what commands leave behind. `terminals_unkept` runs these tests without.
+fn keeper() -> Option<PathBuf> {
+    let is_kept = cfg!(target_os = "linux") && env!("CARGO_CRATE_NAME") == "terminals";
+    is_kept.then(|| env!("CARGO_BIN_EXE_acp-demo-agent").into())
 }
 
 fn sh(script: &str) -> TerminalSpec {
@@ -162,7 +169,12 @@ fn is_alone(test: &str) -> bool {
         return true;
     }
     let mut command = Command::new(std::env::current_exe().unwrap());
-    let output = command.args(["--exact", test]).env("ACP_TEST_ALONE", "1").output().unwrap();
+    let module = module_path!().split_once("::").map(|(_, module)| format!("{module}::"));
+    let output = command
+        .args(["--exact", &(module.unwrap_or_default() + test)])
+        .env("ACP_TEST_ALONE", "1")
+        .output()
+        .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
     false
@@ -426,6 +438,65 @@ fn the_end_of_all_ends_daemons_too_also_those_that_ignore_the_request() {
     let strays = ids.map(|id| number(&stage.until_text(&id, "."), "stray="));
     stage.terminals.end_all();
     strays.into_iter().for_each(until_gone);
+}
+
+/// Starts a daemon that has cleared its environment and left its parents, too, so that nothing but its keeper knows it.
+const UNKNOWN: &str = r#"env -i setsid sh -c '(sh -c "echo stray=\$\$.; exec sleep 1000" &)'; "#;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn kill_reaches_a_daemon_without_an_environment() {
+    if keeper().is_none() {
+        return;
+    }
+    for grace in [Duration::ZERO, Duration::from_millis(300)] {
+        let stage = Stage::new();
+        let id = stage.run(&format!("{UNKNOWN} sleep 1000"));
+        let stray = number(&stage.until_text(&id, "."), "stray=");
+        let other = stage.run(&format!("{UNKNOWN} sleep 1000"));
+        let others = number(&stage.until_text(&other, "."), "stray=");
+        stage.terminals.kill_within(S, &id, grace).unwrap();
+        until_gone(stray);
+        assert!(!is_gone(others));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_daemon_without_an_environment_lives_until_its_session_ends_though_its_command_is_over() {
+    if keeper().is_none() {
+        return;
+    }
+    for end in [|stage: &Stage| stage.terminals.end_session(S), |stage: &Stage| stage.terminals.end_all()] {
+        let stage = Stage::new();
+        let id = stage.run(UNKNOWN);
+        assert_eq!(stage.wait(&id), code(0));
+        let stray = number(&stage.text(&id), "stray=");
+        stage.terminals.release(S, &id).unwrap();
+        stage.terminals.end_session(SessionKey(11));
+        assert!(!is_gone(stray));
+        end(&stage);
+        until_gone(stray);
+    }
+}
+
+/// It starts when its command has been asked to end already.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_daemon_that_a_command_starts_at_its_end_ends_with_the_session() {
+    if keeper().is_none() {
+        return;
+    }
+    let (stage, folder) = (Stage::new(), Folder::new("at-its-end"));
+    let file = folder.0.join("stray");
+    let last = format!("last() {{ trap '' TERM; {{ {UNKNOWN} }} >{}; exit 3; }}", file.display());
+    let id = stage.run(&format!("{last}; trap last TERM; echo ready; sleep 1000 & wait"));
+    stage.until_text(&id, "ready");
+    let waiting = stage.terminals.wait(S, &id).unwrap();
+    stage.terminals.end_session(S);
+    assert_eq!(block_on(waiting), code(3));
+    let said = || fs::read_to_string(&file).ok().filter(|text| text.ends_with(".\n"));
+    until_gone(number(&until("the daemon", said), "stray="));
 }
 
 #[test]

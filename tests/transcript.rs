@@ -629,3 +629,45 @@ fn the_keys_are_read_in_a_small_window_that_scrolls_and_q_closes() {
     chat.nvim.input("q");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("q closes this"), "the window to close");
 }
+
+/// What is given up for its time, for its errors, for its length, and for want of a parser.
+#[test]
+fn k_on_a_fence_that_stays_plain_says_why() {
+    let bad = "local s = [==[ x ]] \"y\n";
+    let texts = [
+        ("plain = 1", "```nosuchlang\nplain = 1\n```\n".to_owned(), "there is no parser for nosuchlang"),
+        // A short fence is read as Markdown, of which longer lines are read.
+        (
+            "long = {",
+            format!("```lua\nlong = {{{}}}\n{}```\n", "1,".repeat(700), "local x\n".repeat(2500)),
+            "is read up to a limit",
+        ),
+        ("tangled", format!("```lua\ntangled\n{}\n```\n", "(".repeat(8000)), "this code has too many errors"),
+        ("slow", format!("```lua\n{}slow\n```\n", bad.repeat(1400)), "takes too long to read this code"),
+    ];
+    let mut parts = Vec::new();
+    for (_, text, _) in &texts {
+        parts.extend([prompt(), says(text), ends("end_turn")]);
+    }
+    let mut chat = Scripted::new(&[], steps(parts));
+    chat.chat();
+    for (line, _, why) in &texts {
+        if *line == "slow" {
+            // As on a machine on which each slice takes so long.
+            let clock = "local now = 0
+                         require('acp.highlight.budget').clock = function() now = now + 2e9 return now end";
+            chat.nvim.exec_lua(clock, []);
+        }
+        chat.nvim.exec_lua("require('acp').send('go')", []);
+        chat.wait_for(line);
+        chat.go_to(line);
+        chat.nvim.wait_until(
+            |nvim| {
+                nvim.input("K");
+                nvim.messages().replace('\n', "").contains(why)
+            },
+            why,
+        );
+        chat.nvim.command("messages clear");
+    }
+}

@@ -7,6 +7,8 @@ local api = vim.api
 local groups = { [3] = "WarningMsg", [4] = "ErrorMsg" }
 -- Milliseconds: messages this close together share a line, and a floating line stays this long.
 local together, lasting = 50, 6000
+-- Cells: a command line that has fewer shows nothing that one could read.
+local LEAST_ROOM = 8
 
 -- Messages still to be shown, those shown a moment ago, the line that floats for a while, the one that floats until it
 -- is taken back, and the floating window.
@@ -233,12 +235,38 @@ local function deliver_later()
   })
 end
 
+-- How many cells a message may have. Each row but the last may lose one to a character that is two cells wide.
+local function echo_room()
+  return math.max(vim.v.echospace, 1) + math.max(vim.o.cmdheight - 1, 0) * (vim.o.columns - 1)
+end
+
+-- Gives messages room while something is shown, where 'showcmd' and 'ruler' take all of a narrow screen's last line: what
+-- does not fit beside them makes Neovim wait for a key.
+local function with_room(work)
+  local set = {}
+  for _, name in ipairs(vim.v.echospace < LEAST_ROOM and { "showcmd", "ruler" } or {}) do
+    if vim.o[name] then
+      set[#set + 1] = name
+      vim.cmd("noautocmd set no" .. name)
+    end
+  end
+  local ok, why = pcall(work)
+  for _, name in ipairs(set) do
+    vim.cmd("noautocmd set " .. name)
+  end
+  if not ok then
+    error(why, 0)
+  end
+end
+
 -- Shows what is waiting. An error in here would itself be a message, and a long one.
 function deliver()
   local ok, why = pcall(show)
   if not ok then
     waiting = {}
-    api.nvim_echo({ { tostring(why):sub(1, math.max(vim.v.echospace, 8)), "ErrorMsg" } }, true, {})
+    with_room(function()
+      api.nvim_echo({ { tostring(why):sub(1, math.max(vim.v.echospace, 0)), "ErrorMsg" } }, true, {})
+    end)
   end
 end
 
@@ -248,19 +276,24 @@ function show()
   elseif not is_safe() then
     return deliver_later()
   end
-  -- Each row but the last may lose a cell to a character that is two cells wide.
-  local room = math.max(vim.v.echospace, 8) + math.max(vim.o.cmdheight - 1, 0) * (vim.o.columns - 1)
   local mode = api.nvim_get_mode().mode
   -- A message that somebody else has just shown would be scrolled up: a hit-enter prompt.
   pcall(vim.cmd.redraw)
   local worst = 0
   for _, message in ipairs(waiting) do
-    for _, piece in ipairs(pieces("acp: " .. message[1], room)) do
-      api.nvim_echo({ { piece, message[2] } }, true, {})
-    end
     recent[#recent + 1] = message
     worst = math.max(worst, message[3])
   end
+  with_room(function()
+    local room = echo_room()
+    for _, message in ipairs(waiting) do
+      for _, piece in ipairs(pieces("acp: " .. message[1], room)) do
+        api.nvim_echo({ { piece, message[2] } }, true, {})
+      end
+    end
+    -- Not into the history, which has each message in full.
+    api.nvim_echo(fit(joined(room), room), false, {})
+  end)
   waiting = {}
   local now = recent
   vim.defer_fn(function()
@@ -268,8 +301,6 @@ function show()
       recent = {}
     end
   end, together)
-  -- Not into the history, which has each message in full.
-  api.nvim_echo(fit(joined(room), room), false, {})
   if mode:find("^[iRt]") and vim.o.showmode and (worst == vim.log.levels.ERROR or not lasting_line) then
     float_for_a_while(joined(vim.o.columns - 2))
   end

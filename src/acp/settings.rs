@@ -32,7 +32,7 @@ pub struct Settings {
     pub can_run: bool,
     /// Whether the user can log in by running the agent's program in a terminal.
     pub can_log_in: bool,
-    /// The program that adopts what agents leave behind, where the system has such a thing.
+    /// The program that adopts what agents and commands leave behind, where the system has such a thing.
     pub keeper: Option<PathBuf>,
     /// How long connections to agents elsewhere are waited for.
     pub pace: Pace,

@@ -47,7 +47,9 @@ impl Shared {
     pub fn new(mailbox: Arc<Mailbox>, settings: Settings) -> Self {
         let log = WireLog::start(settings.log.clone());
         let guard = Guard::logging(log.clone());
-        let terminals = Terminals::new(mailbox.clone(), guard.clone()).with_limits(settings.terminals);
+        let terminals = Terminals::new(mailbox.clone(), guard.clone())
+            .with_limits(settings.terminals)
+            .with_keeper(settings.keeper.clone());
         let disks = Disks::new();
         let patience = settings.folder_patience;
         let folder_indexes = FolderIndexes::new(mailbox.clone(), log.clone(), disks.clone(), patience);

@@ -12,12 +12,13 @@ mod registry;
 pub mod spec;
 mod terminal;
 
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use self::registry::Registry;
 use self::spec::GRACE;
-use self::terminal::{StartError, Terminal};
+use self::terminal::{Start, StartError, Terminal};
 use super::processes::escaped::{self, Mark};
 use super::processes::guard::Guard;
 use super::processes::sandbox::Confined;
@@ -28,7 +29,7 @@ use crate::platform::Signal;
 use crate::platform::group::Group;
 
 pub use followed_output::FollowedOutput;
-pub use program::line;
+pub use program::{line, shell};
 pub use spec::{Limits, TerminalError, TerminalOutput, TerminalSpec};
 
 /// The same when Neovim is leaving, and waits.
@@ -39,6 +40,8 @@ const GRACE_AT_EXIT: Duration = Duration::from_millis(100);
 pub struct Terminals {
     registry: Arc<Registry>,
     limits: Limits,
+    /// The program that adopts what commands leave behind.
+    keeper: Option<PathBuf>,
     /// How the marks of all commands begin.
     mark: Mark,
 }
@@ -46,11 +49,17 @@ pub struct Terminals {
 impl Terminals {
     pub fn new(mailbox: Arc<Mailbox>, guard: Arc<Guard>) -> Self {
         let registry = Registry { mailbox, guard, table: Mutex::default(), gone: Condvar::new() };
-        Self { registry: Arc::new(registry), limits: Limits::default(), mark: Mark::of_terminals() }
+        let (registry, limits, mark) = (Arc::new(registry), Limits::default(), Mark::of_terminals());
+        Self { registry, limits, keeper: None, mark }
     }
 
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    pub fn with_keeper(mut self, keeper: Option<PathBuf>) -> Self {
+        self.keeper = keeper;
         self
     }
 
@@ -72,9 +81,9 @@ impl Terminals {
         command.envs(temporary.filter(|(name, _)| !asked(name)));
         let number = self.registry.reserve(self.limits.at_once)?;
         let mark = self.mark_of(session).with(number);
-        mark.put_on(&mut command);
-        if number == 1 {
-            self.registry.guard.mark(&self.mark);
+        match self.keeper {
+            Some(_) => self.registry.guard.mark_kept(&self.mark),
+            None => self.registry.guard.mark(&self.mark),
         }
         let limit = spec.output_limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
         let id = TerminalId(format!("terminal-{number}"));
@@ -85,7 +94,8 @@ impl Terminals {
             is_agents: time != self.limits.time,
             ..self.limits
         };
-        let started = Terminal::start(session, id.clone(), (number, mark), (command, confined), limits);
+        let start = Start { command, confined, keeper: self.keeper.as_deref() };
+        let started = Terminal::start(session, id.clone(), (number, mark), start, limits);
         let (terminal, listener) = match started {
             Ok(started) => started,
             Err(error) => {
@@ -96,6 +106,9 @@ impl Terminals {
                 });
             }
         };
+        if terminal.keeper.is_none() {
+            self.registry.guard.mark(&self.mark);
+        }
         let leaving = self.registry.register(&terminal);
         if !leaving {
             self.registry.mailbox.post(Event::TerminalStarted {
@@ -195,13 +208,14 @@ impl Terminals {
         let mut table = self.registry.lock();
         table.named.retain(|(of, _), _| *of != session);
         let ending: Vec<_> = table.alive.values().filter(|t| t.session == session).cloned().collect();
+        table.end_kept(Some(session));
         drop(table);
         let groups = ending.iter().map(|terminal| terminal.group.clone()).collect();
         for terminal in ending {
             terminal.end(GRACE);
         }
         if self.registry.lock().last_number > 0 {
-            escaped::end(self.mark_of(session), groups, GRACE);
+            escaped::end(self.mark_of(session), groups, GRACE, Vec::new);
         }
     }
 

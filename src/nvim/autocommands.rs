@@ -7,6 +7,7 @@ use crate::nvim::app::App;
 use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::run;
+use crate::platform::files::path_of_bytes;
 
 impl Group<'_> {
     fn on(&self, events: &[&str], run: fn(&mut App) -> Result<()>) -> Result<()> {
@@ -42,6 +43,12 @@ pub fn watch(editor: &Editor) -> Result<()> {
     acp.on_buffer(&["BufUnload"], App::buffer_unloaded)?;
     acp.on_buffer(&["BufModifiedSet"], App::buffer_modified)?;
     acp.on_buffer(&["BufWritePost"], App::buffer_saved)?;
+    acp.create(&["BufWritePost", "FileWritePost", "FileAppendPost"], Vec::new(), |_, event| {
+        let buf: Buf = event.get("buf")?;
+        let path = path_of_bytes(&event.get::<mlua::LuaString>("match")?.as_bytes());
+        run(move |app| app.file_written(buf, &path));
+        Ok(())
+    })?;
     listen_to_times(editor)?;
     acp.on_buffer(&["BufWinEnter"], App::buffer_shown)?;
     acp.on_buffer(&["BufEnter"], App::buffer_entered)?;

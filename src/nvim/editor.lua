@@ -172,14 +172,29 @@ local function margin_bar(text, group, wraps)
   return bars[name][1], wraps and bars[name][2] or nil
 end
 
+-- Bytes of JSON that Neovim's own highlighter may parse, as many as are read at once in a chat.
+local LONGEST_PARSED = 16384
+
 return {
   bar = margin_bar,
 
   colour_json = function(buf)
-    -- Without a parser the syntax file does it.
-    if not pcall(vim.treesitter.start, buf, "json") then
+    local bytes = api.nvim_buf_get_offset(buf, api.nvim_buf_line_count(buf))
+    -- The syntax file does it without a parser, and where a parser could hold Neovim for longer than one notices.
+    if bytes > LONGEST_PARSED or not pcall(vim.treesitter.start, buf, "json") then
       vim.bo[buf].syntax = "json"
     end
+  end,
+
+  -- Takes Neovim's own highlighter from a buffer that a file type, or the user's autocommand for it, has given it to;
+  -- whether there was one. It parses whatever is in a buffer for as long as that takes.
+  stop_highlighter = function(buf)
+    local was_active = vim.treesitter.highlighter.active[buf] ~= nil
+    if was_active then
+      vim.treesitter.stop(buf)
+      vim.bo[buf].syntax = ""
+    end
+    return was_active
   end,
 
   -- Has windows keep their height, and others their width, when windows elsewhere come and go; terminals and the

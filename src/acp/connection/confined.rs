@@ -21,7 +21,9 @@ pub struct Sandboxed {
 
 /// Prepares what the agent is kept to, if it is. It is not started where that fails.
 pub async fn confine(shared: &Arc<Shared>, launch: &Launch) -> Result<Option<Sandboxed>, Failure> {
-    let Some(sandbox) = launch.sandbox.clone() else { return Ok(None) };
+    let Some(mut sandbox) = launch.sandbox.clone() else { return Ok(None) };
+    // It is kept to the same.
+    sandbox.read.extend(shared.settings.keeper.clone());
     let wanted = launch.clone();
     let confined = spawn_blocking(move || Confined::new(&wanted, &sandbox)).await;
     let message = match confined {

@@ -339,10 +339,10 @@ fn spawn(
     let (child, pid, group, kept) = match keeper::spawn(keeper, &command, &mark, confined) {
         Ok(Kept { child, keepers, agent, group, keeper }) => {
             // What comes after the keeper, should somebody end that.
-            guard.mark_kept();
+            guard.mark_kept_agents();
             (child, agent, group, Some((Arc::new(keeper), keepers)))
         }
-        Err(Unkept::Agent(error)) => return Err(explain(launch, error)),
+        Err(Unkept::Program(error)) => return Err(explain(launch, error)),
         Err(Unkept::NoKeeper) => {
             mark.put_on(&mut command);
             let confine = confined.map_or(Ok(()), |confined| confined.put_on_agent(&mut command));

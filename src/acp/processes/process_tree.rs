@@ -59,7 +59,7 @@ impl Waiting {
             ended.send_replace(Some(exit));
             return;
         };
-        let exit = keeper.wait_for_agent().map(|status| self.group.exit(status));
+        let exit = keeper.wait_for_leader().map(|status| self.group.exit(status));
         if exit.is_none() {
             // Somebody has ended the keeper, and nobody adopts what the agent leaves any more.
             self.lost.store(true, Ordering::Release);

@@ -135,6 +135,11 @@ impl Confined {
         self.agent.put_on(command)
     }
 
+    /// What its process, and so its keeper's, is kept to.
+    pub fn of_agent(&self) -> &Confinement {
+        &self.agent
+    }
+
     /// Where temporary files are to go.
     pub fn env(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
         let folder = self.temporary.0.as_ref().map(|folder| folder.path().to_owned());

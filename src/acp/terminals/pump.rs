@@ -55,21 +55,39 @@ pub fn start(terminal: &Arc<Terminal>, registry: &Arc<Registry>, listener: Liste
     let (waited_for, owner) = (terminal.clone(), registry.clone());
     spawn("acp-wait", move || wait_for_end(&waited_for, &owner)).inspect_err(|_| {
         terminal.end(Duration::ZERO);
+        terminal.keeper.iter().for_each(|keeper| keeper.end());
         wait_for_end(terminal, registry);
     })
 }
 
+/// Waits until the command has ended, and then, where it has a keeper, until nothing of it is left.
 fn wait_for_end(terminal: &Terminal, registry: &Registry) {
-    pty::wait_for_end(&terminal.group);
+    wait_for_command(terminal, registry);
+    if let Some(keeper) = &terminal.keeper {
+        registry.command_over(terminal);
+        keeper.wait();
+        registry.keeper_gone(terminal);
+    }
+}
+
+fn wait_for_command(terminal: &Terminal, registry: &Registry) {
+    match &terminal.keeper {
+        None => pty::wait_for_end(&terminal.group),
+        Some(keeper) if keeper.wait_for_command() => {}
+        Some(_) => {
+            // Somebody has ended the keeper, and nobody adopts what the command leaves any more.
+            registry.keeper_lost(terminal);
+            terminal.end(Duration::ZERO);
+        }
+    }
     reap(terminal, registry);
 }
 
 /// Takes the status of a process that has ended.
 fn reap(terminal: &Terminal, registry: &Registry) {
     let mut state = terminal.lock();
-    let ProgramState::Running(program) = &mut state.process else { return };
-    // It fails when someone in Neovim took the status first: then nobody knows it.
-    let exit = pty::take_status(program, &terminal.group).unwrap_or_default();
+    let ProgramState::Running(leader) = &mut state.process else { return };
+    let exit = leader.take_status(&terminal.group).unwrap_or_default();
     let is_left = pty::is_left(&terminal.group);
     state.process = ProgramState::Left;
     if !is_left {
@@ -335,7 +353,7 @@ impl Drop for Pump {
     fn drop(&mut self) {
         if !self.is_done() {
             self.terminal.end(Duration::ZERO);
-            wait_for_end(&self.terminal, &self.registry);
+            wait_for_command(&self.terminal, &self.registry);
             let exit = self.terminal.lock().ended.clone().unwrap_or_default();
             self.terminal.exit.send_replace(Some(exit.clone()));
             self.over = Some(exit);

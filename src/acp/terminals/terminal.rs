@@ -3,15 +3,17 @@
 
 use std::future::Future;
 use std::io;
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{Notify, watch};
 
-use super::pty::{self, Listener, Notifier, Ours, Program, Pty};
+use super::pty::{self, Listener, Notifier, Ours, Program, Pty, Theirs};
 use super::spec::{GRACE, Limits, SIZE, TerminalOutput};
 use crate::acp::processes::escaped::{self, Mark};
+use crate::acp::processes::keeper::{self, CommandKeeper, Unkept};
 use crate::acp::processes::sandbox::Confined;
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::Exit;
@@ -28,8 +30,10 @@ pub struct Terminal {
     pub id: TerminalId,
     pub number: u64,
     pub group: Group,
-    /// What all that it starts has in its environment.
+    /// What all that it starts has in its environment, unless that was cleared.
     pub mark: Mark,
+    /// What adopts all that it starts.
+    pub keeper: Option<Arc<CommandKeeper>>,
     /// How long it may run.
     pub time: Option<Duration>,
     /// That is so by the agent's request, not by the user's.
@@ -64,11 +68,27 @@ pub struct State {
 /// A process that has ended stays in the system's table until we ask for its status, under this
 /// lock; so a signal sent under this lock cannot reach a stranger with the same number.
 pub enum ProgramState {
-    Running(Program),
+    Running(Leader),
     /// It is over, but others of its group are left. They keep the group's number from being used
     /// again.
     Left,
     Gone,
+}
+
+/// The process that the terminal was made for.
+pub enum Leader {
+    Own(Program),
+    /// A keeper has started it, and holds its status.
+    Kept(Arc<CommandKeeper>),
+}
+
+/// What is to be started, and how.
+pub struct Start<'a> {
+    pub command: Command,
+    /// What it is kept to.
+    pub confined: Option<&'a Confined>,
+    /// The program that becomes its keeper.
+    pub keeper: Option<&'a Path>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -96,19 +116,20 @@ impl Terminal {
         session: SessionKey,
         id: TerminalId,
         (number, mark): (u64, Mark),
-        (mut command, confined): (Command, Option<&Confined>),
+        start: Start<'_>,
         limits: Limits,
     ) -> Result<(Arc<Self>, Listener), StartError> {
         let (notifier, listener) = Notifier::with_listener().map_err(StartError::Terminal)?;
         let Pty { ours, theirs } = pty::open(SIZE.0, SIZE.1, &notifier).map_err(StartError::Terminal)?;
-        if let Some(confined) = confined {
-            pty::confine(&theirs, &mut command, &confined.terminals).map_err(StartError::Program)?;
-        }
-        let (program, group) = pty::spawn(theirs, command).map_err(StartError::Program)?;
+        let (leader, group) = start.begin(theirs, &mark).map_err(StartError::Program)?;
+        let keeper = match &leader {
+            Leader::Own(_) => None,
+            Leader::Kept(keeper) => Some(keeper.clone()),
+        };
         let state = State {
             record: Output::new(limits.output),
             rows: SIZE.0,
-            process: ProgramState::Running(program),
+            process: ProgramState::Running(leader),
             job: None,
             ended: None,
             ending: EndRequest::NotAsked,
@@ -125,6 +146,7 @@ impl Terminal {
             number,
             group,
             mark,
+            keeper,
             time,
             is_agents_limit: limits.is_agents,
             state,
@@ -162,6 +184,7 @@ impl Terminal {
             EndRequest::Killed { .. } => return,
             _ if grace.is_zero() => {
                 state.signal(&self.group, Signal::Kill);
+                self.end_escaped(&state, grace);
                 EndRequest::Killed { at: now }
             }
             EndRequest::Asked { kill_at } => EndRequest::Asked { kill_at: kill_at.min(now + grace) },
@@ -176,8 +199,15 @@ impl Terminal {
 
     pub fn ask(&self, state: &mut State) {
         state.signal(&self.group, Signal::Terminate);
-        let job = state.job(&self.group);
-        escaped::end(self.mark.clone(), [self.group.clone()].into_iter().chain(job).collect(), GRACE);
+        self.end_escaped(state, GRACE);
+    }
+
+    /// Ends what has left the groups that are signalled as such.
+    fn end_escaped(&self, state: &State, grace: Duration) {
+        let groups = [self.group.clone()].into_iter().chain(state.job(&self.group)).collect();
+        let keeper = self.keeper.clone();
+        let below = move || keeper.as_ref().map(|keeper| keeper.below()).unwrap_or_default();
+        escaped::end(self.mark.clone(), groups, grace, below);
     }
 
     pub fn type_bytes(&self, bytes: &[u8]) {
@@ -209,6 +239,39 @@ impl Terminal {
     pub fn lock(&self) -> MutexGuard<'_, State> {
         // A panic in mid-change can at worst garble the record.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Start<'_> {
+    /// Starts it under a keeper, or directly where there is none.
+    fn begin(self, theirs: Theirs, mark: &Mark) -> io::Result<(Leader, Group)> {
+        let Self { mut command, confined, keeper } = self;
+        let confinement = confined.map(|confined| &confined.terminals);
+        if let Some(confinement) = confinement {
+            pty::allow(&theirs, confinement)?;
+        }
+        match keeper::spawn_command(keeper, &command, &theirs, mark, confinement) {
+            Ok((keeper, group)) => return Ok((Leader::Kept(Arc::new(keeper)), group)),
+            Err(Unkept::Program(error)) => return Err(error),
+            Err(Unkept::NoKeeper) => {}
+        }
+        mark.put_on(&mut command);
+        if let Some(confinement) = confinement {
+            confinement.put_on(&mut command)?;
+        }
+        let (program, group) = pty::spawn(theirs, command)?;
+        Ok((Leader::Own(program), group))
+    }
+}
+
+impl Leader {
+    /// How it has ended, if that is known. Its number may be another's from now on.
+    pub fn take_status(&mut self, group: &Group) -> Option<Exit> {
+        match self {
+            // It fails when someone in Neovim took the status first.
+            Self::Own(program) => pty::take_status(program, group).ok(),
+            Self::Kept(keeper) => keeper.take_status().map(|status| group.exit(status)),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `acp-demo-agent`: an agent without a model that speaks ACP version 1 over stdio. It plays a guided
 //! tour, a script of steps, a recorded session of a real agent or a flood of text. The same program is the
-//! keeper of other agents on Linux, since it is the one that comes with the library; this file only
+//! keeper of other agents and of commands on Linux, since it is the one that comes with the library; this file only
 //! reads the command line and hands over to the one that was asked for.
 
 mod agent;
@@ -41,9 +41,9 @@ use args::Task;
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     if let [_, task, descriptor] = &std::env::args_os().collect::<Vec<_>>()[..]
-        && task == "--keep"
+        && let Some(code) = keeper::run(task, descriptor)
     {
-        return keeper::run(descriptor);
+        return code;
     }
     let mut args = std::env::args_os().skip(1).peekable();
     if args.next_if(|arg| arg == "--dialect").is_some() {

@@ -38,7 +38,14 @@ impl Chats {
             editor.set_free_name(buf, &format!("{title} chat.md"))?;
             // Nobody has written anything here that could be lost, so `:qa` need not ask.
             editor.set_buf_option(buf, "modified", false)?;
-            return editor.set_buf_option(buf, "filetype", "markdown");
+            editor.set_buf_option(buf, "filetype", "markdown")?;
+            if editor.helper("stop_highlighter", buf)? {
+                // In slices, as in the transcript: what is in there is the agent's.
+                self.highlight.attach(buf);
+                self.highlight.open(buf, 0, 0);
+                self.highlight.close(buf, 0, lines.len());
+            }
+            return Ok(());
         };
         let path: String = editor.func("fnamemodify", (path, ":p"))?;
         if !args.bang && !editor.func::<String>("getftype", path.as_str())?.is_empty()

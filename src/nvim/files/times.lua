@@ -203,11 +203,15 @@ local function before_command()
   if not ok or command.bang or #(command.args or {}) > 0 then
     return
   end
-  local current = api.nvim_get_current_buf()
-  for buf in
-    pairs(ALL[command.cmd] and guarded or ONE[command.cmd] and { [current] = guarded[current] } or {})
-  do
-    if api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified and is_behind(buf) then
+  local written = {}
+  if ONE[command.cmd] then
+    written = { api.nvim_get_current_buf() }
+  elseif ALL[command.cmd] then
+    written = vim.tbl_keys(guarded)
+  end
+  for _, buf in ipairs(written) do
+    local may_be_refused = guarded[buf] and api.nvim_buf_is_loaded(buf) and vim.bo[buf].modified
+    if may_be_refused and is_behind(buf) then
       refuse_writes(buf)
     end
   end

@@ -24,7 +24,10 @@ impl Inspector {
         editor.set_buf_option(buf, "shiftwidth", 2)?;
         editor.set_buf_option(buf, "modifiable", false)?;
         editor.set_buf_option(buf, "filetype", FILETYPE)?;
-        editor.helper::<()>("colour_json", buf)?;
+        let kind = self.page.as_ref().and_then(|page| page.table.get(number)).map(|row| &row.summary.kind);
+        if !matches!(kind, Some(Kind::Noise(_) | Kind::Text(_))) {
+            editor.helper::<()>("colour_json", buf)?;
+        }
         let win = self.message_window(cx)?;
         editor.set_win_buf(win, buf)?;
         plain_window(editor, win)?;

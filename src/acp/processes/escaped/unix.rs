@@ -12,13 +12,13 @@ use crate::platform::group::{Group, group_of, signal_if, ticks, wait_for_any};
 /// How long the system may take to end what was killed.
 const KILLED: Duration = Duration::from_secs(1);
 
-/// Asks those with the mark to end, and kills what is left after the `grace`. Members of `groups` are left
-/// alone: they are asked as such. Returns at once.
-pub fn end(mark: Mark, groups: Vec<Group>, grace: Duration) {
+/// Asks those with the mark and those `below` a keeper to end, and kills what is left after the `grace`. Members of
+/// `groups` are left alone: they are asked as such. Returns at once.
+pub fn end(mark: Mark, groups: Vec<Group>, grace: Duration, below: impl Fn() -> Vec<Noted> + Send + 'static) {
     let work = move || {
-        if signal(&mark, &[], &groups, Signal::Terminate) > 0 {
+        if signal(&mark, &below(), &groups, Signal::Terminate) > 0 {
             thread::sleep(grace);
-            signal(&mark, &[], &groups, Signal::Kill);
+            signal(&mark, &below(), &groups, Signal::Kill);
         }
     };
     // Without a thread they live until Neovim ends, where there is another look at them.

@@ -7,7 +7,13 @@ use crate::core::message::LeftCommand;
 use crate::platform::Signal;
 use crate::platform::group::Group;
 
-pub fn end(_mark: Mark, _groups: Vec<Group>, _grace: Duration) {}
+pub fn end(
+    _mark: Mark,
+    _groups: Vec<Group>,
+    _grace: Duration,
+    _below: impl Fn() -> Vec<Noted> + Send + 'static,
+) {
+}
 
 pub fn signal(_mark: &Mark, _noted: &[Noted], _groups: &[Group], _signal: Signal) -> usize {
     0

@@ -118,15 +118,17 @@ impl Guard {
 
     /// Some agents' processes are to be found by their marks: they have no keeper.
     pub fn mark_agents(&self) {
-        let entry = self.agents.entry();
-        if !self.lock().marks.contains(&entry) {
-            self.mark(&self.agents);
-        }
+        self.mark(&self.agents);
     }
 
     /// Some agents have a keeper, which may be killed: then what has their marks is killed in the end.
-    pub fn mark_kept(&self) {
-        let entry = self.agents.entry();
+    pub fn mark_kept_agents(&self) {
+        self.mark_kept(&self.agents);
+    }
+
+    /// What begins a mark of something that has keepers.
+    pub fn mark_kept(&self, mark: &Mark) {
+        let entry = mark.entry();
         let mut state = self.lock();
         if !state.kept.contains(&entry) {
             state.kept.push(entry.clone());
@@ -136,9 +138,12 @@ impl Guard {
 
     /// What begins a mark of something that must not outlive Neovim.
     pub fn mark(&self, mark: &Mark) {
+        let entry = mark.entry();
         let mut state = self.lock();
-        state.marks.push(mark.entry());
-        self.tell(&mut state, &format!("= {}\n", mark.entry()));
+        if !state.marks.contains(&entry) {
+            state.marks.push(entry.clone());
+            self.tell(&mut state, &format!("= {entry}\n"));
+        }
     }
 
     /// Processes that must not outlive Neovim and may have neither a group of ours nor a mark.

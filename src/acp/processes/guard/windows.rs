@@ -27,7 +27,9 @@ impl Guard {
 
     pub fn mark_agents(&self) {}
 
-    pub fn mark_kept(&self) {}
+    pub fn mark_kept_agents(&self) {}
+
+    pub fn mark_kept(&self, _: &Mark) {}
 
     pub fn mark(&self, _: &Mark) {}
 

@@ -1,4 +1,4 @@
-//! What comes of starting an agent under a keeper.
+//! What comes of starting a program under a keeper.
 
 use std::process::Child;
 
@@ -16,11 +16,11 @@ pub struct Kept<K> {
     pub keeper: K,
 }
 
-/// Why an agent does not run under a keeper.
+/// Why a program does not run under a keeper.
 pub enum Unkept {
     /// There is none, or it does not do as it should.
     NoKeeper,
-    /// The agent's program cannot be run.
+    /// The program cannot be run.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody but a keeper says so"))]
-    Agent(std::io::Error),
+    Program(std::io::Error),
 }

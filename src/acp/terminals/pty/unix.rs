@@ -34,13 +34,15 @@ use crate::platform::group::Group;
 
 /// Our side of a terminal.
 pub type Ours = File;
+/// A program's side of one.
+pub type Theirs = File;
 /// A program that was started on a terminal.
 pub type Program = Child;
 
 /// Our side of a terminal, never blocking, and the program's side.
 pub struct Pty {
     pub ours: Ours,
-    pub theirs: File,
+    pub theirs: Theirs,
 }
 
 /// Opens a pseudo-terminal. Neither side is inherited by other programs that are started at the
@@ -60,15 +62,14 @@ pub fn open(rows: u16, columns: u16, _bell: &Arc<Notifier>) -> Result<Pty> {
     Ok(Pty { ours, theirs })
 }
 
-/// Has the program started confined; its terminal it may open by name.
-pub fn confine(theirs: &File, command: &mut Command, confinement: &Confinement) -> Result<()> {
-    confinement.allow_terminal(theirs)?;
-    confinement.put_on(command)
+/// What is confined may open its terminal by name.
+pub fn allow(theirs: &Theirs, confinement: &Confinement) -> Result<()> {
+    confinement.allow_terminal(theirs)
 }
 
 /// Starts the program as the leader of a new session, and so of a new process group, whose
 /// terminal this is. An error is the reason why the program cannot be executed.
-pub fn spawn(theirs: File, mut command: Command) -> Result<(Program, Group)> {
+pub fn spawn(theirs: Theirs, mut command: Command) -> Result<(Program, Group)> {
     command.stdin(theirs.try_clone()?).stdout(theirs.try_clone()?).stderr(theirs);
     // SAFETY: between fork and exec only calls are made that are safe in a signal handler.
     unsafe {

@@ -68,8 +68,8 @@ pub fn open(rows: u16, columns: u16, notifier: &Arc<Notifier>) -> Result<Pty> {
 }
 
 /// Nothing confines here.
-pub fn confine(_theirs: &Theirs, command: &mut Command, confinement: &Confinement) -> Result<()> {
-    confinement.put_on(command)
+pub fn allow(_theirs: &Theirs, _confinement: &Confinement) -> Result<()> {
+    Ok(())
 }
 
 /// Starts the program in a job of its own. It runs already when it is put there; what it has started in
