@@ -1,7 +1,7 @@
 -- A Neovim for the demo, with nothing of your own in it:
 --
 --   nvim -u demo/init.lua                                              watch the tour
---   nvim --headless -u demo/init.lua -c "lua require("acp-demo").check()"          check it, see tour.lua
+--   nvim --headless -u demo/init.lua -c "lua require('acp-demo').check()"          check it, see tour.lua
 --
 -- Copies the sample project to a temporary folder, changes a line without saving it, and asks the demo
 -- agent for its tour. Needs the plugin's library and `acp-demo-agent`, built or installed.

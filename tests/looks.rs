@@ -155,6 +155,36 @@ fn pages_that_float_have_the_background_on_which_their_colours_can_be_read() {
 }
 
 #[test]
+fn the_margin_has_groups_of_its_own_only_where_it_would_be_seen() {
+    let mut chat = Scripted::new(&[], steps([]));
+    chat.chat();
+    let groups = |nvim: &mut support::Nvim| {
+        let code = "local chat = require('acp').status().sessions[1]
+                    return vim.wo[vim.fn.bufwinid(chat.buffer)].winhighlight
+                      .. ' ' .. vim.wo[vim.fn.bufwinid(chat.prompt)].winhighlight";
+        nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
+    };
+    chat.nvim.command("highlight FoldColumn NONE | doautocmd ColorScheme");
+    assert_eq!(groups(&mut chat.nvim), " ");
+    let margin = "FoldColumn:EndOfBuffer";
+    for looks in ["guibg=#303030", "ctermbg=4", "gui=reverse", "cterm=underline"] {
+        chat.nvim.command(&format!("highlight FoldColumn {looks} | doautocmd ColorScheme"));
+        assert_eq!(groups(&mut chat.nvim), format!("{margin} {margin}"), "{looks}");
+        chat.nvim.command("highlight FoldColumn NONE | doautocmd ColorScheme");
+        assert_eq!(groups(&mut chat.nvim), " ", "{looks}");
+    }
+    chat.nvim.command("highlight Normal guibg=#303030 | highlight FoldColumn guibg=#303030 guifg=#808080");
+    chat.nvim.command("doautocmd ColorScheme");
+    assert_eq!(groups(&mut chat.nvim), " ", "it has the text's background by itself");
+    chat.nvim.exec_lua(
+        "vim.wo[vim.fn.bufwinid(require('acp').status().sessions[1].prompt)].winhighlight = 'Normal:Visual'",
+        [],
+    );
+    chat.nvim.command("highlight FoldColumn guibg=#404040 | doautocmd ColorScheme");
+    assert_eq!(groups(&mut chat.nvim), format!("{margin} Normal:Visual"), "what the user has set stays");
+}
+
+#[test]
 fn a_group_that_the_user_has_set_stays_as_it_is() {
     let mut chat = Scripted::new(&[], steps([]));
     chat.nvim.command("highlight AcpMeta guifg=#202020");

@@ -171,6 +171,21 @@ fn what_runs_later_is_not_written_without_a_question() {
 }
 
 #[test]
+fn what_a_command_is_to_write_by_its_arguments_is_asked_about_like_a_file() {
+    let run =
+        |id: &str, args: &[&str]| awaits(id, "terminal/create", json!({ "command": "cp", "args": args }));
+    let parts = run("hook", &["a.txt", ".envrc"]).into_iter().chain(run("other", &["a.txt", "b.txt"]));
+    let mut chat = turn_of(parts, NO_PICKER);
+    chat.send("go");
+    chat.wait_for("what it holds is run later");
+    assert!(!chat.project.file(".envrc").exists(), "it was written before the answer");
+    chat.nvim.stop_insert();
+    chat.decide("reject");
+    assert!(chat.answer("hook")["error"].is_object());
+    assert!(chat.answer("other")["result"]["terminalId"].is_string());
+}
+
+#[test]
 fn what_was_allowed_when_the_agent_asked_is_not_asked_again() {
     let call = json!({ "toolCallId": "c1", "title": "Edit .envrc", "kind": "edit",
         "locations": [{ "path": "$PROJECT/.envrc" }] });
@@ -239,6 +254,40 @@ fn variables_that_change_what_a_command_does_are_asked_about_and_shown() {
     assert!(chat.answer("plain")["result"]["terminalId"].is_string());
 }
 
+#[test]
+fn a_question_about_a_terminal_shows_all_of_the_command_what_is_dangerous_and_makes_rules() {
+    let script = "set -- a\nfor name in a b; do\n  rm -rf build/$name\ndone";
+    let options =
+        r#"permission = { open = "never", rules = { { decision = "ask", command = "{rm,just} **" } } }"#;
+    let run = |id: &str, line: &str| awaits(id, "terminal/create", json!({ "command": line }));
+    let parts = run("all", script)
+        .into_iter()
+        .chain(run("one", "just check a"))
+        .chain(run("two", "just check a"))
+        .chain(writes("b.txt", "b\n"));
+    let mut chat = turn_of(parts, options);
+    chat.send("go");
+    // Each of its lines can be read before it is answered.
+    for line in ["set -- a", "for name in a b; do", "  rm -rf build/$name", "done", "! deletes"] {
+        chat.wait_for(line);
+    }
+    chat.nvim.stop_insert();
+    chat.decide("reject");
+    assert!(chat.answer("all")["error"].is_object());
+    chat.wait_for("just check a");
+    make_rule_after(&mut chat, 4, 1);
+    for id in ["one", "two"] {
+        let answer = chat.answer(id);
+        // There need be no such program: what matters is that the user did not forbid it.
+        assert_ne!(
+            answer["error"]["message"], "couldn't run the command: the user did not allow it",
+            "{answer}"
+        );
+    }
+    let file = chat.project.file("b.txt");
+    chat.nvim.wait_until(|_| file.exists(), "the end of the turn, without another question");
+}
+
 fn command(id: &str, line: &str) -> Value {
     let call = json!({ "toolCallId": id, "title": line, "kind": "execute", "rawInput": { "command": line } });
     permission(&format!("p-{id}"), call)
@@ -246,11 +295,17 @@ fn command(id: &str, line: &str) -> Value {
 
 /// Answers the question under way by the rule of this number.
 fn make_rule(chat: &mut Scripted, number: usize) {
-    chat.nvim.wait_for_screen("4 Make a rule");
+    make_rule_after(chat, 3, number);
+}
+
+/// The same where so many other answers are offered before it.
+fn make_rule_after(chat: &mut Scripted, others: usize, number: usize) {
+    let answer = others + 1;
+    chat.nvim.wait_for_screen(&format!("{answer} Make a rule"));
     chat.nvim.stop_insert();
     chat.nvim.input(":Acp answer<CR>");
-    chat.nvim.wait_for_screen("4: Make a rule");
-    chat.nvim.input("4<CR>");
+    chat.nvim.wait_for_screen(&format!("{answer}: Make a rule"));
+    chat.nvim.input(&format!("{answer}<CR>"));
     chat.nvim.wait_for_screen("which answers this and what is like it");
     chat.nvim.input(&format!("{number}<CR>"));
 }

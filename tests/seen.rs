@@ -150,6 +150,46 @@ fn what_a_command_changes_below_unsaved_edits_is_a_hunk_beside_them() {
 }
 
 /// Two sessions with one agent, each with a call under way when a file changes; then the turns end.
+/// What the user does in Neovim while a command of the agent's runs: a name for it, and Lua.
+const USERS: &[(&str, &str)] = &[
+    ("an edit that is saved", "vim.cmd('edit b.txt | 2s/two/mine/ | write')"),
+    ("an edit that is saved by :wall", "vim.cmd('edit b.txt | 2s/two/mine/ | wall')"),
+    (
+        "a new file",
+        "vim.cmd('edit new.txt') vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'mine' }) vim.cmd('write')",
+    ),
+    (":saveas", "vim.cmd('edit b.txt | saveas new.txt')"),
+    (":write to another name", "vim.cmd('edit b.txt | write new.txt')"),
+    (":write of some lines to another name", "vim.cmd('edit b.txt | 2,3write new.txt')"),
+    (":write that appends", "vim.cmd('edit a.txt | 1,2write >> b.txt')"),
+];
+
+#[test]
+fn what_the_user_does_while_a_command_runs_is_no_agents() {
+    let mut wrong = String::new();
+    for (what, lua) in USERS {
+        let line = "sed -i s/two/TWO/ a.txt; read go < .agent/gate";
+        let mut ran = Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &[turn_that_runs(&[line])]);
+        let gate = ran.chat.project.file(".agent/gate");
+        ran.outside("mkfifo", &[".agent/gate"]);
+        ran.open_chat();
+        ran.chat.nvim.command("AcpChat");
+        ran.chat.nvim.command("startinsert");
+        ran.chat.send("Go on");
+        ran.chat.nvim.wait_for_screen("TWO");
+        ran.chat.nvim.stop_insert();
+        ran.chat.nvim.command("wincmd h");
+        ran.chat.nvim.exec_lua(lua, []);
+        std::fs::write(gate, "go\n").expect("the command waits");
+        ran.chat.nvim.wait_for_screen("Done");
+        let page = ran.review("TWO");
+        if page.contains("b.txt") || page.contains("new.txt") {
+            wrong += &format!("== {what}\n{page}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
 #[test]
 fn what_one_of_two_sessions_has_changed_is_a_hunk_of_either() {
     let of = |session: &str, update: Value| json!({ "send": { "method": "session/update", "params": { "sessionId": session, "update": update } } });
@@ -227,6 +267,21 @@ fn what_a_command_of_no_call_changes_has_a_line_in_the_chat() {
     ran.chat.wait_for("wrote a.txt on the disk");
     ran.chat.wait_for("created b.txt on the disk");
     assert_eq!(ran.review("TWO").matches("@@").count(), 2);
+}
+
+#[test]
+fn what_a_command_of_no_call_deletes_or_renames_has_a_line_in_the_chat() {
+    let mut turn = vec![prompt()];
+    turn.extend(runs_alone("t", "rm a.txt; mv b.txt d.txt"));
+    turn.extend([says("Ran."), ends("end_turn")]);
+    let mut ran = Ran::new(&[("a.txt", "one\ntwo\n"), ("b.txt", LINES)], &[turn]);
+    ran.edit("b.txt");
+    ran.open_chat();
+    ran.turn();
+    ran.chat.wait_for("deleted a.txt on the disk");
+    ran.chat.wait_for("renamed b.txt to d.txt on the disk");
+    ran.chat.nvim.wait_for_screen("+0 -2");
+    assert!(!ran.chat.nvim.screen().contains("deleted b.txt"), "{}", ran.chat.nvim.screen());
 }
 
 #[test]

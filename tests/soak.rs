@@ -33,6 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const TURNS_OF_A_CHAT: u64 = 25;
 /// The first chats fill caches and load what is loaded once.
 const WARM_UP: usize = 2;
+/// So many MB more may be resident in the end, and with each 1,000 turns: paths that were named and the like are kept up to
+/// a number, and each thread's part of the heap has holes.
+const MOST_RESIDENT: (f64, f64) = (48.0, 8.0);
 /// After so many the rest would say the same.
 const MOST_VIOLATIONS: usize = 40;
 
@@ -651,6 +654,16 @@ impl Soak {
             let names = left["names"].as_str().unwrap_or_default();
             let grown = grown(&sample, &self.samples[WARM_UP - 1]).join(", ");
             self.violate(&format!("left after closing: {grown} ({names})"));
+        }
+        if warm {
+            let before = self.samples[WARM_UP - 1].rss;
+            let most = before + MOST_RESIDENT.0 + MOST_RESIDENT.1 * self.turn as f64 / 1000.0;
+            if sample.rss > most {
+                let (now, turns) = (sample.rss, self.turn);
+                self.violate(&format!(
+                    "{now:.0} MB are resident, {before:.0} were; {most:.0} may be after {turns} turns"
+                ));
+            }
         }
         if !warm {
             self.at_first = (meter::descriptors(pid), meter::threads(pid));

@@ -38,7 +38,7 @@ local handlers = { request = {}, notification = {} }
 ---@type table<string, acp.Tool>
 local tools = {}
 -- The advice about the library that has been given already; once is enough.
-local advised
+local last_advice
 
 --- The text of an error, whether Lua, Neovim or the library raised it.
 ---@param err any
@@ -215,8 +215,8 @@ local function compare_with_sources()
     args = { loader.root() },
     ["then"] = function(fingerprint)
       local advice = loader.outdated(fingerprint)
-      if advice and advice ~= advised then
-        advised = advice
+      if advice and advice ~= last_advice then
+        last_advice = advice
         require("acp.notify").show(advice, vim.log.levels.WARN)
       end
     end,

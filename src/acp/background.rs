@@ -26,6 +26,8 @@ pub struct Background {
 
 /// Starts the background on its own thread.
 pub fn start(mailbox: Arc<Mailbox>, settings: Settings) -> Background {
+    // Before the first of its threads has a heap.
+    memory::keep_little();
     let (orders, queue) = mpsc::unbounded_channel();
     let end = Arc::new(EndSignal::default());
     let started = thread::Builder::new().name("acp".into()).spawn({

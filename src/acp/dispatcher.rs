@@ -29,7 +29,7 @@ use super::store::undoing::Undoing;
 use super::store::usage_log::UsageLog;
 use super::{compute, connection, inspector, tools};
 use crate::core::ids::{AgentId, JobId, SessionKey};
-use crate::core::message::{Command, Event, Failure, FailureKind, Outcome, PutBack, Severity};
+use crate::core::message::{Command, Event, Failure, FailureKind, LeftCommand, Outcome, PutBack, Severity};
 use crate::mailbox::Mailbox;
 use crate::platform::paths::resolve_file;
 
@@ -159,16 +159,7 @@ impl Dispatcher {
                 // A terminal that is gone already needs no ending.
                 let _ = self.shared.terminals.kill(session, &terminal);
             }
-            Command::EndLeft { session, commands } => {
-                let shared = self.shared.clone();
-                // That they are gone is told by who watches them.
-                spawn_blocking(move || {
-                    let commands = escaped::end_all(commands, LEFT_GRACE);
-                    if !commands.is_empty() {
-                        shared.mailbox.post(Event::LeftSurvived { session, commands });
-                    }
-                });
-            }
+            Command::EndLeft { session, commands } => self.end_left(session, commands),
             Command::Type { session, terminal, bytes } => {
                 self.shared.terminals.type_bytes(session, &terminal, &bytes);
             }
@@ -275,6 +266,18 @@ impl Dispatcher {
                 shared.mailbox.post(Event::Computed { job, outcome: Outcome::PutBack(outcome) });
             }
             drop(done);
+        });
+    }
+
+    /// Ends commands that their agents have left behind.
+    fn end_left(&self, session: SessionKey, commands: Vec<LeftCommand>) {
+        let shared = self.shared.clone();
+        // That they are gone is told by who watches them.
+        spawn_blocking(move || {
+            let commands = escaped::end_all(commands, LEFT_GRACE);
+            if !commands.is_empty() {
+                shared.mailbox.post(Event::LeftSurvived { session, commands });
+            }
         });
     }
 

@@ -9,7 +9,7 @@ use super::settings::Settings;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Place, RulesNews};
 use crate::core::policy::{Action, Decision, Reason, Verdict};
-use crate::core::rules::Request;
+use crate::core::rules::{Judgement, Request};
 
 pub struct Policy {
     can_read: bool,
@@ -21,6 +21,14 @@ pub struct Policy {
     pub rules: RuleBook,
     /// Which sessions wait for the user's word before they change anything more.
     pub holds: Holds,
+}
+
+/// What became of a decision where rules have a say.
+pub struct UnderRules {
+    pub decision: Decision,
+    /// The rule that has decided, if one has.
+    pub rule: Option<String>,
+    pub judgement: Box<Judgement>,
 }
 
 impl Policy {
@@ -78,18 +86,20 @@ impl Policy {
         place: &Place,
         decision: Decision,
         request: Request,
-    ) -> (Decision, Option<String>) {
-        let Some((rule, why)) = self.rules.unasked(session, place, request) else { return (decision, None) };
+    ) -> UnderRules {
+        let (rule, judgement) = self.rules.unasked(session, place, request);
+        let made = |decision, rule| UnderRules { decision, rule, judgement: Box::new(judgement) };
+        let Some((rule, why)) = rule else { return made(decision, None) };
         let under = decision.under(Some(rule));
         if under == decision {
-            return (decision, None);
+            return made(decision, None);
         }
         match self.rules.answered(session, subject) {
-            Some(true) if under.verdict == Verdict::Ask => (decision, None),
+            Some(true) if under.verdict == Verdict::Ask => made(decision, None),
             Some(false) if under.verdict == Verdict::Ask => {
-                (Decision { verdict: Verdict::Deny, reason: Reason::DeniedBefore }, Some(why))
+                made(Decision { verdict: Verdict::Deny, reason: Reason::DeniedBefore }, Some(why))
             }
-            _ => (under, Some(why)),
+            _ => made(under, Some(why)),
         }
     }
 }

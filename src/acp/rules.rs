@@ -18,9 +18,10 @@ use crate::core::rules::kept::{self, Change};
 use crate::core::rules::project::{FILE, FolderRules, MOST_BYTES, ProjectRules, Trust, read, trusted};
 use crate::core::rules::retrial::{Judged, Retrial, retrial};
 use crate::core::rules::unasked::{Unasked, UnaskedAction, UnaskedActions};
-use crate::core::rules::{Act, Case, Decision, Request, Rule, RuleFiles, Ruling};
+use crate::core::rules::{Act, Case, Decision, Judgement, Request, Rule, RuleFiles, Ruling};
 use crate::core::store::allowlist::Choice;
 use crate::fingerprint;
+use crate::platform::paths::Resolver;
 
 /// What comes of a request, by all rules that count for it.
 pub fn judge(mut case: Case) -> Ruling {
@@ -182,36 +183,41 @@ impl RuleBook {
     }
 
     /// What rules want of something that an agent does without asking: nothing, a question, or that it does not
-    /// happen; and which rule. It reads the disk.
+    /// happen; which rule that is, and all that they say of it. It reads the disk.
     pub fn unasked(
         &self,
         session: SessionKey,
         place: &Place,
         request: Request,
-    ) -> Option<(Decision, String)> {
+    ) -> (Option<(Decision, String)>, Judgement) {
         let folders = place.folders().cloned().collect();
         let (mut case, granted) = lock(&self.0).case(session, place.cwd.clone(), folders);
         case.request = request;
         complete(&mut case);
         let forbids = case.forbids_commands();
-        let ruling = case.judge(&|path: &Path| disk::resolve(path).ok());
-        let (decision, why) = ruling.unasked(forbids)?;
+        let resolve = |path: &Path| disk::resolve(path).ok();
+        let ruling = case.judge(&resolve);
+        let Some((decision, why)) = ruling.unasked(forbids) else {
+            return (None, Judgement { request: case.request, ruling });
+        };
         lock(&self.0).sessions.entry(session).or_default().note_judged(&case.request, decision);
         let covered = |act| granted.iter().flat_map(|request| &request.acts).any(|given| given.covers(act));
         // Who was asked once about the same is not asked again.
-        if decision == Decision::Ask && case.request.acts.iter().all(covered) {
-            return None;
-        }
-        Some((decision, why))
+        let is_granted = decision == Decision::Ask && case.request.acts.iter().all(covered);
+        let offers = case.offers(&ruling, &resolve);
+        let judgement = Judgement { request: case.request, ruling: Ruling { offers, ..ruling } };
+        ((!is_granted).then_some((decision, why)), judgement)
     }
 
     /// Of what a session has done the rules that would have asked or rejected, where none was held against it before.
     /// It reads the disk.
     pub fn judge_done(&self, session: SessionKey, actions: UnaskedActions) -> Vec<Option<Unasked>> {
-        self.judge_deeds(session, actions, |path| disk::resolve(path).ok())
+        let resolver = RefCell::new(Resolver::default());
+        let find = |path: &Path| resolver.borrow_mut().find(path);
+        self.judge_each(session, actions, |path| find(path).or_else(|| disk::resolve(path).ok()))
     }
 
-    fn judge_deeds(
+    fn judge_each(
         &self,
         session: SessionKey,
         actions: UnaskedActions,

@@ -29,7 +29,7 @@ use crate::platform::Signal;
 use crate::platform::group::Group;
 
 pub use followed_output::FollowedOutput;
-pub use program::line;
+pub use program::{line, shell};
 pub use spec::{Limits, TerminalError, TerminalOutput, TerminalSpec};
 
 /// The same when Neovim is leaving, and waits.

@@ -22,6 +22,7 @@ pub mod shell;
 pub mod unasked;
 pub mod variables;
 mod wrappers;
+mod writers;
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +33,7 @@ use self::offer::Offer;
 use self::place::Place;
 pub use self::request::{Act, Request};
 pub use self::rule::{Decision, Rule, Source, Who};
-pub use self::ruling::{Ground, Ruling, Step};
+pub use self::ruling::{Ground, Judgement, Ruling, Step};
 
 /// All that is needed to judge a request, but for what the disk says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

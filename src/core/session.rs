@@ -22,7 +22,7 @@ pub mod limits;
 pub mod meter;
 mod opening;
 pub mod options;
-mod outside;
+pub mod outside;
 mod plans;
 pub mod prompt_history;
 pub mod question_queue;

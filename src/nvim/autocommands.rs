@@ -5,9 +5,9 @@ use mlua::{Result, Value};
 
 use crate::nvim::app::App;
 use crate::nvim::editor::autocommands::Group;
-use crate::nvim::editor::highlight_groups;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::run;
+use crate::platform::files::path_of_bytes;
 
 impl Group<'_> {
     fn on(&self, events: &[&str], run: fn(&mut App) -> Result<()>) -> Result<()> {
@@ -43,6 +43,12 @@ pub fn watch(editor: &Editor) -> Result<()> {
     acp.on_buffer(&["BufUnload"], App::buffer_unloaded)?;
     acp.on_buffer(&["BufModifiedSet"], App::buffer_modified)?;
     acp.on_buffer(&["BufWritePost"], App::buffer_saved)?;
+    acp.create(&["BufWritePost", "FileWritePost", "FileAppendPost"], Vec::new(), |_, event| {
+        let buf: Buf = event.get("buf")?;
+        let path = path_of_bytes(&event.get::<mlua::LuaString>("match")?.as_bytes());
+        run(move |app| app.file_written(buf, &path));
+        Ok(())
+    })?;
     listen_to_times(editor)?;
     acp.on_buffer(&["BufWinEnter"], App::buffer_shown)?;
     acp.on_buffer(&["BufEnter"], App::buffer_entered)?;
@@ -76,9 +82,9 @@ pub fn watch(editor: &Editor) -> Result<()> {
             Ok(())
         },
     )?;
-    acp.on(&["ColorScheme"], |app| highlight_groups::define(&app.cx.editor))?;
+    acp.on(&["ColorScheme"], App::colours_changed)?;
     // Without a colour scheme another 'background' comes without the event of one.
-    acp.on_options(&["background"], |app| highlight_groups::define(&app.cx.editor))
+    acp.on_options(&["background"], App::colours_changed)
 }
 
 /// Has the app told of what Neovim finds when it looks at the times of files.

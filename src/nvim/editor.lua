@@ -417,15 +417,18 @@ return {
     if not api.nvim_buf_is_loaded(buf) then
       return nil
     end
-    local last, following = api.nvim_buf_line_count(buf), {}
+    local last, following, here = api.nvim_buf_line_count(buf), {}, nil
+    local tab = api.nvim_get_current_tabpage()
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
       if api.nvim_win_get_cursor(win)[1] >= last then
         following[#following + 1] = win
       end
+      if not here and api.nvim_win_get_tabpage(win) == tab then
+        here = win
+      end
     end
     api.nvim_set_option_value("modifiable", true, { buf = buf })
-    local here = vim.fn.bufwinid(buf)
-    return following, here > 0 and api.nvim_win_get_width(here) or nil
+    return following, here and api.nvim_win_get_width(here)
   end,
 
   -- Has the windows stand at the end of what was edited.

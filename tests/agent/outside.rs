@@ -365,6 +365,40 @@ fn a_command_in_a_folder_outside_is_asked_about_by_its_real_path_and_only_there(
 }
 
 #[test]
+fn a_command_runs_where_the_user_was_asked_about_or_not_at_all() {
+    // The folder itself gives way to a link, or a link to it leads elsewhere then.
+    for by_link in [false, true] {
+        let mut test = Test::new();
+        let asked = outside(&mut test, "other/a.txt").parent().unwrap().to_owned();
+        let secret = outside(&mut test, "secret/a.txt").parent().unwrap().to_owned();
+        let link = test.path("link");
+        std::os::unix::fs::symlink(&asked, &link).unwrap();
+        let params = json!({ "sessionId": "s1", "command": "touch", "args": ["ran"],
+            "cwd": if by_link { &link } else { &asked } });
+        begin(&mut test, &[request(5, "terminal/create", &params), answered(5)]);
+        let (ask, _) = test.question();
+        if by_link {
+            fs::remove_file(&link).unwrap();
+            std::os::unix::fs::symlink(&secret, &link).unwrap();
+        } else {
+            fs::rename(&asked, asked.with_file_name("kept")).unwrap();
+            std::os::unix::fs::symlink(&secret, &asked).unwrap();
+        }
+        test.answer(ask, Answer::Selected("once".into()));
+        test.stop_reason();
+        let received = test.finish();
+        assert!(!secret.join("ran").exists(), "by a link: {by_link}");
+        if by_link {
+            assert!(received.result(5)["terminalId"].is_string());
+        } else {
+            let (code, message) = received.error(5);
+            assert_eq!(code, -32602);
+            assert!(message.contains("leads elsewhere"), "{message}");
+        }
+    }
+}
+
+#[test]
 fn what_counts_for_writing_in_a_folder_counts_for_running_there_and_the_other_way_round() {
     let mut test = Test::new();
     let path = outside(&mut test, "other/a.txt");

@@ -187,7 +187,14 @@ end
 --- One window with an empty buffer, as before any chat.
 function M.tidy()
   vim.cmd.stopinsert()
-  for _, command in ipairs({ "tabonly!", "only!", "enew!", "only!" }) do
+  M.try("tabonly!")
+  -- What floats can't be the only window (E5601).
+  for _, win in ipairs(api.nvim_list_wins()) do
+    if api.nvim_win_get_config(win).relative ~= "" then
+      pcall(api.nvim_win_close, win, true)
+    end
+  end
+  for _, command in ipairs({ "only!", "enew!", "only!" }) do
     M.try(command)
   end
   local here = api.nvim_get_current_buf()

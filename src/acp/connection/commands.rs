@@ -5,6 +5,8 @@ use super::deferred_replies::{Chosen, Judged, Next, PendingCommand};
 use super::pending_questions::EndsWith;
 use super::state::Connection;
 use crate::acp::audit::Entry;
+use crate::acp::files::disk;
+use crate::acp::policy::UnderRules;
 use crate::acp::terminals::TerminalError;
 use crate::acp::wire::rpc::{INTERNAL_ERROR, INVALID_PARAMS, RpcError};
 use crate::acp::wire::to_acp;
@@ -26,13 +28,13 @@ impl Connection {
 
     /// Runs a command whose folder's disk answers, or asks the user first.
     fn command_judged(&mut self, mut pending: PendingCommand, judged: Judged) {
-        let Judged { folder, decision, rule, trouble } = judged;
+        let Judged { folder, under: UnderRules { decision, rule, judgement }, trouble } = judged;
         if let Some(trouble) = trouble {
             self.note(Some(pending.session), Severity::Warning, trouble);
         }
         pending.reply.note(|line| line.decided_under(decision, rule.clone()));
         match decision.verdict {
-            Verdict::Allow => self.start_command(pending),
+            Verdict::Allow => self.start_command(PendingCommand { folder: Some(folder), ..pending }),
             Verdict::Deny => match (rule, decision.reason) {
                 (Some(rule), Reason::RuleRejects) => {
                     let text = format!("couldn't run the command: the user's rules reject it ({rule})");
@@ -59,6 +61,7 @@ impl Connection {
                         None => AskReason::OutsideFolders,
                     },
                     command: Some(pending.line()),
+                    judgement: Some(judgement),
                 };
                 let (held, reply) = self.deferred.hold(&self.shared, (folder, by_rule), pending);
                 let ask = self.questions.open_command(session, ends_with, held, reply);
@@ -99,9 +102,16 @@ impl Connection {
 
     /// Starts a command that may run.
     fn start_command(&mut self, starting: PendingCommand) {
-        let PendingCommand { session, in_turn, reply, spec } = starting;
+        let PendingCommand { session, in_turn, reply, mut spec, folder } = starting;
         if self.sessions.get_mut(session).is_none() {
             return;
+        }
+        // Where it was allowed, however the name that the agent gave leads by now.
+        if let Some(folder) = folder {
+            if disk::check_place(&folder).is_err() {
+                return reply.fail(&not_run(&TerminalError::Moved(folder)));
+            }
+            spec.cwd = folder;
         }
         let began = self.shared.folder_indexes.now();
         let ended = self.record_command(session, What::Exit, &spec);

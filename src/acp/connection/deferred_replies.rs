@@ -11,6 +11,7 @@ use tokio::task::spawn_blocking;
 use crate::acp::files::disk;
 use crate::acp::files::request::place;
 use crate::acp::holds::Want;
+use crate::acp::policy::UnderRules;
 use crate::acp::shared::Shared;
 use crate::acp::terminals::{self, TerminalSpec};
 use crate::acp::wire::reply::Reply;
@@ -18,7 +19,7 @@ use crate::acp::wire::rpc::RequestId;
 use crate::acp::wire::to_acp;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Access, Exit, Place};
-use crate::core::policy::{Action, Decision, FileLocation};
+use crate::core::policy::{Action, FileLocation};
 use crate::core::rules::Request;
 use crate::core::rules::variables::in_environment;
 use crate::core::store::allowlist::Choice;
@@ -55,9 +56,7 @@ pub struct Chosen {
 pub struct Judged {
     /// Its folder, without links.
     pub folder: PathBuf,
-    pub decision: Decision,
-    /// The rule that has decided, if one has.
-    pub rule: Option<String>,
+    pub under: UnderRules,
     /// What the user should know of how that was found out.
     pub trouble: Option<String>,
 }
@@ -69,6 +68,8 @@ pub struct PendingCommand {
     pub session: SessionKey,
     pub reply: Reply,
     pub spec: TerminalSpec,
+    /// Its folder without links, once it was decided about: by now the name may lead elsewhere.
+    pub folder: Option<PathBuf>,
 }
 
 /// What is to be done about a command.
@@ -91,11 +92,11 @@ pub struct HeldCommand {
 }
 
 impl HeldCommand {
-    pub fn decide(self, mut reply: Reply, choice: Choice) {
-        reply.note(|line| line.chosen(choice));
+    pub fn decide(self, reply: Reply, choice: Choice) {
         let Self { in_turn, session, spec, folder, by_rule, shared, tell } = self;
         let line = terminals::line(&spec);
-        let pending = Box::new(PendingCommand { in_turn, session, reply, spec });
+        let judged = Some(folder.clone());
+        let pending = Box::new(PendingCommand { in_turn, session, reply, spec, folder: judged });
         if by_rule {
             shared.policy.rules.say(session, line, choice);
             // A connection that is gone drops the request, which answers it.
@@ -149,7 +150,7 @@ impl DeferredReplies {
         (folder, by_rule): (PathBuf, bool),
         pending: PendingCommand,
     ) -> (HeldCommand, Reply) {
-        let PendingCommand { in_turn, session, reply, spec } = pending;
+        let PendingCommand { in_turn, session, reply, spec, .. } = pending;
         let (shared, tell) = (shared.clone(), self.tell.clone());
         (HeldCommand { in_turn, session, spec, folder, by_rule, shared, tell }, reply)
     }
@@ -227,13 +228,13 @@ fn judge(shared: &Shared, session: SessionKey, place_of_session: &Place, spec: T
     let location = if is_inside || !is_there { FileLocation::InFolders } else { FileLocation::Outside };
     let action = Action::Command { command: &command, folder: &folder, location };
     let (decision, trouble) = shared.policy.decide(session, &action);
-    let act = in_environment(&command, &args, &env);
+    let act = in_environment(&terminals::shell(), &command, &args, &env);
     let request = Request {
         kind: Some("execute".to_owned()),
         acts: vec![act],
         folder: Some(given),
         ..Request::default()
     };
-    let (decision, rule) = shared.policy.under_rules((session, &line), place_of_session, decision, request);
-    Judged { folder, decision, rule, trouble }
+    let under = shared.policy.under_rules((session, &line), place_of_session, decision, request);
+    Judged { folder, under, trouble }
 }

@@ -243,6 +243,14 @@ impl PendingQuestion {
         {
             reply.note(|line| line.answered(kind.word(), !kind.rejects()));
         }
+        if let (QuestionKind::Outside(_) | QuestionKind::Command(_), Some(choice)) =
+            (&self.kind, answer.choice())
+        {
+            reply.note(|line| match &answer {
+                Answer::Ruled { rule, .. } => line.ruled(choice.id(), choice.allows(), rule.clone()),
+                _ => line.chosen(choice),
+            });
+        }
         match (self.kind, answer) {
             (QuestionKind::Permission(_, offered), Answer::Ruled { option, rule }) => {
                 let Some((_, kind)) = offered.iter().find(|(id, _)| *id == option) else {
@@ -260,14 +268,18 @@ impl PendingQuestion {
                 reply.note(Line::dropped);
                 reply.ok(to_acp::permission_cancelled());
             }
-            (QuestionKind::Outside(held), Answer::Selected(choice)) => match Choice::of_id(&choice) {
-                Some(choice) => held.decide(reply, choice),
-                None => return Err(misfit(reply, &format!("the editor's answer doesn't fit: {choice:?}"))),
-            },
-            (QuestionKind::Command(held), Answer::Selected(choice)) => match Choice::of_id(&choice) {
-                Some(choice) => held.decide(reply, choice),
-                None => return Err(misfit(reply, &format!("the editor's answer doesn't fit: {choice:?}"))),
-            },
+            (QuestionKind::Outside(held), Answer::Selected(option) | Answer::Ruled { option, .. }) => {
+                match Choice::of_id(&option) {
+                    Some(choice) => held.decide(reply, choice),
+                    None => return Err(misfit(reply, &unknown_choice(&option))),
+                }
+            }
+            (QuestionKind::Command(held), Answer::Selected(option) | Answer::Ruled { option, .. }) => {
+                match Choice::of_id(&option) {
+                    Some(choice) => held.decide(reply, choice),
+                    None => return Err(misfit(reply, &unknown_choice(&option))),
+                }
+            }
             (QuestionKind::Outside(_) | QuestionKind::Command(_), Answer::Cancelled) => {
                 reply.fail(&cancelled())
             }
@@ -309,6 +321,10 @@ impl PendingQuestion {
             | QuestionKind::Command(_) => self.reply.fail(&cancelled()),
         }
     }
+}
+
+fn unknown_choice(option: &str) -> String {
+    format!("the editor's answer doesn't fit: {option:?}")
 }
 
 fn cancelled() -> RpcError {

@@ -61,7 +61,7 @@ impl Connection {
             // What variables hold may be secret; which they are has to be known to judge the command again.
             let changes = spec.env.iter().filter(|(name, value)| !is_harmless(name, value));
             let names: Vec<_> = changes.map(|(name, _)| (name.clone(), HIDDEN.to_owned())).collect();
-            match in_environment(&spec.command, &spec.args, &names) {
+            match in_environment("sh", &spec.command, &spec.args, &names) {
                 Act::Words(words) => {
                     let mut words = words.into_iter();
                     line.command = words.next();

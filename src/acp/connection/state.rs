@@ -72,7 +72,7 @@ pub(super) struct Connection {
 }
 
 pub(super) enum State {
-    /// Until `initialize` is answered, wishes wait.
+    /// Until `initialize` is answered, requests wait.
     Starting(Vec<Command>),
     Ready(Box<AgentInfo>),
 }

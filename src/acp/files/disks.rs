@@ -63,6 +63,12 @@ enum Turn {
 }
 
 impl Disks {
+    /// How many pieces of work were begun.
+    #[cfg(test)]
+    pub fn begun(&self) -> u64 {
+        self.lock().last
+    }
+
     /// Called on a thread of the runtime's.
     pub fn new() -> Self {
         Self(Arc::new(Inner {

@@ -15,13 +15,14 @@ use tokio::time::timeout;
 use super::disk::DiskError;
 use super::request::{BufferRequest, FileRequest, FileWork, SharedReply, Target};
 use crate::acp::holds::Want;
+use crate::acp::policy::UnderRules;
 use crate::acp::shared::Shared;
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::RequestId;
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Access, AskReason, Event, Place, Question, Severity};
 use crate::core::policy::{Action, Decision, FileLocation, Reason, Verdict};
-use crate::core::rules::{Act, Request};
+use crate::core::rules::{Act, Judgement, Request};
 use crate::core::store::allowlist::{self, Choice};
 use crate::platform::paths::canonicalize;
 
@@ -74,8 +75,7 @@ pub struct PendingAccess {
 }
 
 impl PendingAccess {
-    pub fn decide(mut self, mut reply: Reply, choice: Choice) {
-        reply.note(|line| line.chosen(choice));
+    pub fn decide(mut self, reply: Reply, choice: Choice) {
         if let Some((place, work, file)) = self.inside.take() {
             let request = FileRequest { session: self.session, place, reply: SharedReply::new(reply), work };
             // A queue that is gone drops the request, which answers it.
@@ -286,7 +286,7 @@ impl FileWorker {
             };
             let file = OutsideFile { resolved, scope, location, rule: None };
             if location == FileLocation::InFolders {
-                let (decision, rule, _) = decide(&shared, &request, &file);
+                let (UnderRules { decision, rule, .. }, _) = decide(&shared, &request, &file);
                 if decision.verdict == Verdict::Allow {
                     request.reply.note(|line| line.decided_under(decision, rule));
                     request.serve(&shared, file.resolved, |request| pass_on(&editor, request));
@@ -384,8 +384,10 @@ impl FileWorker {
             let (access, path) = (request.work.access(), request.work.path().to_owned());
             let decide = move || decide_about(&shared, (session, &place), (access, &path), &file);
             // After a panic nothing is allowed.
-            let denied = Decision { verdict: Verdict::Deny, reason: Reason::OutsideFolders };
-            let (decision, rule, trouble) = spawn_blocking(decide).await.unwrap_or((denied, None, None));
+            let decision = Decision { verdict: Verdict::Deny, reason: Reason::OutsideFolders };
+            let denied = || UnderRules { decision, rule: None, judgement: Box::default() };
+            let (under, trouble) = spawn_blocking(decide).await.unwrap_or_else(|_| (denied(), None));
+            let UnderRules { decision, rule, judgement } = under;
             if let Some(trouble) = trouble {
                 self.note(session, Severity::Warning, trouble);
             }
@@ -398,13 +400,13 @@ impl FileWorker {
             file.rule = rule;
             match decision.verdict {
                 Verdict::Allow => self.serve(request, file.resolved).await,
-                Verdict::Ask => self.ask(request, file),
+                Verdict::Ask => self.ask(request, file, judgement),
                 Verdict::Deny => self.refuse(request, decision.reason, file.rule).await,
             }
         }
     }
 
-    fn ask(&mut self, request: FileRequest, file: OutsideFile) {
+    fn ask(&mut self, request: FileRequest, file: OutsideFile, judgement: Box<Judgement>) {
         // Nobody is there any more who could answer.
         let Some(commands) = self.commands.upgrade() else { return };
         let FileRequest { session, place, reply, work } = request;
@@ -416,7 +418,8 @@ impl FileWorker {
             (None, FileLocation::LinkedOutside) => AskReason::LinkedOutside,
             (None, FileLocation::InFolders | FileLocation::Outside) => AskReason::OutsideFolders,
         };
-        let question = Question::Outside { path, target, access: work.access(), why, command: None };
+        let (access, judgement) = (work.access(), Some(judgement));
+        let question = Question::Outside { path, target, access, why, command: None, judgement };
         let held = PendingAccess { session, inside: Some((place, work, file)), commands };
         // The same; then what is held says that it is over.
         let _ = self.editor.send(EditorRequest::Outside { reply, question, held });
@@ -459,23 +462,19 @@ fn clear(queue: &mut mpsc::UnboundedReceiver<FileCommand>) {
     while queue.try_recv().is_ok() {}
 }
 
-fn decide(
-    shared: &Shared,
-    request: &FileRequest,
-    file: &OutsideFile,
-) -> (Decision, Option<String>, Option<String>) {
+fn decide(shared: &Shared, request: &FileRequest, file: &OutsideFile) -> (UnderRules, Option<String>) {
     let FileRequest { session, place, work, .. } = request;
     decide_about(shared, (*session, place), (work.access(), work.path()), file)
 }
 
-/// Whether it may be: the decision, the rule that made it, and what the user should know of how that was found out.
+/// Whether it may be, and what the user should know of how that was found out.
 /// The path is the one that the agent wrote.
 fn decide_about(
     shared: &Shared,
     (session, place): (SessionKey, &Place),
     (access, path): (Access, &Path),
     file: &OutsideFile,
-) -> (Decision, Option<String>, Option<String>) {
+) -> (UnderRules, Option<String>) {
     let OutsideFile { resolved, location, .. } = file;
     let action = Action::File { access, path: resolved, location: *location };
     let (decision, trouble) = shared.policy.decide(session, &action);
@@ -483,8 +482,7 @@ fn decide_about(
     let acts = vec![Act::File { path: path.to_owned(), writes }];
     let request = Request { kind: Some(kind.to_owned()), acts, ..Request::default() };
     let subject = subject(access, resolved);
-    let (decision, rule) = shared.policy.under_rules((session, &subject), place, decision, request);
-    (decision, rule, trouble)
+    (shared.policy.under_rules((session, &subject), place, decision, request), trouble)
 }
 
 /// As what the user says of a file is kept.

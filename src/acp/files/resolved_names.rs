@@ -14,7 +14,7 @@ use super::disks::Disks;
 use crate::acp::mutex::lock;
 use crate::core::message::Event;
 use crate::mailbox::Mailbox;
-use crate::platform::paths::canonicalize;
+use crate::platform::paths::{Resolver, canonicalize};
 
 /// How long what names a path waits for the disk, on its way to the editor.
 const WAIT: Duration = Duration::from_millis(50);
@@ -69,7 +69,11 @@ impl ResolvedNames {
                 continue;
             }
             let asking = tokio::spawn(async move {
-                let look = move || paths.into_iter().map(|path| (look(&path), path)).collect::<Vec<_>>();
+                let look = move || {
+                    let mut resolver = Resolver::default();
+                    let mut found = |path: &Path| resolver.find(path).unwrap_or_else(|| look(path));
+                    paths.into_iter().map(|path| (found(&path), path)).collect::<Vec<_>>()
+                };
                 let found = disks.run(&first, look).await.unwrap_or_default();
                 let names = found.into_iter().map(|(name, path)| (path, name)).collect();
                 lock(&silent).remove(&folder);

@@ -7,8 +7,9 @@ mod event_filter;
 pub(crate) mod fingerprint;
 mod seen;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::ErrorKind;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +32,7 @@ use crate::core::ids::SessionKey;
 use crate::core::message::{Event, FileChange, Stamp};
 use crate::mailbox::Mailbox;
 use crate::platform::files;
-use crate::platform::paths::resolve_file;
+use crate::platform::paths::{Resolver, resolve_file};
 
 pub use self::seen::Edit;
 
@@ -40,6 +41,9 @@ const QUIET: Duration = Duration::from_millis(60);
 
 /// But no later than this after the first word.
 const LATEST: Duration = Duration::from_millis(400);
+
+/// So many messages are taken together at the most: of the files in them each folder is asked about once.
+const TOGETHER: usize = 64;
 
 /// Of more files the one touched longest ago is given up.
 const MAX_FILES: usize = 4096;
@@ -257,6 +261,27 @@ struct Watcher {
     said: bool,
 }
 
+/// A session has to do with a file.
+struct Touch {
+    session: SessionKey,
+    path: PathBuf,
+    named: Option<Named>,
+    content: Option<u64>,
+}
+
+/// The links of a file's name are still to be resolved.
+struct Named {
+    edit: Option<Edit>,
+}
+
+/// What the disk says of a path.
+struct Place {
+    /// Without links, if they were to be resolved.
+    target: PathBuf,
+    /// It is there, and no file.
+    is_special: bool,
+}
+
 struct Watched {
     sessions: BTreeSet<SessionKey>,
     /// Through which folder the system watches it, if it does.
@@ -296,14 +321,74 @@ impl Watcher {
             };
             match message {
                 Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-                Ok(message) => self.take(message),
+                Ok(message) => {
+                    let more = told.try_iter().take(TOGETHER - 1);
+                    if self.take_all(std::iter::once(message).chain(more)).is_break() {
+                        return;
+                    }
+                }
                 Err(RecvTimeoutError::Timeout) => self.look(),
             }
         }
     }
 
-    /// Whether the file's disk answers. One that doesn't would hold up the watching of all others; its files
-    /// are watched once an agent reads, writes or edits them again.
+    /// Takes messages in, in their order; an agent may name many files at once.
+    fn take_all(&mut self, messages: impl Iterator<Item = Message>) -> ControlFlow<()> {
+        let mut touches = Vec::new();
+        for message in messages {
+            match message {
+                Message::Touched { session, path, content } => {
+                    touches.push(Touch { session, path, named: None, content });
+                }
+                Message::Named { session, path, edit } => {
+                    touches.push(Touch { session, path, named: Some(Named { edit }), content: None });
+                }
+                message => {
+                    self.touch_all(std::mem::take(&mut touches));
+                    if matches!(message, Message::Stop) {
+                        return ControlFlow::Break(());
+                    }
+                    self.take(message);
+                }
+            }
+        }
+        self.touch_all(touches);
+        ControlFlow::Continue(())
+    }
+
+    fn touch_all(&mut self, touches: Vec<Touch>) {
+        let places = self.places_of(&touches);
+        for (touch, place) in touches.into_iter().zip(places) {
+            match place {
+                Some(place) => self.touch(touch, place),
+                None => self.leave_alone(&touch.path),
+            }
+        }
+    }
+
+    /// What the disks say of these files, as far as they answer. One that doesn't would hold up the watching of all
+    /// others; its files are watched once an agent reads, writes or edits them again.
+    fn places_of(&self, touches: &[Touch]) -> Vec<Option<Place>> {
+        let paths: Vec<&Path> = touches.iter().map(|touch| &*touch.path).collect();
+        by_folder(&paths, |indexes| self.ask(indexes.iter().map(|index| &touches[*index])))
+    }
+
+    fn ask<'a>(&self, touches: impl Iterator<Item = &'a Touch>) -> Option<Vec<Place>> {
+        let paths: Vec<(PathBuf, bool)> =
+            touches.map(|touch| (touch.path.clone(), touch.named.is_some())).collect();
+        let (first, _) = paths.first()?.clone();
+        self.disks.soon(&first, PATIENCE, move || {
+            let mut resolver = Resolver::default();
+            let mut place = |(path, is_named): (PathBuf, bool)| {
+                let target = if is_named { resolver.resolve_file(&path) } else { path };
+                let is_special = std::fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file());
+                Place { target, is_special }
+            };
+            paths.into_iter().map(&mut place).collect()
+        })
+    }
+
+    /// Whether the file's disk answers.
     fn answers(&self, path: &Path) -> bool {
         let file = path.to_owned();
         self.disks.soon(path, PATIENCE, move || drop(std::fs::metadata(file))).is_some()
@@ -311,11 +396,6 @@ impl Watcher {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Touched { path, .. } | Message::Named { path, .. } if !self.answers(&path) => {
-                self.leave_alone(&path);
-            }
-            Message::Touched { session, path, content } => self.touched(session, path, content),
-            Message::Named { session, path, edit } => self.named(session, path, edit),
             Message::Ended(session) => self.leave(session),
             Message::Closed(session) => {
                 self.closed.insert(session);
@@ -331,21 +411,22 @@ impl Watcher {
                     self.news(&path);
                 }
             }
-            Message::Stop => {}
+            // These have been seen to by `take_all`.
+            Message::Touched { .. } | Message::Named { .. } | Message::Stop => {}
         }
     }
 
-    fn named(&mut self, session: SessionKey, path: PathBuf, edit: Option<Edit>) {
-        let target = resolve_file(&path);
-        if target != path {
-            if let Some(edit) = edit {
-                self.seen.edit(&target, edit);
+    fn touch(&mut self, touch: Touch, place: Place) {
+        let Touch { session, path, named, content } = touch;
+        if place.target != path {
+            if let Some(edit) = named.and_then(|named| named.edit) {
+                self.seen.edit(&place.target, edit);
             }
             if !self.files.contains_key(&path) {
                 self.seen.forget(&path);
             }
         }
-        self.touched(session, target, None);
+        self.touched(session, place, content);
     }
 
     /// What is not watched has no state: nothing would ever be told of it.
@@ -355,7 +436,9 @@ impl Watcher {
         }
     }
 
-    fn touched(&mut self, session: SessionKey, path: PathBuf, content: Option<u64>) {
+    /// The disk has just said what the file is, so it answers.
+    fn touched(&mut self, session: SessionKey, place: Place, content: Option<u64>) {
+        let Place { target: path, is_special } = place;
         if self.closed.contains(&session) {
             // A call of its that edits the file is over, too.
             self.seen.left(session);
@@ -368,7 +451,7 @@ impl Watcher {
             watched.touched = self.touches;
             return;
         }
-        if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
+        if is_special {
             // In /dev all programs of the machine are busy.
             return self.seen.forget(&path);
         }
@@ -389,15 +472,18 @@ impl Watcher {
         self.seen.begin(&path);
         self.arm(&path);
         // Only now: what happens from here on is told by the system.
-        self.learn(path, content);
+        self.learn(&path, content);
+        if self.writing.contains_key(&path) {
+            return self.defer(&path);
+        }
+        self.look_now(&path);
     }
 
     /// The file's content is known to the editor's side; it may have become another one already.
-    fn learn(&mut self, path: PathBuf, content: Option<u64>) {
+    fn learn(&self, path: &Path, content: Option<u64>) {
         if content.is_some() {
-            self.seen.hear(&path, Input::Known(content), Instant::now());
+            self.seen.hear(path, Input::Known(content), Instant::now());
         }
-        self.look_at(&path);
     }
 
     fn wrote(&mut self, path: PathBuf, content: Option<u64>) {
@@ -412,7 +498,8 @@ impl Watcher {
                 // Its folder may be one of those that the write created.
                 self.arm(&path);
             }
-            self.learn(path, content);
+            self.learn(&path, content);
+            self.look_at(&path);
         }
     }
 
@@ -543,11 +630,19 @@ impl Watcher {
     }
 
     fn look_at(&mut self, path: &Path) {
-        if self.writing.contains_key(path) || !self.answers(path) {
-            // It is looked at when that is done, or when a session has to do with it again.
-            self.seen.defer(path);
-            return self.let_go(path);
+        match self.writing.contains_key(path) || !self.answers(path) {
+            true => self.defer(path),
+            false => self.look_now(path),
         }
+    }
+
+    /// It is looked at when our own write is done, or when a session has to do with it again.
+    fn defer(&mut self, path: &Path) {
+        self.seen.defer(path);
+        self.let_go(path);
+    }
+
+    fn look_now(&mut self, path: &Path) {
         let (fingerprint, bytes) = self.seen.look(path);
         if self.seen.looked(path, fingerprint, bytes.as_deref()) {
             self.news(path);
@@ -579,12 +674,31 @@ impl Watcher {
         if let FileChange::Renamed(to) = &kind {
             // Where it is now, it is the same sessions' business.
             for session in sessions {
-                self.touched(session, to.clone(), None);
+                self.touched(session, Place { target: to.clone(), is_special: false }, None);
             }
         }
         let cause = self.folder_indexes.cause_of(path, sighting);
         self.mailbox.post(Event::FileChanged { path: path.to_owned(), kind, cause });
     }
+}
+
+/// Asks about the paths of a folder together, or about each alone where that fails: it may be one of them that hangs.
+/// `ask` gets their places among the paths.
+fn by_folder<T>(paths: &[&Path], ask: impl Fn(&[usize]) -> Option<Vec<T>>) -> Vec<Option<T>> {
+    let mut folders: BTreeMap<Option<&Path>, Vec<usize>> = BTreeMap::new();
+    for (index, path) in paths.iter().enumerate() {
+        folders.entry(path.parent()).or_default().push(index);
+    }
+    let mut found: Vec<Option<T>> = paths.iter().map(|_| None).collect();
+    for indexes in folders.into_values() {
+        let together = match ask(&indexes) {
+            Some(places) => places.into_iter().map(Some).collect(),
+            None if indexes.len() == 1 => continue,
+            None => indexes.iter().map(|index| ask(&[*index])?.pop()).collect::<Vec<_>>(),
+        };
+        indexes.iter().zip(together).for_each(|(index, place)| found[*index] = place);
+    }
+    found
 }
 
 fn reason(error: &notify::Error) -> String {
@@ -597,5 +711,66 @@ fn reason(error: &notify::Error) -> String {
             files::watch_limit(error).map_or_else(|| error.to_string(), str::to_owned)
         }
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    fn watcher(disks: Disks) -> Watcher {
+        let (mailbox, log) = (Mailbox::new(|_| {}), WireLog::start(None));
+        let indexes = FolderIndexes::new(mailbox.clone(), log.clone(), disks.clone(), PATIENCE);
+        let watch = Watch::new(mailbox, log, disks, indexes);
+        Watcher::new(&watch, mpsc::channel().0)
+    }
+
+    fn take(watcher: &mut Watcher, messages: Vec<Message>) {
+        assert!(watcher.take_all(messages.into_iter()).is_continue());
+    }
+
+    #[test]
+    fn files_of_one_folder_are_asked_about_together() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let real = crate::platform::paths::canonicalize(folder.path()).expect("it is there");
+        let paths: Vec<PathBuf> = (0..TOGETHER).map(|number| real.join(number.to_string())).collect();
+        paths.iter().for_each(|path| std::fs::write(path, "text").expect("a file"));
+        let disks = Disks::for_tests();
+        let mut watcher = watcher(disks.clone());
+        let (session, other) = (SessionKey(1), SessionKey(2));
+        let named = |path: &PathBuf| Message::Named { session, path: path.clone(), edit: None };
+        take(&mut watcher, paths.iter().map(named).collect());
+        assert_eq!(disks.begun(), 1);
+        assert_eq!(watcher.files.len(), TOGETHER);
+        let seen = |path: &PathBuf| watcher.seen.last_stamp(path).is_some_and(|stamp| stamp.size == 4);
+        assert!(paths.iter().all(seen), "each was read");
+
+        std::fs::create_dir(real.join("below")).expect("a folder");
+        let elsewhere = real.join("below/new");
+        let touched = Message::Touched { session: other, path: paths[0].clone(), content: None };
+        let folder = Message::Named { session: other, path: real.join("below"), edit: None };
+        take(&mut watcher, vec![named(&elsewhere), touched, folder, Message::Ended(session)]);
+        assert_eq!(disks.begun(), 3, "there are two folders");
+        let sessions: BTreeSet<SessionKey> =
+            watcher.files.values().flat_map(|watched| watched.sessions.iter().copied()).collect();
+        assert_eq!(sessions, BTreeSet::from([other]), "the message behind them was taken after them");
+        assert_eq!(watcher.files[&paths[0]].sessions, sessions);
+        assert!(watcher.files.contains_key(&elsewhere) && !watcher.files.contains_key(&real.join("below")));
+    }
+
+    #[test]
+    fn of_files_that_cannot_be_asked_about_together_each_is_asked_about_alone() {
+        let paths = ["/a/1", "/b/1", "/a/hangs", "/a/2", "/"].map(Path::new);
+        let asked = std::cell::RefCell::new(Vec::new());
+        let found = by_folder(&paths, |indexes| {
+            asked.borrow_mut().push(indexes.to_vec());
+            (!indexes.contains(&2)).then(|| indexes.to_vec())
+        });
+        assert_eq!(found, [Some(0), Some(1), None, Some(3), Some(4)]);
+        let mut asked = asked.into_inner();
+        asked.sort();
+        assert_eq!(asked, [vec![0], vec![0, 2, 3], vec![1], vec![2], vec![3], vec![4]]);
     }
 }

@@ -18,7 +18,7 @@ use crate::acp::store::undoing::Undoing;
 use crate::acp::worker::Worker;
 use crate::core::changes::blame::{self, Step};
 use crate::core::ids::JobId;
-use crate::core::message::{Event, Severity};
+use crate::core::message::{Event, FileDiff, Severity};
 use crate::core::store::checkpoint::{
     Attributed, CheckpointRequest as Request, Fact, Fetched, Head, Held, Last, Limits, Line, Loaded,
     MAX_FILE_BYTES, Mode, Planned, Reply, Stored, Touched, Turn, TurnKey, before_diffs, counts, edits, hunks,
@@ -160,12 +160,9 @@ impl CheckpointWriter {
                 Ok(())
             }
             Request::Settle { turn, head, at, path, call, diffs } => {
-                let now = in_time(&self.disks, path);
-                let looked = self.looked.remove(&(*turn, path.clone())).map(|looked| looked.held);
-                let looked = looked.filter(|before| !before.matches(&now));
-                match looked.or_else(|| before_diffs(&now, diffs)) {
-                    Some(before) => {
-                        let (call, before, after) = (call.as_deref(), &before, &now);
+                match self.before_call(*turn, path, diffs) {
+                    Some((before, after)) => {
+                        let (call, before, after) = (call.as_deref(), &before, &after);
                         let adding = Adding { turn: *turn, head, at: *at, path, call, before, after };
                         let done = self.add(folder, &adding);
                         done.and_then(|()| self.make_room(folder, limits))
@@ -211,6 +208,19 @@ impl CheckpointWriter {
         if let Err(error) = done {
             self.failed(folder, &request, &error);
         }
+    }
+
+    /// What a file held before a call that is over, as far as that is known, and what it holds now, if that is something
+    /// else.
+    fn before_call(&mut self, turn: TurnKey, path: &Path, diffs: &[FileDiff]) -> Option<(Held, Held)> {
+        let looked = self.looked.remove(&(turn, path.to_owned())).map(|looked| looked.held);
+        if looked.is_none() && diffs.is_empty() {
+            // Nothing is known of what was there before, as with calls that read.
+            return None;
+        }
+        let now = in_time(&self.disks, path);
+        let looked = looked.filter(|before| !before.matches(&now));
+        Some((looked.or_else(|| before_diffs(&now, diffs))?, now))
     }
 
     fn set_mode(&self, path: &Path, mode: Mode) -> Result<(), String> {

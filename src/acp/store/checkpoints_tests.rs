@@ -271,6 +271,26 @@ fn texts_are_held_no_longer_than_their_turn_and_their_call() {
     assert_eq!(writer.turns.keys().map(|(of, _)| *of).collect::<Vec<_>>(), [turn]);
 }
 
+#[test]
+fn a_file_is_only_read_for_a_call_that_may_have_changed_it() {
+    let folder = Folder::new("read");
+    let mut writer = writer();
+    fs::create_dir_all(&folder.0).expect("a folder");
+    let path = folder.0.join("a");
+    fs::write(&path, "one\n").expect("a file");
+    let limits = Limits { age: 10_000, bytes: 1 << 20 };
+    let turn = TurnKey { at: 1, number: 1 };
+    let mut handle = |request| {
+        writer.handle(&folder.0, limits, request);
+        writer.disks.begun()
+    };
+    let settle =
+        || Request::Settle { turn, head: head(), at: 1, path: path.clone(), call: None, diffs: Vec::new() };
+    assert_eq!(handle(settle()), 0, "nothing is known of a time before the call");
+    assert_eq!(handle(Request::Look { turn, path: path.clone(), entry: 1 }), 1);
+    assert_eq!(handle(settle()), 2);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_path_that_is_no_text_comes_back_from_a_journal_byte_for_byte() {

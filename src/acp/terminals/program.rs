@@ -40,10 +40,16 @@ pub fn command(spec: &TerminalSpec) -> Result<Command, TerminalError> {
 
 /// The command as a user would type it, with the variables that change what it does.
 pub fn line(spec: &TerminalSpec) -> String {
-    match in_environment(&spec.command, &spec.args, &spec.env) {
+    match in_environment("sh", &spec.command, &spec.args, &spec.env) {
         Act::Words(words) => words.iter().map(|word| program::quoted(word)).collect::<Vec<_>>().join(" "),
         _ => spec.command.clone(),
     }
+}
+
+/// The name of the shell that lines are run in.
+pub fn shell() -> String {
+    let path = program::shell_program();
+    path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase()
 }
 
 fn program(spec: &TerminalSpec) -> Result<Command, TerminalError> {

@@ -71,6 +71,8 @@ pub enum TerminalError {
     RelativeFolder(PathBuf),
     #[error("there is no folder {}; create it first, or give another", .0.display())]
     NoFolder(PathBuf),
+    #[error("by now the folder {} leads elsewhere; ask for it again", .0.display())]
+    Moved(PathBuf),
     #[error("{0:?} is not the name of an environment variable; leave it out")]
     Variable(String),
     #[error("the system can't start {command:?}: {source}")]

@@ -9,6 +9,8 @@ use serde_json::Value;
 use super::call::ToolCallPatch;
 use super::files::Access;
 use crate::core::ids::ToolCallId;
+use crate::core::rules::Judgement;
+use crate::core::store::allowlist::Choice;
 use crate::core::text::Text;
 
 /// What an agent asks of the editor.
@@ -40,6 +42,9 @@ pub enum Question {
         /// It is a folder, in which the agent wants to run this.
         #[serde(default)]
         command: Option<String>,
+        /// What rules say of it.
+        #[serde(default)]
+        judgement: Option<Box<Judgement>>,
     },
     /// `elicitation/create`.
     Form {
@@ -99,6 +104,16 @@ pub enum AskReason {
     LinkedOutside,
     /// A rule of the user's wants it, which is described.
     Rule(String),
+}
+
+impl Answer {
+    /// The choice of ours that it is, whoever has made it.
+    pub fn choice(&self) -> Option<Choice> {
+        match self {
+            Self::Selected(option) | Self::Ruled { option, .. } => Choice::of_id(option),
+            _ => None,
+        }
+    }
 }
 
 /// The editor's answer to a [`Question`]. One that does not fit its question is an internal error

@@ -98,7 +98,7 @@ pub enum Outcome {
     /// Nothing where the disk did not answer in time.
     Judged(Option<Box<Ruling>>),
     FolderRules(FolderRules),
-    /// Of each deed the rule that was not asked; nothing at all where the disk did not answer in time.
+    /// Of each action the rule that was not asked; nothing at all where the disk did not answer in time.
     JudgedDone(Vec<Option<Unasked>>),
     /// The error says why the record can't be read.
     RulesRetried(Result<Box<Retrial>, String>),

@@ -1,6 +1,6 @@
 //! What makes a request dangerous, in a few words that stand beside the question. It decides nothing: rules do.
 
-use super::line::{BUILT_COMMAND, Line, PIPED_CODE, READ_CODE, Run, UNKNOWN_COMMAND, base};
+use super::line::{BUILT_COMMAND, Certainty, Line, PIPED_CODE, READ_CODE, Run, UNKNOWN_COMMAND, base};
 use super::pattern::path_fits;
 use super::sets::{RUNS_LATER, SECRETS};
 
@@ -39,7 +39,9 @@ const FETCHES: &[&str] = &["curl", "wget", "fetch", "nc", "ncat", "aria2c"];
 
 /// What is dangerous about the commands of a line.
 pub fn of_line(line: &Line) -> Vec<Danger> {
-    let mut found: Vec<Danger> = line.runs.iter().flat_map(of_run).collect();
+    // Where all is understood, what may be a command is most likely text.
+    let counts = |run: &&Run| run.certainty != Certainty::Possible || !line.doubts.is_empty();
+    let mut found: Vec<Danger> = line.runs.iter().filter(counts).flat_map(of_run).collect();
     let runs = |names: &[&str]| line.runs.iter().any(|run| names.contains(&name(run)));
     let code = [PIPED_CODE, READ_CODE, UNKNOWN_COMMAND, BUILT_COMMAND];
     if runs(FETCHES) && line.doubts.iter().any(|doubt| code.contains(doubt)) {

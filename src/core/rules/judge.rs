@@ -5,25 +5,33 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::danger::{self, Danger};
-use super::line::{Certainty, Line, Run, Word, WordKind};
-use super::pattern::{Fit, command_fit, fits, path_fits};
+use super::line::{Certainty, Line, Run, STREAMS, Word, WordKind, text_of};
+use super::pattern::{Fit, MOST_WORDS, command_fit, fits, leads_to, path_fits, path_meets};
 use super::place::{Place, normal};
 use super::request::{Act, Request};
 use super::rule::{Decision, Rule, Source, Who};
-use super::ruling::{Ruling, Step};
+use super::ruling::{Ground, Ruling, Step};
 use super::shell;
+use super::writers::{self, Effects};
 
 /// The part of a request that a rule is held against.
 pub enum Part<'a> {
-    Run(&'a Run),
-    /// `writes` where that is known.
-    File {
-        path: &'a str,
-        writes: Option<bool>,
-    },
+    Run(&'a [Word]),
+    File { path: &'a str, usage: Usage },
     Host(&'a str),
     Mcp(&'a str),
     Kind,
+}
+
+/// What is done to a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Usage {
+    Reads,
+    Writes,
+    /// It is an argument of a command of which it is known what it writes, and this isn't that.
+    Argument,
+    /// The same of a command of which nothing is known.
+    Unknown,
 }
 
 /// Judges requests by rules.
@@ -88,8 +96,16 @@ impl Judge<'_> {
         for redirect in &line.redirects {
             let path = self.path_of(&redirect.path, redirect.folder.as_deref());
             match path {
+                // What may be code may as well be none.
+                Some(path) if redirect.is_guess => {
+                    let held = self.rules_about_writing(&path);
+                    let held = held.into_iter().filter(|(_, decision)| *decision != Decision::Allow);
+                    let ask = |(rule, _)| Step::ruled(&*redirect.path.text, Some((rule, Decision::Ask)));
+                    ruling.steps.extend(held.filter(|_| redirect.writes).map(ask));
+                }
+                None if redirect.is_guess => {}
                 Some(path) if redirect.writes => self.file(&path, true, Some("edit"), ruling),
-                Some(_) => self.argument(redirect.folder.as_deref(), &redirect.path, ruling),
+                Some(_) => self.argument(redirect.folder.as_deref(), &redirect.path, Usage::Argument, ruling),
                 None => ruling.steps.push(Step::doubts(&*redirect.path.text, UNKNOWN_FILE)),
             }
         }
@@ -102,28 +118,160 @@ impl Judge<'_> {
     }
 
     fn run(&self, run: &Run, kind: Option<&str>, ruling: &mut Ruling) {
-        let found = self.rule_for(&Part::Run(run), kind);
-        if found.is_none() && run.certainty == Certainty::Possible {
-            return;
+        let effects = writers::effects(&run.words);
+        if run.certainty == Certainty::Possible {
+            return self.possible(run, &effects, kind, ruling);
         }
+        let found = self.rule_for(&Part::Run(&run.words), kind);
         let weighed = found.map(|(rule, decision)| {
-            let decision = match (decision, run.certainty) {
-                (Decision::Reject, Certainty::Possible) => Decision::Ask,
-                (Decision::Allow, Certainty::Possible | Certainty::Likely) => Decision::Ask,
-                (decision, _) => decision,
-            };
-            (rule, decision)
+            let is_likely = decision == Decision::Allow && run.certainty == Certainty::Likely;
+            (rule, if is_likely { Decision::Ask } else { decision })
         });
         ruling.steps.push(Step::ruled(run.text(), weighed));
         covers(weighed, danger::of_run(run), &run.text(), ruling);
-        for word in run.words.iter().skip(1) {
-            self.argument(run.folder.as_deref(), word, ruling);
+        if let Some((Rule { source: Source::Set(_), .. }, Decision::Allow)) = weighed
+            && (effects.writes_others || !effects.writes.is_empty())
+        {
+            ruling.steps.push(Step::doubts(run.text(), "a ready set covers no command that writes files"));
+        }
+        self.files_of(run, &effects, ruling);
+        if effects.is_opaque {
+            self.arguments_as_commands(&run.words, kind, ruling);
         }
     }
 
+    /// Words that may be a command, or something else: what rules forbid is asked about, and nothing else is said of them.
+    fn possible(&self, run: &Run, effects: &Effects, kind: Option<&str>, ruling: &mut Ruling) {
+        let mut found = Ruling::default();
+        found.steps.push(Step::ruled(run.text(), self.rule_for(&Part::Run(&run.words), kind)));
+        self.files_of(run, effects, &mut found);
+        if effects.is_opaque {
+            self.arguments_as_commands(&run.words, kind, &mut found);
+        }
+        let forbids = |step: &Step| step.ground == Ground::Rule && step.decision != Some(Decision::Allow);
+        let steps = found.steps.into_iter().filter(forbids);
+        ruling.steps.extend(steps.map(|step| Step { decision: Some(Decision::Ask), ..step }));
+    }
+
+    /// The files that a command has to do with.
+    fn files_of(&self, run: &Run, effects: &Effects, ruling: &mut Ruling) {
+        let is_known = !effects.is_opaque && !effects.writes_others;
+        let usage = if is_known { Usage::Argument } else { Usage::Unknown };
+        for word in run.words.iter().skip(1) {
+            self.argument(run.folder.as_deref(), word, usage, ruling);
+        }
+        self.effects(run, effects, ruling);
+    }
+
+    /// What an unknown program is given may be a command that it runs, as `nice` does.
+    fn arguments_as_commands(&self, words: &[Word], kind: Option<&str>, ruling: &mut Ruling) {
+        for at in 1..words.len().min(MOST_WORDS) {
+            let (first, rest) = (&words[at], &words[at + 1..]);
+            let value = first.text.split_once('=');
+            let behind = match value {
+                Some((_, value)) => {
+                    let value = Word { text: value.to_owned(), kind: first.kind };
+                    Cow::Owned([value].into_iter().chain(rest.iter().cloned()).collect::<Vec<_>>())
+                }
+                None if first.text.starts_with('-') => continue,
+                None => Cow::Borrowed(&words[at..]),
+            };
+            if let Some((rule, Decision::Reject | Decision::Ask)) = self.rule_for(&Part::Run(&behind), kind) {
+                ruling.steps.push(Step::ruled(text_of(&behind), Some((rule, Decision::Ask))));
+            }
+        }
+    }
+
+    /// What a command does to files by its arguments. It may, if the command itself is allowed and no rule is about the
+    /// file.
+    fn effects(&self, run: &Run, effects: &Effects, ruling: &mut Ruling) {
+        let folder = run.folder.as_deref();
+        for word in &effects.writes {
+            let Some(path) = self.path_of(word, folder) else {
+                ruling.steps.push(Step::doubts(&*word.text, UNKNOWN_FILE));
+                continue;
+            };
+            let (real, is_outside) = self.real(&path);
+            ruling.dangers.extend(danger::of_file(&real.to_string_lossy(), true, is_outside));
+            let found = self.rules_about_writing(&path);
+            if found.is_empty() && is_outside {
+                ruling.steps.push(Step::outside(&*word.text, OUTSIDE));
+            }
+            let held = found.into_iter().filter(|(_, decision)| *decision != Decision::Allow);
+            ruling.steps.extend(held.map(|found| Step::ruled(&*word.text, Some(found))));
+            // Which names it stands for is known only to the shell.
+            if word.kind == WordKind::Glob {
+                self.glob(&word.text, folder, Usage::Writes, ruling);
+                let until = word.text.find(['*', '?', '[']).unwrap_or(word.text.len());
+                let above = word.text[..until].rsplit_once('/').map_or(".", |(above, _)| above);
+                let above = Word::known(if above.is_empty() { "/" } else { above });
+                let above = self.path_of(&above, folder).map(|above| self.real(&above).0);
+                self.below(&word.text, &above.unwrap_or(real), ruling);
+            }
+        }
+        for word in &effects.below {
+            if let Some(path) = self.path_of(word, folder) {
+                self.below(&word.text, &self.real(&path).0, ruling);
+            }
+        }
+        let forbids = |rule: &Rule| rule.source != Source::BuiltIn && self.guards_writes(rule);
+        if effects.writes_others && self.rules.iter().any(forbids) {
+            let why = "you have rules that reject or ask about files, and which ones it writes isn't known";
+            ruling.steps.push(Step::doubts(run.text(), why));
+        }
+    }
+
+    /// The rule that decides about writing a file as it is named, and the one about where that leads.
+    fn rules_about_writing(&self, path: &Path) -> Vec<(&Rule, Decision)> {
+        let names = [normal(path), self.real(path).0];
+        let rule = |name: &PathBuf| {
+            let part = Part::File { path: &name.to_string_lossy(), usage: Usage::Writes };
+            self.rule_for(&part, Some("edit"))
+        };
+        names.iter().filter_map(rule).collect()
+    }
+
+    /// What a glob may stand for.
+    fn glob(&self, text: &str, folder: Option<&str>, usage: Usage, ruling: &mut Ruling) {
+        let Some(path) = self.path_of(&Word::known(text), folder) else { return };
+        let path = normal(&path).to_string_lossy().into_owned();
+        let (roots, home) = self.roots_and_home();
+        let meets = |pattern: &String| path_meets(pattern, &path, &roots, home.as_deref());
+        let holds = |rule: &&Rule| {
+            let is_about = rule.decision != Decision::Allow && rule.is_for(self.who);
+            is_about
+                && self.file_fit(rule, Fit::Sure, usage, Some("edit")) != Fit::No
+                && rule.path.as_ref().is_some_and(meets)
+        };
+        if let Some(rule) = self.rules.iter().find(holds) {
+            ruling.steps.push(Step::ruled(text, Some((rule, Decision::Ask))));
+        }
+    }
+
+    /// A folder in which anything may be written.
+    fn below(&self, what: &str, folder: &Path, ruling: &mut Ruling) {
+        let folder = folder.to_string_lossy();
+        let (roots, home) = self.roots_and_home();
+        let leads = |pattern: &String| leads_to(pattern, &folder, &roots, home.as_deref());
+        let guards = |rule: &&Rule| self.guards_writes(rule) && rule.path.as_ref().is_some_and(leads);
+        if let Some(rule) = self.rules.iter().find(guards) {
+            ruling.steps.push(Step::ruled(what, Some((rule, Decision::Ask))));
+        }
+    }
+
+    /// Whether a rule asks about files that are written, or rejects that.
+    fn guards_writes(&self, rule: &Rule) -> bool {
+        let is_about =
+            matches!(rule.kind.as_deref(), None | Some("any" | "write" | "edit" | "delete" | "move"));
+        rule.decision != Decision::Allow && rule.path.is_some() && is_about && rule.is_for(self.who)
+    }
+
     /// A word may be the path of a file that the command uses.
-    fn argument(&self, folder: Option<&str>, word: &Word, ruling: &mut Ruling) {
+    fn argument(&self, folder: Option<&str>, word: &Word, usage: Usage, ruling: &mut Ruling) {
         for text in paths_in(&word.text) {
+            if STREAMS.contains(&text) {
+                continue;
+            }
             let path = Word { text: text.to_owned(), kind: word.kind };
             let Some(path) = self.path_of(&path, folder) else {
                 if is_path(text) {
@@ -132,11 +280,23 @@ impl Judge<'_> {
                 continue;
             };
             let (real, is_outside) = self.real(&path);
-            let is_outside = is_outside && is_path(text);
+            // A word that leads outside without saying so is a link there.
+            let is_outside = is_outside && (is_path(text) || (self.place.resolve)(&path).is_some());
+            if word.kind == WordKind::Glob {
+                self.glob(text, folder, usage, ruling);
+            }
             let name = real.to_string_lossy();
             ruling.dangers.extend(danger::of_file(&name, false, is_outside));
-            match self.rule_for(&Part::File { path: &name, writes: None }, None) {
+            match self.rule_for(&Part::File { path: &name, usage }, None) {
                 Some((_, Decision::Allow)) => {}
+                // That an unknown program writes a file that it is given is a guess of ours, which no rule asks for.
+                Some((rule, _))
+                    if rule.source == Source::BuiltIn && rule.kind.as_deref() == Some("write") =>
+                {
+                    let why =
+                        format!("it may be written, and {}", rule.reason.as_deref().unwrap_or_default());
+                    ruling.steps.push(Step::doubts(text, why));
+                }
                 Some(found) => ruling.steps.push(Step::ruled(text, Some(found))),
                 None if is_outside => {
                     ruling.steps.push(Step::outside(text, OUTSIDE));
@@ -151,7 +311,8 @@ impl Judge<'_> {
         let (real, is_outside) = self.real(&self.place.folder.join(path));
         let (given, real) = (given.to_string_lossy(), real.to_string_lossy());
         let dangers = danger::of_file(&real, writes, is_outside);
-        let rule = |path| self.rule_for(&Part::File { path, writes: Some(writes) }, kind);
+        let usage = if writes { Usage::Writes } else { Usage::Reads };
+        let rule = |path| self.rule_for(&Part::File { path, usage }, kind);
         // The name that the agent uses may be what a rule is about, too; but a link never widens what is allowed.
         let by_path = rule(&real);
         let by_name = if given == real { by_path } else { rule(&given) };
@@ -227,35 +388,39 @@ impl Judge<'_> {
         };
         let sure = |fits: bool| if fits { Fit::Sure } else { Fit::No };
         let fit = match part {
-            Part::Run(run) => by(&rule.command, &|shape| command_fit(shape, &run.words, allows)),
+            Part::Run(words) => by(&rule.command, &|shape| command_fit(shape, words, allows)),
             Part::Host(host) => by(&rule.host, &|pattern| sure(fits(pattern, host, true))),
             Part::Mcp(tool) => by(&rule.mcp, &|pattern| sure(fits(pattern, tool, !allows))),
             Part::Kind => sure(named == 0),
-            Part::File { path, writes } => {
+            Part::File { path, usage } => {
                 let fit = by(&rule.path, &|pattern| sure(self.path_fits(pattern, path, !allows)));
-                return self.file_fit(rule, fit, *writes, kind);
+                return self.file_fit(rule, fit, *usage, kind);
             }
         };
         if rule.is_about_kind(kind) { fit } else { Fit::No }
     }
 
     fn path_fits(&self, pattern: &str, path: &str, is_loose: bool) -> bool {
-        let roots: Vec<Cow<str>> = self.place.roots.iter().map(|root| root.to_string_lossy()).collect();
-        let home = self.place.home.map(Path::to_string_lossy);
+        let (roots, home) = self.roots_and_home();
         path_fits(pattern, path, &roots, home.as_deref(), is_loose)
     }
 
-    fn file_fit(&self, rule: &Rule, fit: Fit, writes: Option<bool>, kind: Option<&str>) -> Fit {
-        match (rule.kind.as_deref(), writes) {
+    fn roots_and_home(&self) -> (Vec<Cow<'_, str>>, Option<Cow<'_, str>>) {
+        let roots = self.place.roots.iter().map(|root| root.to_string_lossy());
+        (roots.collect(), self.place.home.map(Path::to_string_lossy))
+    }
+
+    fn file_fit(&self, rule: &Rule, fit: Fit, usage: Usage, kind: Option<&str>) -> Fit {
+        let is_argument = matches!(usage, Usage::Argument | Usage::Unknown);
+        match (rule.kind.as_deref(), usage) {
             // A rule about no path says nothing of an argument.
-            (_, None) if rule.path.is_none() => Fit::No,
-            (None | Some("any"), _) | (Some("write"), Some(true)) => fit,
-            (Some("write"), Some(false)) => Fit::No,
-            // What a command does to a file isn't known; the defaults are about writes that are.
-            (Some("write"), None) if rule.source == Source::BuiltIn => Fit::No,
-            (Some(_), None) => fit.min(Fit::Perhaps),
-            (Some(_), Some(_)) if rule.is_about_kind(kind) => fit,
-            (Some(_), Some(_)) => Fit::No,
+            _ if is_argument && rule.path.is_none() => Fit::No,
+            (None | Some("any"), _) | (Some("write"), Usage::Writes) => fit,
+            // What a command is known to write is judged as that.
+            (Some("write"), Usage::Reads | Usage::Argument) => Fit::No,
+            _ if is_argument => fit.min(Fit::Perhaps),
+            _ if rule.is_about_kind(kind) => fit,
+            _ => Fit::No,
         }
     }
 }
@@ -307,6 +472,9 @@ fn paths_in(text: &str) -> Vec<&str> {
     {
         found.push(value);
     }
+    // What is sent is in this file: `curl -d @file`.
+    let at: Vec<&str> = found.iter().filter_map(|path| path.strip_prefix('@')).collect();
+    found.extend(at);
     found.retain(|path| !path.is_empty() && path.len() < 4096);
     found
 }

@@ -44,6 +44,8 @@ pub struct Run {
 pub struct Redirect {
     pub path: Word,
     pub writes: bool,
+    /// It is in a word that may be code.
+    pub is_guess: bool,
     pub folder: Option<String>,
 }
 
@@ -74,8 +76,13 @@ impl Word {
 impl Run {
     /// As it is shown.
     pub fn text(&self) -> String {
-        self.words.iter().map(|word| &*word.text).collect::<Vec<_>>().join(" ")
+        text_of(&self.words)
     }
+}
+
+/// Words as they are shown.
+pub fn text_of(words: &[Word]) -> String {
+    words.iter().map(|word| &*word.text).collect::<Vec<_>>().join(" ")
 }
 
 impl Line {
@@ -94,6 +101,9 @@ pub const UNKNOWN_COMMAND: &str = "which command it runs is known only to the sh
 /// Its environment may make another program of a command.
 pub const SETS_VARIABLES: &str = "it sets variables that change what a command does";
 pub const BUILT_COMMAND: &str = "it puts a command together as it runs";
+
+/// What takes and gives no file.
+pub const STREAMS: &[&str] = &["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
 
 /// The program's name without the folder that it is in.
 pub fn base(name: &str) -> &str {

@@ -199,7 +199,7 @@ fn wanted(judge: &Judge, request: &Request) -> Vec<Wanted> {
             }
         };
         let runs = line.runs.iter().filter(|run| run.certainty == Certainty::Certain);
-        let open = runs.filter(|run| !is_allowed(&Part::Run(run), kind.or(Some("execute"))));
+        let open = runs.filter(|run| !is_allowed(&Part::Run(&run.words), kind.or(Some("execute"))));
         wanted.extend(open.map(of_run));
         for redirect in line.redirects.iter().filter(|redirect| redirect.writes) {
             match judge.path_of(&redirect.path, redirect.folder.as_deref()) {

@@ -15,7 +15,7 @@ pub enum Fit {
 /// Patterns fall apart into so many at the most.
 const MAX_ALTERNATIVES: usize = 64;
 /// Words of a command that are looked at.
-const MOST_WORDS: usize = 256;
+pub const MOST_WORDS: usize = 256;
 
 /// The patterns that braces stand for.
 pub fn alternatives(pattern: &str) -> Vec<String> {
@@ -37,9 +37,21 @@ pub fn alternatives(pattern: &str) -> Vec<String> {
 
 /// Whether one of the patterns that braces stand for fits.
 fn any_fits(pattern: &str, fits: impl Fn(&str) -> bool) -> bool {
-    match pattern.contains('{') {
-        true => alternatives(pattern).iter().any(|pattern| fits(pattern)),
-        false => fits(pattern),
+    let Some((before, rest)) = pattern.split_once('{') else { return fits(pattern) };
+    match rest.split_once('}') {
+        // Most have braces once, around all that they say or around its end.
+        Some((inner, after)) if !rest.contains('{') => {
+            let mut whole = String::with_capacity(pattern.len());
+            inner.split(',').any(|one| {
+                if before.is_empty() && after.is_empty() {
+                    return fits(one);
+                }
+                whole.clear();
+                [before, one, after].iter().for_each(|part| whole.push_str(part));
+                fits(&whole)
+            })
+        }
+        _ => alternatives(pattern).iter().any(|pattern| fits(pattern)),
     }
 }
 
@@ -125,6 +137,11 @@ fn is_option(option: &str, word: &str) -> bool {
     if fits(option, word, false) {
         return true;
     }
+    // Programs that have long options with one dash mostly take two as well.
+    let has_long_name = option.starts_with('-') && !option.starts_with("--") && option.chars().count() > 2;
+    if has_long_name && word.starts_with("--") {
+        return fits(option, &word[1..], false);
+    }
     let name = word.split('=').next().unwrap_or(word);
     if let Some(long) = option.strip_prefix("--") {
         let long = long.trim_end_matches('*');
@@ -206,11 +223,91 @@ pub fn path_fits<R: AsRef<str>>(
     })
 }
 
+/// Whether a folder is on the way to what a pattern of paths names: to `a/b/c`, `a` is, and so is `a/b`. A name in any
+/// folder leads nowhere.
+pub fn leads_to(pattern: &str, folder: &str, roots: &[impl AsRef<str>], home: Option<&str>) -> bool {
+    let begins = |pattern: &str, path: &str| {
+        let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+        let is_way = |end: usize| match parts[..end] {
+            [] => path.trim_matches('/').is_empty(),
+            [.., last] => says(last) && parts_fit(&parts[..end].join("/"), path, true),
+        };
+        (0..parts.len()).any(is_way)
+    };
+    alternatives(pattern).iter().any(|pattern| {
+        if let Some(rest) = pattern.strip_prefix("~/") {
+            return home.is_some_and(|home| begins(&format!("{home}/{rest}"), folder));
+        }
+        if pattern.starts_with('/') || pattern.starts_with("**/") {
+            return begins(pattern, folder);
+        }
+        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+        let below = |root| folder.strip_prefix(AsRef::<str>::as_ref(root).trim_end_matches('/'));
+        let below = roots.iter().filter_map(below).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        pattern.contains('/') && below.into_iter().any(|rest| begins(pattern, rest))
+    })
+}
+
+/// Whether what a glob of the shell's stands for may be what a pattern of paths names.
+pub fn path_meets(pattern: &str, glob: &str, roots: &[impl AsRef<str>], home: Option<&str>) -> bool {
+    alternatives(pattern).iter().any(|pattern| {
+        if !pattern.contains('/') {
+            return glob.rsplit('/').next().is_some_and(|name| name_meets(pattern, name));
+        }
+        if let Some(rest) = pattern.strip_prefix("~/") {
+            return home.is_some_and(|home| parts_by(&format!("{home}/{rest}"), glob, name_meets));
+        }
+        if pattern.starts_with('/') || pattern.starts_with("**/") {
+            return parts_by(pattern, glob, name_meets);
+        }
+        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+        roots.iter().any(|root| {
+            let rest = glob.strip_prefix(root.as_ref().trim_end_matches('/'));
+            rest.is_some_and(|rest| rest.starts_with('/') && parts_by(pattern, rest, name_meets))
+        })
+    })
+}
+
+/// Whether a name can fit both, a pattern of a rule's and a glob of the shell's. A hidden file's dot has to be written.
+fn name_meets(pattern: &str, glob: &str) -> bool {
+    let lower = |text: &str| -> Vec<char> { text.chars().map(|char| char.to_ascii_lowercase()).collect() };
+    let (pattern, mut glob) = (lower(pattern), lower(glob));
+    // A class is any letter here.
+    while let Some(from) = glob.iter().position(|char| *char == '[') {
+        let to = glob[from..].iter().position(|char| *char == ']').map_or(glob.len() - 1, |to| from + to);
+        glob.splice(from..=to, ['?']);
+    }
+    if pattern.first() == Some(&'.') && matches!(glob.first(), Some('*' | '?')) {
+        return false;
+    }
+    // Whether the rest of the glob from each letter on can fit the rest of the pattern.
+    let mut row: Vec<bool> = vec![false; glob.len() + 1];
+    for at in (0..=pattern.len()).rev() {
+        let below = row.clone();
+        for to in (0..=glob.len()).rev() {
+            row[to] = match (pattern.get(at), glob.get(to)) {
+                (None, None) => true,
+                (Some('*'), one) => below[to] || one.is_some() && row[to + 1],
+                (one, Some('*')) => row[to + 1] || one.is_some() && below[to],
+                (Some(_), Some('?')) => below[to + 1],
+                (Some(one), Some(other)) => one == other && below[to + 1],
+                _ => false,
+            };
+        }
+    }
+    row[0]
+}
+
 fn parts(path: &str) -> impl Iterator<Item = &str> + Clone {
     path.split('/').filter(|part| !part.is_empty())
 }
 
 fn parts_fit(pattern: &str, path: &str, is_loose: bool) -> bool {
+    parts_by(pattern, path, |part, name| fits(part, name, is_loose))
+}
+
+/// Folder by folder, where `**` is any number of them.
+fn parts_by(pattern: &str, path: &str, fits: impl Fn(&str, &str) -> bool) -> bool {
     let (mut pattern, mut path) = (parts(pattern), parts(path));
     // What follows the last `**`, and the parts of the path that it may still take.
     let mut star = None;
@@ -223,12 +320,52 @@ fn parts_fit(pattern: &str, path: &str, is_loose: bool) -> bool {
             }
             (None, None) => return true,
             (Some(_), None) => return false,
-            (Some(part), Some(name)) if fits(part, name, is_loose) => (pattern, path) = (wanted, left),
+            (Some(part), Some(name)) if fits(part, name) => (pattern, path) = (wanted, left),
             (_, Some(_)) => {
                 let Some((after, taken)) = &mut star else { return false };
                 taken.next();
                 (pattern, path) = (after.clone(), taken.clone());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_meets_a_pattern_where_a_name_can_fit_both() {
+        for (pattern, glob) in [
+            (".env", ".e*"),
+            (".env", ".en?"),
+            (".env.*", ".e*"),
+            ("*.pem", "*"),
+            ("*.pem", "a*"),
+            ("*.pem", "*.p[ea]m"),
+            ("id_rsa", "[i]d*"),
+            ("a*c", "ab*"),
+            (".ENV", ".e*"),
+        ] {
+            assert!(name_meets(pattern, glob), "{pattern} {glob}");
+        }
+        for (pattern, glob) in [
+            (".env", "*"),
+            (".env", "?env"),
+            (".env", "[.]env"),
+            ("*.pem", "*.rs"),
+            ("abc", "ab"),
+            ("a", "ab*"),
+        ] {
+            assert!(!name_meets(pattern, glob), "{pattern} {glob}");
+        }
+        let meets =
+            |pattern: &str, glob: &str| path_meets(pattern, glob, &["/p".to_owned()], Some("/home/me"));
+        assert!(
+            meets("vendor/**", "/p/v*/x")
+                && meets("**/.ssh/**", "/home/me/.s*/x")
+                && meets("~/a/*", "/home/me/*/b")
+        );
+        assert!(!meets("vendor/**", "/p/src/*") && !meets("**/.ssh/**", "/p/*/x"));
     }
 }

@@ -57,7 +57,7 @@ impl Act {
 }
 
 fn is_shell(program: &str) -> bool {
-    matches!(base(program), "sh" | "bash" | "zsh" | "dash")
+    matches!(base(program), "sh" | "bash" | "zsh" | "dash" | "fish")
 }
 
 /// `-c`, or `-lc`.

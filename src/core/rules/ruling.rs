@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::danger::Danger;
 use super::offer::Offer;
+use super::request::Request;
 use super::rule::{Decision, Rule};
 
 /// What a decision rests on.
@@ -62,6 +63,13 @@ pub struct Ruling {
     pub offers: Vec<Offer>,
     /// What the user should know of rules that don't count.
     pub problem: Option<String>,
+}
+
+/// What an agent is about to do, and what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judgement {
+    pub request: Request,
+    pub ruling: Ruling,
 }
 
 impl Ruling {

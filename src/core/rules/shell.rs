@@ -4,9 +4,9 @@
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use super::line::{Certainty, Line, PIPED_CODE, Redirect, Run, SETS_VARIABLES, Word, WordKind};
-use super::variables;
+use super::line::{Certainty, Line, PIPED_CODE, Redirect, Run, SETS_VARIABLES, STREAMS, Word, WordKind};
 use super::wrappers::{self, Reader};
+use super::{variables, writers};
 
 /// Longer lines are not judged.
 const LONGEST: usize = 16 << 10;
@@ -17,6 +17,11 @@ const DEEPEST: usize = 12;
 /// Of all that a line comes to.
 const MOST_COMMANDS: usize = 400;
 const MOST_WORDS: usize = 2_000;
+
+const TOO_NESTED: &str = "it is nested too deep";
+const TOO_LONG: &str = "it is too long";
+const TOO_COMPLEX: &str = "it is too complex";
+const LIMITS: &[&str] = &[TOO_NESTED, TOO_LONG, TOO_COMPLEX];
 
 /// Reads a line of shell code. Takes a bounded number of steps, whatever it is.
 pub fn read(line: &str) -> Line {
@@ -39,6 +44,8 @@ struct Shell {
     /// Of all commands.
     words: usize,
     folder: Option<String>,
+    /// What is read may be code, or text for people.
+    is_guess: bool,
 }
 
 /// The syntax that is understood; its children are.
@@ -60,17 +67,14 @@ const SIGNS: &[&str] = &[
     "&&", "||", "|", ";", "\n", "(", ")", "{", "}", "!", "if", "then", "elif", "else", "fi", "while",
     "until", "do", "done", "for", "in",
 ];
-/// What takes and gives no file.
-const STREAMS: &[&str] = &["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
-
 impl Shell {
     fn new() -> Self {
-        Self { line: Line::default(), depth: 0, words: 0, folder: Some(String::new()) }
+        Self { line: Line::default(), depth: 0, words: 0, folder: Some(String::new()), is_guess: false }
     }
 
     fn walk(&mut self, node: Node, text: &str, certainty: Certainty) {
         if self.depth >= DEEPEST * 4 || self.line.runs.len() > MOST_COMMANDS {
-            return self.doubt("it is too complex");
+            return self.doubt(TOO_COMPLEX);
         }
         self.depth += 1;
         match node.kind() {
@@ -149,7 +153,7 @@ impl Shell {
         }
         for child in children(node).into_iter().filter(Node::is_named) {
             match child.kind() {
-                "variable_name" if HARMFUL_LOOPS.contains(&&text[child.byte_range()]) => {
+                "variable_name" if !variables::is_own(&text[child.byte_range()]) => {
                     self.doubt("it sets variables for what follows");
                 }
                 "variable_name" => {}
@@ -159,8 +163,32 @@ impl Shell {
         }
     }
 
+    /// An expansion by which the shell reads a value as code, or sets one.
+    fn doubt_expansion(&mut self, node: Node, text: &str) {
+        let source = &text[node.byte_range()];
+        match node.kind() {
+            "arithmetic_expansion" if source.contains(|char: char| char.is_alphabetic() || char == '_') => {
+                self.doubt("it calculates with variables");
+            }
+            "expansion" => {
+                let inner = source.trim_start_matches("${").trim_start_matches(['!', '#']);
+                let behind = inner.trim_start_matches(|char: char| char.is_alphanumeric() || char == '_');
+                let behind = behind.trim_start_matches("[@]").trim_start_matches("[*]");
+                // An index and the bounds of a part are calculated.
+                let is_part = behind.strip_prefix(':').is_some_and(|rest| !rest.starts_with(['-', '?', '+']));
+                let is_plain = |char: char| char.is_ascii_digit() || matches!(char, ':' | '}' | ' ');
+                let calculates = behind.starts_with('[') || is_part && !behind.chars().all(is_plain);
+                if calculates || behind.starts_with(['@', '=']) || source.contains('`') {
+                    self.doubt("it has an expansion that may run or set something");
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// All commands in what isn't understood.
     fn anything(&mut self, node: Node, text: &str) {
+        self.doubt_expansion(node, text);
         for child in children(node).into_iter().filter(Node::is_named) {
             match child.kind() {
                 "command" | "redirected_statement" | "pipeline" | "list" | "program" => {
@@ -172,7 +200,7 @@ impl Shell {
                     self.anything(child, text);
                     self.depth -= 1;
                 }
-                _ => self.doubt("it is too complex"),
+                _ => self.doubt(TOO_COMPLEX),
             }
         }
     }
@@ -234,11 +262,8 @@ impl Shell {
             }
             (">" | ">>" | ">|" | "&>" | "&>>" | ">&" | "<", _) => {
                 let writes = operator != "<";
-                self.line.redirects.push(Redirect {
-                    path: path.clone(),
-                    writes,
-                    folder: self.folder.clone(),
-                });
+                let (path, folder) = (path.clone(), self.folder.clone());
+                self.line.redirects.push(Redirect { path, writes, is_guess: self.is_guess, folder });
             }
             _ => self.doubt("it has a redirection that isn't judged"),
         }
@@ -353,15 +378,25 @@ impl Shell {
 
 impl Reader for Shell {
     fn doubt(&mut self, why: &'static str) {
-        self.line.doubt(why);
+        // Text needs to be no code; but what isn't read in full may hold any.
+        if !self.is_guess || LIMITS.contains(&why) {
+            self.line.doubt(why);
+        }
+    }
+
+    fn guess(&mut self, text: &str) {
+        let (was, folder) = (self.is_guess, self.folder.clone());
+        self.is_guess = true;
+        self.read(text, Certainty::Possible);
+        (self.is_guess, self.folder) = (was, folder);
     }
 
     fn read(&mut self, text: &str, certainty: Certainty) {
         if self.depth >= DEEPEST {
-            return self.doubt("it is nested too deep");
+            return self.doubt(TOO_NESTED);
         }
         if text.len() > LONGEST {
-            return self.doubt("it is too long");
+            return self.doubt(TOO_LONG);
         }
         if text.chars().any(is_odd) {
             self.doubt("it has letters that can't be seen or are easily taken for others");
@@ -374,7 +409,7 @@ impl Reader for Shell {
         if ascii != text {
             self.doubt("it has letters beyond ASCII");
         }
-        let Some(tree) = parse(&ascii) else { return self.doubt("it is too complex") };
+        let Some(tree) = parse(&ascii) else { return self.doubt(TOO_COMPLEX) };
         let root = tree.root_node();
         // Each letter has as many bytes as stood in for it; a word may only end in the middle of one by mistake.
         let text = if cuts_letters(&tree, text) { &ascii } else { text };
@@ -388,7 +423,7 @@ impl Reader for Shell {
 
     fn run(&mut self, words: Vec<Word>, certainty: Certainty) {
         if self.line.runs.len() > MOST_COMMANDS || self.depth >= DEEPEST * 4 {
-            return self.doubt("it is too complex");
+            return self.doubt(TOO_COMPLEX);
         }
         self.depth += 1;
         wrappers::unwrap(self, &words, certainty);
@@ -398,10 +433,18 @@ impl Reader for Shell {
     fn add(&mut self, words: &[Word], certainty: Certainty) {
         self.words += words.len();
         if self.words > MOST_WORDS || self.line.runs.len() > MOST_COMMANDS {
-            return self.doubt("it is too complex");
+            return self.doubt(TOO_COMPLEX);
         }
+        let certainty = if self.is_guess { Certainty::Possible } else { certainty };
         let folder = self.folder.clone();
         self.line.runs.push(Run { words: words.to_vec(), certainty, folder });
+        if certainty > Certainty::Possible || self.is_guess {
+            let effects = writers::effects(words);
+            effects.doubts.into_iter().for_each(|doubt| self.doubt(doubt));
+            if effects.is_opaque {
+                wrappers::guesses(self, words);
+            }
+        }
         if let Some("cd" | "pushd") = words.first().and_then(Word::plain) {
             self.folder = match (words, &self.folder) {
                 ([_, to], Some(from)) => to.plain().filter(|to| *to != "-").map(|to| match to {
@@ -413,9 +456,6 @@ impl Reader for Shell {
         }
     }
 }
-
-/// Loops over these change what commands do.
-const HARMFUL_LOOPS: &[&str] = &["PATH", "IFS", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV", "ENV", "HOME"];
 
 fn parse(text: &str) -> Option<Tree> {
     let mut parser = Parser::new();

@@ -40,31 +40,57 @@ pub fn is_harmless(name: &str, value: &str) -> bool {
     HARMLESS.contains(&name) || PROGRAMS.iter().any(keeps)
 }
 
-/// A program with its environment, as `env` would run it; without arguments it is a line of shell code. What is
-/// harmless is left out, so that the same command is the same act.
-pub fn in_environment(command: &str, args: &[String], variables: &[(String, String)]) -> Act {
+/// What zsh ties to variables of the environment, and what holds its commands.
+const TIED: &[&str] = &[
+    "aliases",
+    "cdpath",
+    "commands",
+    "fignore",
+    "fpath",
+    "functions",
+    "galiases",
+    "manpath",
+    "module_path",
+    "options",
+    "path",
+    "prompt",
+    "saliases",
+];
+
+/// Whether a shell line may use a variable of this name for itself: nothing that it runs looks at it.
+pub fn is_own(name: &str) -> bool {
+    HARMLESS.contains(&name) || name.contains(|char: char| char.is_ascii_lowercase()) && !TIED.contains(&name)
+}
+
+/// Shells that read a line as bash does, as far as lines are judged.
+const LIKE_BASH: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh"];
+
+/// A program with its environment, as `env` would run it; without arguments it is a line of code for a shell, which is
+/// named where it reads lines in another way. What is harmless is left out, so that the same command is the same act.
+pub fn in_environment(shell: &str, command: &str, args: &[String], variables: &[(String, String)]) -> Act {
+    let is_like_bash = LIKE_BASH.contains(&shell);
+    let shell = if is_like_bash { "sh" } else { shell };
     let changes = variables.iter().filter(|(name, value)| !is_harmless(name, value));
     let set: Vec<String> = changes.map(|(name, value)| format!("{name}={value}")).collect();
     let program = || [command.to_owned()].into_iter().chain(args.iter().cloned());
-    match (set.is_empty(), args.is_empty()) {
-        (true, true) => Act::Line(command.to_owned()),
-        (true, false) => Act::Words(program().collect()),
-        (false, is_line) => {
-            let code = is_line.then(|| ["sh", "-c"].map(str::to_owned)).into_iter().flatten();
-            Act::Words(["env".to_owned()].into_iter().chain(set).chain(code).chain(program()).collect())
-        }
+    if set.is_empty() && args.is_empty() && is_like_bash {
+        return Act::Line(command.to_owned());
     }
+    let env = (!set.is_empty()).then(|| "env".to_owned());
+    let code = args.is_empty().then(|| [shell, "-c"].map(str::to_owned)).into_iter().flatten();
+    Act::Words(env.into_iter().chain(set).chain(code).chain(program()).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::rules::shell;
 
     fn act(command: &str, args: &[&str], variables: &[(&str, &str)]) -> String {
         let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).collect();
         let variables: Vec<(String, String)> =
             variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-        match in_environment(command, &args, &variables) {
+        match in_environment("zsh", command, &args, &variables) {
             Act::Line(line) => line,
             other => format!("{other:?}"),
         }
@@ -79,6 +105,16 @@ mod tests {
             act("make", &[], &[("CI", "1"), ("GIT_PAGER", "rm x")]),
             r#"Words(["env", "GIT_PAGER=rm x", "sh", "-c", "make"])"#
         );
+    }
+
+    #[test]
+    fn a_line_for_another_shell_is_judged_as_that() {
+        // To fish the first quote ends behind `b`, and `rm` is a command.
+        let act = in_environment("fish", r"echo 'a' 'b; rm x #'", &[], &[]);
+        let words = ["fish", "-c", r"echo 'a' 'b; rm x #'"].map(str::to_owned);
+        assert_eq!(act, Act::Words(words.to_vec()));
+        let Act::Words(words) = act else { return };
+        assert!(shell::read_words(&words).doubts.contains(&"it is read by another shell"));
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub trait Reader {
     fn doubt(&mut self, why: &'static str);
     /// Reads a line that is run by what was read so far.
     fn read(&mut self, text: &str, certainty: Certainty);
+    /// Reads text that may be code.
+    fn guess(&mut self, text: &str);
     /// A command with its words, and what it runs in turn.
     fn run(&mut self, words: Vec<Word>, certainty: Certainty);
     /// Takes a command in as one that is judged.
@@ -67,6 +69,8 @@ const WRAPPERS: &[Wrapper] = &[
     ),
     wrapper("stdbuf", &[], &["-i", "-o", "-e"], 0, Way::Same),
     wrapper("setsid", &["-w", "--wait"], &[], 0, Way::Same),
+    wrapper("chrt", &["-b", "-f", "-i", "-o", "-r"], &[], 1, Way::Same),
+    wrapper("taskset", &["-c"], &[], 1, Way::Same),
     wrapper("command", &["-p"], &[], 0, Way::Same),
     wrapper("builtin", &[], &[], 0, Way::Same),
     wrapper("exec", &["-c", "-l"], &["-a"], 0, Way::Same),
@@ -101,8 +105,21 @@ const WRAPPERS: &[Wrapper] = &[
 
 /// Shells whose lines are read as bash reads them.
 const SHELLS: &[&str] = &["sh", "bash", "dash"];
-const OTHER_SHELLS: &[&str] =
-    &["zsh", "ksh", "mksh", "fish", "ash", "csh", "tcsh", "pwsh", "powershell", "cmd"];
+const OTHER_SHELLS: &[&str] = &[
+    "zsh",
+    "ksh",
+    "mksh",
+    "fish",
+    "ash",
+    "csh",
+    "tcsh",
+    "pwsh",
+    "powershell",
+    "cmd",
+    "nu",
+    "xonsh",
+    "elvish",
+];
 /// Programs that run a script, or what an option or their input says, in a language of their own.
 const INTERPRETERS: &[&str] = &[
     "python",
@@ -150,6 +167,8 @@ const CHANGES: &[&str] = &[
     "local",
     "readonly",
     "complete",
+    "getopts",
+    "let",
 ];
 
 /// Words that are no commands where one may stand.
@@ -206,7 +225,8 @@ pub fn unwrap(reader: &mut impl Reader, words: &[Word], certainty: Certainty) {
             reader.doubt("it runs elsewhere");
             suffixes(reader, rest);
         }
-        "find" | "fd" | "fdfind" => find(reader, words, certainty),
+        "find" => find(reader, words, certainty),
+        "fd" | "fdfind" => fd(reader, words, certainty),
         "source" | "." => {
             reader.add(words, certainty);
             reader.doubt("it runs code that isn't judged");
@@ -216,7 +236,7 @@ pub fn unwrap(reader: &mut impl Reader, words: &[Word], certainty: Certainty) {
             code(reader, rest.first().map_or("", |word| &word.text), Certainty::Likely);
         }
         "printf" if !rest.iter().any(|word| word.text.starts_with("-v")) => reader.add(words, certainty),
-        "read" if rest.iter().all(|word| word.kind == WordKind::Known) => reader.add(words, certainty),
+        "read" if rest.iter().all(is_own_name) => reader.add(words, certainty),
         _ if CHANGES.contains(&name) => {
             reader.add(words, certainty);
             reader.doubt("it changes what commands mean");
@@ -236,6 +256,11 @@ pub fn unwrap(reader: &mut impl Reader, words: &[Word], certainty: Certainty) {
             }
         },
     }
+}
+
+/// An option, or a variable that only the line itself uses.
+fn is_own_name(word: &Word) -> bool {
+    word.plain().is_some_and(|text| text.starts_with('-') || variables::is_own(text))
 }
 
 fn join(words: &[Word]) -> String {
@@ -263,6 +288,18 @@ fn suffixes(reader: &mut impl Reader, words: &[Word]) {
     let line = join(words);
     if line.contains([';', '|', '&', '\n', '$', '`']) {
         code(reader, &line, Certainty::Possible);
+    }
+}
+
+/// An unknown program may be given lines of code. A command in several words is looked for when it is judged.
+pub fn guesses(reader: &mut impl Reader, words: &[Word]) {
+    for text in words.iter().skip(1).filter_map(Word::plain) {
+        let value = text.split_once('=').map(|(_, value)| value);
+        for text in [Some(text).filter(|text| !text.starts_with('-')), value].into_iter().flatten() {
+            if text.contains([' ', ';', '\n', '|', '&', '$', '`', '(']) {
+                reader.guess(text);
+            }
+        }
     }
 }
 
@@ -407,11 +444,34 @@ fn interpreter(reader: &mut impl Reader, rest: &[Word]) {
     }
 }
 
+fn fd(reader: &mut impl Reader, words: &[Word], certainty: Certainty) {
+    reader.add(words, certainty);
+    for (at, word) in words.iter().enumerate().skip(1) {
+        let text = &*word.text;
+        let glued = match text.strip_prefix("--") {
+            Some(long) => {
+                long.strip_prefix("exec").map(|_| text.split_once('=').map_or("", |(_, value)| value))
+            }
+            // Among other letters, and with the command at once behind it.
+            None => {
+                text.strip_prefix('-').and_then(|letters| letters.split_once(['x', 'X'])).map(|(_, it)| it)
+            }
+        };
+        if let Some(glued) = glued {
+            reader.doubt("it runs a command for what it finds");
+            let first = Word { text: glued.trim_start_matches('=').to_owned(), kind: word.kind };
+            let first = Some(first).filter(|first| !first.text.is_empty());
+            let behind = first.into_iter().chain(words[at + 1..].iter().cloned()).collect();
+            reader.run(behind, Certainty::Likely.min(certainty));
+        }
+    }
+}
+
 fn find(reader: &mut impl Reader, words: &[Word], certainty: Certainty) {
     reader.add(words, certainty);
     for (at, word) in words.iter().enumerate().skip(1) {
         match &*word.text {
-            "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "--exec" | "-X" | "--exec-batch" => {
+            "-exec" | "-execdir" | "-ok" | "-okdir" => {
                 reader.doubt("it runs a command for what it finds");
                 let behind = &words[at + 1..];
                 let end =

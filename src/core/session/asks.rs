@@ -61,7 +61,7 @@ impl OpenAsk {
     }
 
     /// Keeps what rules can do that the agent has an answer for.
-    fn offer(&mut self, offers: &[Offer]) {
+    pub(super) fn offer(&mut self, offers: &[Offer]) {
         let fits = |offer: &&Offer| {
             let decision = offer.rules.first().map(|rule| rule.decision);
             decision.is_some_and(|decision| option_of(decision, self.options()).is_some())
@@ -196,6 +196,9 @@ impl Session {
         self.set_ruling(open.entry, ruling);
         let cause = if option.kind.allows() { Cause::Allowed } else { Cause::Rejected };
         self.advance(open.entry, &cause, now);
+        if let Some(choice) = Choice::of_id(&option.id) {
+            self.judge(open.entry, Verdict::Chosen(choice));
+        }
         vec![Command::Answer { ask: open.ask, answer: Answer::Ruled { option: option.id, rule } }]
     }
 

@@ -8,6 +8,7 @@ use crate::core::message::{
     Access, AgentInfo, AskReason, AuthMethod, Cost, Failure, Picture, PlanContent, PlanItem, Reopen,
     Severity, StopReason, Tokens,
 };
+use crate::core::rules::Judgement;
 use crate::core::session::budget::Word;
 use crate::core::session::form::Form;
 use crate::core::session::subagent::{Relayed, Subagent};
@@ -188,6 +189,24 @@ pub struct Elicitation {
     pub choices: Vec<String>,
 }
 
+impl Elicitation {
+    /// The command that it is about.
+    pub fn command(&self) -> Option<&str> {
+        match &self.subject {
+            Subject::Outside { command, .. } => command.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// What a rule of the user's has asked about.
+    pub fn asked_by_rule(&self) -> Option<&Judgement> {
+        match &self.subject {
+            Subject::Outside { why: AskReason::Rule(_), judgement, .. } => judgement.as_deref(),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Subject {
     Form(Form),
@@ -199,6 +218,8 @@ pub enum Subject {
         why: AskReason,
         /// It is a folder, in which the agent wants to run this.
         command: Option<String>,
+        /// What rules say of it.
+        judgement: Option<Box<Judgement>>,
     },
     /// A limit that is reached, as the message says.
     Limit,

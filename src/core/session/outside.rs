@@ -6,8 +6,17 @@ use std::path::Path;
 use super::{OpenAsk, Phase, Session, Wanted};
 use crate::core::ids::{AskId, Moment};
 use crate::core::message::{Access, Answer, AskReason, Command};
+use crate::core::rules::Judgement;
 use crate::core::session::entry::{Body, Elicitation, Subject, Verdict};
 use crate::core::store::allowlist;
+
+/// What an agent is about to do with a file, or in a folder.
+pub struct OutsideUse {
+    pub access: Access,
+    pub why: AskReason,
+    pub command: Option<String>,
+    pub judgement: Option<Box<Judgement>>,
+}
 
 impl Session {
     /// `path` is without links; `target` is what an answer counts for that counts for more than once.
@@ -16,9 +25,10 @@ impl Session {
         ask: AskId,
         path: &Path,
         target: &Path,
-        (access, why, command): (Access, AskReason, Option<String>),
+        usage: OutsideUse,
         now: Moment,
     ) -> Vec<Command> {
+        let OutsideUse { access, why, command, judgement } = usage;
         if matches!(self.phase, Phase::Cancelling { .. } | Phase::Ending { .. } | Phase::Gone) {
             return vec![Command::Answer { ask, answer: Answer::Cancelled }];
         }
@@ -34,13 +44,17 @@ impl Session {
         let elicitation = Elicitation {
             asker: self.name(),
             message: path.display().to_string(),
-            subject: Subject::Outside { access, folders, why, command },
+            subject: Subject::Outside { access, folders, why, command, judgement },
             verdict: Verdict::Open,
             choices: Vec::new(),
         };
+        // A rule is no answer to where something is.
+        let offers = elicitation.asked_by_rule().map(|judgement| judgement.ruling.offers.clone());
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
         let wanted = Wanted::Permission(options);
-        self.asks.push(OpenAsk { ask, entry, wanted, offers: Vec::new() });
+        let mut open = OpenAsk { ask, entry, wanted, offers: Vec::new() };
+        open.offer(&offers.unwrap_or_default());
+        self.asks.push(open);
         self.show_choices(entry);
         self.note_user_time(now);
         self.status_touched = true;
@@ -57,19 +71,17 @@ mod tests {
 
     const ASK: AskId = AskId(7);
 
+    fn reading() -> OutsideUse {
+        OutsideUse { access: Access::Read, why: AskReason::OutsideFolders, command: None, judgement: None }
+    }
+
     fn asked() -> Session {
         let place = Place { cwd: "/p".into(), ..Place::default() };
         let mut session = Session::new(SessionKey(1), AgentId(1), "demo", "demo", place, Moment(0));
         session.connected(AgentInfo { title: Some("Demo".into()), ..AgentInfo::default() });
         session.opened(Opened::default(), Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
-        let asked = session.asked_outside(
-            ASK,
-            Path::new("/x/a"),
-            Path::new("/x"),
-            (Access::Read, AskReason::OutsideFolders, None),
-            Moment(1),
-        );
+        let asked = session.asked_outside(ASK, Path::new("/x/a"), Path::new("/x"), reading(), Moment(1));
         assert_eq!(asked, []);
         session
     }
@@ -99,13 +111,7 @@ mod tests {
         let commands = session.cancel(Moment(2));
         assert!(commands.contains(&Command::Answer { ask: ASK, answer: Answer::Cancelled }));
         assert_eq!(verdict(&session), Verdict::Cancelled);
-        let late = session.asked_outside(
-            AskId(8),
-            Path::new("/y"),
-            Path::new("/y"),
-            (Access::Read, AskReason::OutsideFolders, None),
-            Moment(3),
-        );
+        let late = session.asked_outside(AskId(8), Path::new("/y"), Path::new("/y"), reading(), Moment(3));
         assert_eq!(late, [Command::Answer { ask: AskId(8), answer: Answer::Cancelled }]);
         let mut session = asked();
         assert!(session.withdrawn(ASK, Moment(2)));

@@ -10,7 +10,7 @@ use crate::core::text::{cut, one_line};
 const LONG_NAME: usize = 40;
 const LONG_MEANING: usize = 100;
 
-/// `starting`, `idle`, `working`, `stopping`, `waiting` for the user, `failed`, or `ended` as the user wished.
+/// `starting`, `idle`, `working`, `stopping`, `waiting` for the user, `failed`, or `ended` as the user asked.
 pub fn state(session: &Session) -> &'static str {
     match session.phase {
         _ if !session.asks().is_empty() => "waiting",
@@ -122,17 +122,14 @@ mod tests {
 
     #[test]
     fn an_agent_that_ends_as_the_user_wished_has_ended_and_else_has_failed() {
-        let ended = |wished: bool| {
+        let ended = |expected: bool| {
             let mut session = starting();
             session.opened(Opened::default(), Moment(0));
-            if wished {
+            if expected {
                 session.ending(Moment(1));
                 assert_eq!(state(&session), "stopping");
             }
-            session.exited(
-                Ending { failure: None, exit: None, stderr: Vec::new(), expected: wished },
-                Moment(2),
-            );
+            session.exited(Ending { failure: None, exit: None, stderr: Vec::new(), expected }, Moment(2));
             state(&session)
         };
         assert_eq!((ended(true), ended(false)), ("ended", "failed"));

@@ -1,4 +1,4 @@
-//! Files that an agent wrote without a tool call that says so. Each leaves a line in the chat: which file, how
+//! Files that an agent wrote, deleted or renamed without a tool call that says so. Each leaves a line in the chat: which file, how
 //! much of it, and by which road. Reviews and checkpoints know of the same changes, but not from here.
 
 use std::path::Path;
@@ -8,43 +8,46 @@ use crate::core::ids::{EntryId, Moment};
 use crate::core::message::FileDiff;
 use crate::core::session::entry::Body;
 use crate::core::session::tool_call::{COMPARED, count_lines};
-use crate::core::session::written_files::{Road, Written, WrittenFile};
+use crate::core::session::written_files::{FileChangeKind, Road, Written, WrittenFile};
 use crate::core::text::Text;
 
-/// A file that was written: what it held before, and what it holds since then.
+/// A file that was written, deleted or renamed: what it held before, and what it holds since then. Of a renamed one
+/// neither is compared.
 #[derive(Clone, Debug, Default)]
 pub struct Write {
     /// As the user knows it.
     pub name: String,
     /// A call that speaks of it.
     pub call: Option<EntryId>,
-    pub created: bool,
+    pub kind: FileChangeKind,
     pub before: Option<Text>,
     pub after: Option<Text>,
 }
 
 impl Write {
     fn count(self, path: &Path) -> Option<(usize, usize)> {
-        if self.before.is_none() && !self.created {
-            return None;
-        }
-        let after = self.after?;
-        let bytes = self.before.as_ref().map_or(0, |text| text.len()) + after.len();
-        let diff = FileDiff { path: path.to_owned(), old_text: self.before, new_text: after };
+        let (before, after) = match self.kind {
+            FileChangeKind::Changed => (Some(self.before?), self.after?),
+            FileChangeKind::Created => (None, self.after?),
+            FileChangeKind::Deleted => (Some(self.before?), Text::default()),
+            FileChangeKind::Renamed(_) => return None,
+        };
+        let bytes = before.as_ref().map_or(0, |text| text.len()) + after.len();
+        let diff = FileDiff { path: path.to_owned(), old_text: before, new_text: after };
         (bytes <= COMPARED).then(|| count_lines(&diff))
     }
 }
 
 impl Session {
-    /// The agent has written a file. Where a call of this turn says so there is no line of its own.
+    /// The agent has written, deleted or renamed a file. Where a call of this turn says so there is no line of its own.
     pub fn wrote(&mut self, path: &Path, road: Road, write: Write, now: Moment) {
         self.has_worked();
         if self.is_told_by_call(path, write.call) {
             return;
         }
-        let (name, created) = (write.name.clone(), write.created);
+        let (name, kind) = (write.name.clone(), write.kind.clone());
         let counted = write.count(path);
-        let file = WrittenFile { path: path.to_owned(), name, created, times: 1, counted, unasked: None };
+        let file = WrittenFile { path: path.to_owned(), name, kind, times: 1, counted, unasked: None };
         self.end_thought(now);
         if let Some(last) = self.last()
             && let Body::Written(written) = &mut self.entries[last.0].body

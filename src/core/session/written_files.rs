@@ -22,13 +22,35 @@ impl Road {
     }
 }
 
-/// A file that was written, perhaps several times in a row.
+/// What was done to a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum FileChangeKind {
+    #[default]
+    Changed,
+    Created,
+    Deleted,
+    /// It had this name before, as the user knows it.
+    Renamed(String),
+}
+
+impl FileChangeKind {
+    /// What was done altogether when this came after what was done before.
+    fn after(self, earlier: &Self) -> Self {
+        match (earlier, self) {
+            (Self::Created | Self::Renamed(_), Self::Changed) => earlier.clone(),
+            (Self::Deleted, Self::Created) => Self::Changed,
+            (_, later) => later,
+        }
+    }
+}
+
+/// A file that was written, deleted or renamed, perhaps several times in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenFile {
     pub path: PathBuf,
     /// As the user knows it.
     pub name: String,
-    pub created: bool,
+    pub kind: FileChangeKind,
     pub times: usize,
     /// Lines that came and lines that went; nothing where the texts are not known, or too long to be compared.
     pub counted: Option<(usize, usize)>,
@@ -36,7 +58,7 @@ pub struct WrittenFile {
     pub unasked: Option<Box<Unasked>>,
 }
 
-/// Files that were written one after the other.
+/// Files that were written, deleted or renamed one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     pub road: Road,
@@ -48,6 +70,7 @@ impl Written {
         match self.files.iter_mut().find(|known| known.path == file.path) {
             Some(known) => {
                 known.times += 1;
+                known.kind = file.kind.after(&known.kind);
                 known.counted = known.counted.zip(file.counted).map(|((a, r), (x, y))| (a + x, r + y));
             }
             None => self.files.push(file),
@@ -67,5 +90,28 @@ impl Written {
             (added.saturating_sub(less), removed.saturating_sub(fewer))
         });
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_to_a_file_in_a_row_is_told_as_what_came_of_it() {
+        use FileChangeKind::{Changed, Created, Deleted, Renamed};
+        let renamed = || Renamed("a".into());
+        let table = [
+            (Changed, Changed, Changed),
+            (Created, Changed, Created),
+            (renamed(), Changed, renamed()),
+            (Changed, Deleted, Deleted),
+            (Created, Deleted, Deleted),
+            (Deleted, Created, Changed),
+            (Deleted, renamed(), renamed()),
+        ];
+        for (earlier, later, all) in table {
+            assert_eq!(later.clone().after(&earlier), all, "{earlier:?}, then {later:?}");
+        }
     }
 }

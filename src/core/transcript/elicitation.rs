@@ -1,10 +1,12 @@
 //! What a form or a page that the agent asks about looks like: prominent and complete while it waits, a
 //! line or two afterwards. The values of a form are never shown.
 
+use std::path::PathBuf;
+
 use super::bounds::{MOST_BYTES, MOST_ROWS, beginning};
 use super::drawing::{Drawing, Mark, Style};
 use super::wording::{cut_end, cut_middle, status_mark};
-use super::{choices, one_line};
+use super::{choices, one_line, rules};
 use crate::core::message::{Access, AskReason};
 use crate::core::session::entry::{Elicitation, Subject, Verdict};
 use crate::core::session::form::{Control, Field};
@@ -13,6 +15,12 @@ use crate::core::text::url_check::Address;
 
 /// Of a command, in cells: the folder is what is asked about.
 const MOST_COMMAND: usize = 40;
+
+/// Whether the line that says who asks has only the beginning of a command.
+fn is_cut(command: &str) -> bool {
+    let line = one_line(command);
+    line != command.trim() || cut_end(&line, MOST_COMMAND) != line
+}
 
 pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Style) {
     let waits = asked.verdict == Verdict::Open;
@@ -35,15 +43,7 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
                 drawing.line(format!("    {text}"), Some("AcpMeta"));
             }
             Subject::Outside { folders, why, .. } => {
-                let folders: Vec<String> =
-                    folders.iter().map(|folder| folder.display().to_string()).collect();
-                let outside = format!("outside of the session's folders ({})", folders.join(", "));
-                let text = match why {
-                    AskReason::OutsideFolders => outside,
-                    AskReason::LinkedOutside => format!("has other names (hard links) {outside}"),
-                    AskReason::Rule(rule) => format!("Asked because: {}", one_line(rule)),
-                };
-                drawing.beginning(&text, "    ", Some("AcpMeta"));
+                draw_outside(drawing, asked, (folders, why), (open, style))
             }
         }
     }
@@ -88,6 +88,38 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
     }
 }
 
+/// All of a command, what is dangerous, and why it is asked.
+fn draw_outside(
+    drawing: &mut Drawing,
+    asked: &Elicitation,
+    (folders, why): (&[PathBuf], &AskReason),
+    (open, style): (bool, &Style),
+) {
+    match asked.command().filter(|command| is_cut(command)) {
+        Some(command) if open => command.lines().for_each(|line| {
+            drawing.line(format!("    {line}"), None);
+        }),
+        Some(command) => {
+            let more = drawing.beginning(command, "    ", None);
+            drawing.left_out(more, "    ", &style.hints);
+        }
+        None => {}
+    }
+    if let Subject::Outside { judgement: Some(judgement), .. } = &asked.subject
+        && let Some(words) = rules::dangers(&judgement.ruling)
+    {
+        drawing.line(format!("    ! {words}"), Some("AcpDanger"));
+    }
+    let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let outside = format!("outside of the session's folders ({})", folders.join(", "));
+    let text = match why {
+        AskReason::OutsideFolders => outside,
+        AskReason::LinkedOutside => format!("has other names (hard links) {outside}"),
+        AskReason::Rule(rule) => format!("Asked because: {}", one_line(rule)),
+    };
+    drawing.beginning(&text, "    ", Some("AcpMeta"));
+}
+
 /// Who asks for what, and what came of it. In full, or cut to one line.
 fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Style) {
     let (status, fact) = match asked.verdict {
@@ -124,9 +156,12 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
     };
     if !full && matches!(asked.subject, Subject::Outside { .. }) {
         // Both ends of a path tell most.
-        let taken = asked.asker.chars().count() + what.len() + fact.map_or(0, str::len);
+        let beside = fact.map_or(0, str::len);
+        let taken = asked.asker.chars().count() + what.len() + beside;
         let room = style.width.saturating_sub(taken + 8).max(10);
         head = format!("{} {what}{}", asked.asker, cut_middle(&one_line(&asked.message), room));
+        // What came of it stands at the end of the same row.
+        head = cut_end(&head, style.width.saturating_sub(beside + 4).max(8));
     } else if !full {
         head = cut_end(&head, style.width.saturating_sub(18).max(20));
     }

@@ -6,14 +6,15 @@ use super::call::{LIVE_TEXT, without_fence};
 use super::*;
 use crate::core::ids::{AgentId, AskId, EntryId, Moment, SessionKey, TerminalId};
 use crate::core::message::{
-    AgentInfo, Command, Content, Counts, Exit, FileDiff, Location, Opened, PermissionKind, PermissionOption,
-    Place, Priority, Role, Tokens, ToolCallPatch, ToolContent, ToolKind, TurnEnd, TurnUsage, Update,
-    WireStatus,
+    Access, AgentInfo, AskReason, Command, Content, Counts, Exit, FileDiff, Location, Opened, PermissionKind,
+    PermissionOption, Place, Priority, Role, Tokens, ToolCallPatch, ToolContent, ToolKind, TurnEnd,
+    TurnUsage, Update, WireStatus,
 };
 use crate::core::message::{Failure, FailureKind};
 use crate::core::session::Session;
+use crate::core::session::outside::OutsideUse;
 use crate::core::session::written::Write;
-use crate::core::session::written_files::Road;
+use crate::core::session::written_files::{FileChangeKind, Road};
 use crate::core::text::visible;
 
 fn style(icons: bool) -> Style {
@@ -657,9 +658,8 @@ fn files_written_without_a_call_have_a_line_each_and_many_have_one_together() {
     let mut write = |number: usize| {
         let (before, after) = (Some("1\n".into()), Some("2\n3\n".into()));
         let name = format!("src/{number}.rs");
-        let created = number == 2;
-        let before = before.filter(|_| !created);
-        let write = Write { name: name.clone(), created, before, after, ..Write::default() };
+        let kind = if number == 2 { FileChangeKind::Created } else { FileChangeKind::Changed };
+        let write = Write { name: name.clone(), kind, before, after, ..Write::default() };
         session.wrote(Path::new(&name), Road::Editor, write, Moment(7000));
         (last(&session, false, &|_| None), last(&session, true, &|_| None))
     };
@@ -678,6 +678,46 @@ fn files_written_without_a_call_have_a_line_each_and_many_have_one_together() {
         src/3.rs | +2 -1
         src/4.rs | +2 -1
     ");
+}
+
+#[test]
+fn files_deleted_or_renamed_without_a_call_have_lines_too() {
+    let mut session = tour();
+    let mut write = |name: &str, kind: FileChangeKind| {
+        let text = || Some("1\n2\n".into());
+        let write = Write { name: name.into(), kind, before: text(), after: text(), ..Write::default() };
+        session.wrote(Path::new(name), Road::Disk, write, Moment(7000));
+        (last(&session, false, &|_| None), last(&session, true, &|_| None))
+    };
+    write("notes.txt", FileChangeKind::Changed);
+    write("notes.txt", FileChangeKind::Deleted);
+    let renamed = FileChangeKind::Renamed("src/old.rs".into());
+    assert_snapshot!(write("src/new.rs", renamed.clone()).0, @r"
+    ✓ deleted notes.txt on the disk | +0 -2
+    ✓ renamed src/old.rs to src/new.rs on the disk
+    ");
+    assert_snapshot!(write("src/new.rs", FileChangeKind::Changed).0, @r"
+    ✓ deleted notes.txt on the disk | +0 -2
+    ✓ renamed src/old.rs to src/new.rs on the disk
+    ");
+    write("a.txt", FileChangeKind::Deleted);
+    assert_snapshot!(write("b.txt", FileChangeKind::Created).1, @r"
+    ✓ changed 4 files on the disk
+        deleted notes.txt | +0 -2
+        renamed src/old.rs to src/new.rs
+        deleted a.txt | +0 -2
+        b.txt | +2 -0
+    ");
+    let all = |kinds: [FileChangeKind; 4]| {
+        let mut session = tour();
+        for (number, kind) in kinds.into_iter().enumerate() {
+            let write = Write { name: format!("{number}"), kind, ..Write::default() };
+            session.wrote(Path::new(&format!("/{number}")), Road::Disk, write, Moment(8000));
+        }
+        last(&session, false, &|_| None)
+    };
+    assert_snapshot!(all([const { FileChangeKind::Deleted }; 4]), @"✓ deleted 4 files on the disk");
+    assert_snapshot!(all(std::array::from_fn(|_| renamed.clone())), @"✓ renamed 4 files on the disk");
 }
 
 #[test]
@@ -715,6 +755,27 @@ fn a_title_and_what_stands_at_the_right_never_touch() {
             let cells = left.chars().count() + right.chars().count();
             assert!(cells + 2 <= width, "{width}: {left:?} {right:?}");
         }
+    }
+}
+
+#[test]
+fn what_came_of_a_question_about_a_command_does_not_stand_on_it() {
+    let mut session = tour();
+    session.prompt(vec![Content::Text("x".into())], Moment(0));
+    let usage = OutsideUse {
+        access: Access::Wrote,
+        why: AskReason::Rule("ask **".into()),
+        command: Some("env LD_PRELOAD= sh -c 'rm a.txt; mv b.txt c.txt'".into()),
+        judgement: None,
+    };
+    let folder = Path::new("/home/me/project");
+    session.asked_outside(AskId(7), folder, folder, usage, Moment(0));
+    session.answer(AskId(7), "once", Moment(1));
+    for width in 30..120 {
+        let style = Style { width, ..style(true) };
+        let drawing = draw(None, session.entries().last().expect("a question"), &style, &|_| None);
+        let (left, right) = (&drawing.lines[0], &drawing.right[0].1);
+        assert!(left.chars().count() + right.len() + 2 <= width, "{width}: {left:?} {right:?}");
     }
 }
 

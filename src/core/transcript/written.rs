@@ -1,10 +1,10 @@
-//! The lines about files that an agent wrote without a call that says so: one for each, or one for all where
-//! they are many.
+//! The lines about files that an agent wrote, deleted or renamed without a call that says so: one for each, or one for
+//! all where they are many.
 
 use super::drawing::{Drawing, Mark, Style, Target};
 use super::wording::{cut_middle, status_mark};
 use crate::core::session::tool_call::Status;
-use crate::core::session::written_files::{Written, WrittenFile};
+use crate::core::session::written_files::{FileChangeKind, Written, WrittenFile};
 use crate::core::text::one_line;
 
 /// More files than this have one line together, until they are opened.
@@ -22,7 +22,7 @@ pub fn draw(drawing: &mut Drawing, written: &Written, open: bool, style: &Style)
         }
         return;
     }
-    let text = format!("wrote {} files {road}", written.files.len());
+    let text = format!("{} {} files {road}", verb(&written.files), written.files.len());
     line(drawing, &text, counted(&written.files), style);
     if open {
         for file in written.files.iter().take(MAX_LISTED_FILES) {
@@ -30,7 +30,7 @@ pub fn draw(drawing: &mut Drawing, written: &Written, open: bool, style: &Style)
             if let Some(counts) = counted([file]) {
                 drawing.right.push((drawing.lines.len(), counts));
             }
-            drawing.line(format!("    {}", one_line(&file.name)), Some("AcpMeta"));
+            drawing.line(format!("    {}", listed(file)), Some("AcpMeta"));
             unasked(drawing, file);
         }
         drawing.left_out(written.files.len().saturating_sub(MAX_LISTED_FILES), "    ", &style.hints);
@@ -39,16 +39,41 @@ pub fn draw(drawing: &mut Drawing, written: &Written, open: bool, style: &Style)
     // What matters is said without being opened.
     for file in written.files.iter().filter(|file| file.unasked.is_some()).take(MAX_SINGLE_LINES) {
         target(drawing, file);
-        drawing.line(format!("    {}", one_line(&file.name)), Some("AcpMeta"));
+        drawing.line(format!("    {}", listed(file)), Some("AcpMeta"));
         unasked(drawing, file);
     }
 }
 
-/// `wrote notes.txt`, `created notes.txt`, `wrote notes.txt 3 times`.
+/// What was done to all of them.
+fn verb(files: &[WrittenFile]) -> &'static str {
+    let is = |kind: fn(&FileChangeKind) -> bool| files.iter().all(|file| kind(&file.kind));
+    match () {
+        () if is(|kind| matches!(kind, FileChangeKind::Changed | FileChangeKind::Created)) => "wrote",
+        () if is(|kind| *kind == FileChangeKind::Deleted) => "deleted",
+        () if is(|kind| matches!(kind, FileChangeKind::Renamed(_))) => "renamed",
+        () => "changed",
+    }
+}
+
+/// A file in the list of many.
+fn listed(file: &WrittenFile) -> String {
+    match file.kind {
+        FileChangeKind::Changed | FileChangeKind::Created => one_line(&file.name),
+        FileChangeKind::Deleted | FileChangeKind::Renamed(_) => named(file),
+    }
+}
+
+/// `wrote notes.txt`, `created notes.txt`, `wrote notes.txt 3 times`, `deleted notes.txt`, `renamed a.txt to b.txt`.
 pub(super) fn named(file: &WrittenFile) -> String {
-    let verb = if file.created { "created" } else { "wrote" };
+    let name = one_line(&file.name);
+    let verb = match &file.kind {
+        FileChangeKind::Changed => "wrote",
+        FileChangeKind::Created => "created",
+        FileChangeKind::Deleted => return format!("deleted {name}"),
+        FileChangeKind::Renamed(from) => return format!("renamed {} to {name}", one_line(from)),
+    };
     let times = if file.times > 1 { format!(" {} times", file.times) } else { String::new() };
-    format!("{verb} {}{times}", one_line(&file.name))
+    format!("{verb} {name}{times}")
 }
 
 /// Nothing where it is not known of one of them.

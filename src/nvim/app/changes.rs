@@ -1,5 +1,7 @@
 //! What an agent did to a file, told once to everything that shows it, keeps it, or listens for it.
 
+use std::path::Path;
+
 use mlua::Result;
 use serde_json::json;
 
@@ -11,6 +13,7 @@ use crate::core::text::Text;
 use crate::nvim::app::App;
 use crate::nvim::context::Context;
 use crate::nvim::events::{Attribution, Change, EditorEvent, OutsideChange, Renamed};
+use crate::nvim::files::reports::change_kind;
 use crate::nvim::follow;
 use crate::nvim::sessions::Sessions;
 
@@ -18,25 +21,24 @@ use crate::nvim::sessions::Sessions;
 const MAX_TOLD_RANGES: usize = 50;
 
 /// The line about a write that no call speaks of is that of whoever has done it.
-fn reword(cx: &mut Context, change: &Attribution) {
+fn reword(cx: &mut Context, change: &Attribution, from_name: Option<&Path>) {
     let text = |held: &Held| held.as_text().map(Text::plain_lines);
-    let write = |name: String| Write {
-        name,
-        call: None,
-        created: change.held.0 == Held::Absent,
-        before: text(&change.held.0),
-        after: text(&change.held.1),
-    };
     let silent =
         |writers: &[Writer]| writers.first().filter(|writer| writer.call.is_none()).map(|it| it.session);
     let (from, to) = (silent(&change.from), silent(&change.to));
-    if from == to || change.held.1 == Held::Absent {
+    if from == to {
         return;
     }
     let now = cx.now();
     for (key, is_told) in [(from, false), (to, true)] {
         let Some(key) = key else { continue };
-        let write = write(cx.short_name(Some(key), &change.path));
+        let write = Write {
+            name: cx.short_name(Some(key), &change.path),
+            call: None,
+            kind: change_kind(cx, key, from_name, (&change.held.0, &change.held.1)),
+            before: text(&change.held.0),
+            after: text(&change.held.1),
+        };
         if let Some(session) = cx.sessions.get_mut(&key) {
             match is_told {
                 true => session.wrote(&change.path, Road::Disk, write, now),
@@ -65,7 +67,9 @@ impl App {
                 session.call_changed(*call, &change.path);
             }
         }
-        reword(&mut self.cx, change);
+        if !is_old_name {
+            reword(&mut self.cx, change, self.reviews.renamed.get(&change.path).map(|from| &**from));
+        }
         self.checkpoints.attributed(&mut self.cx, change);
         self.reviews.attribute(&mut self.cx, change)?;
         self.route()

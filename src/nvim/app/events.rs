@@ -7,7 +7,8 @@ use crate::core::ids::{AskId, EntryId, Moment, SessionKey};
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Access, Answer, Branch, Command, Event, Question, Severity};
 use crate::core::session::lifecycle::Admitted;
-use crate::core::session::written_files::Road;
+use crate::core::session::outside::OutsideUse;
+use crate::core::session::written_files::{FileChangeKind, Road};
 use crate::core::store::checkpoint::Held;
 use crate::core::terminal::shown::Program;
 use crate::nvim::app::App;
@@ -181,8 +182,9 @@ impl App {
             Question::Write { path, content } => {
                 self.file_task(path, Task::Write { session: key, ask, content, checked: false })?;
             }
-            Question::Outside { path, target, access, why, command } => {
-                self.asked_outside(key, ask, (path, target), (access, why, command), now)?;
+            Question::Outside { path, target, access, why, command, judgement } => {
+                let usage = OutsideUse { access, why, command, judgement };
+                self.asked_outside((key, ask), (path, target), usage, now)?;
             }
             Question::Form { .. } | Question::Url { .. } => {
                 self.elicited((key, branch), ask, question, now)?
@@ -232,8 +234,9 @@ impl App {
         if access != Access::Wrote {
             return Ok(());
         }
-        let texts = (created, before.clone(), after.clone());
-        after_apply::note_write(&mut self.cx, session, &resolved, Road::Editor, texts);
+        let kind = if created { FileChangeKind::Created } else { FileChangeKind::Changed };
+        let texts = (before.clone(), after.clone());
+        after_apply::note_write(&mut self.cx, session, (&resolved, Road::Editor), kind, texts);
         let was = before.clone().map_or(if created { Held::Absent } else { Held::Unknown }, Held::text);
         let is = after.clone().map_or(Held::Unknown, Held::text);
         if !self.files.on_disk.told.is_news(&resolved, &was, &is) && was != is {

@@ -42,6 +42,10 @@ impl App {
         self.route()
     }
 
+    pub fn file_written(&mut self, buf: Buf, path: &Path) -> Result<()> {
+        self.files.file_written(&mut self.cx, buf, path)
+    }
+
     pub fn file_looked_at(&mut self, buf: Buf) -> Result<()> {
         self.files.file_looked_at(&mut self.cx, buf)?;
         self.route()

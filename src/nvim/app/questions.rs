@@ -6,7 +6,8 @@ use std::rc::Rc;
 use mlua::Result;
 
 use crate::core::ids::{AskId, Moment, SessionKey};
-use crate::core::message::{Access, AskReason, Branch, PermissionKind, Question};
+use crate::core::message::{Branch, PermissionKind, Question};
+use crate::core::session::outside::OutsideUse;
 use crate::core::session::question_queue::{OpenQuestions, Sight};
 use crate::core::store::allowlist::Allowed;
 use crate::nvim::app::App;
@@ -158,13 +159,12 @@ impl App {
 
     pub fn asked_outside(
         &mut self,
-        key: SessionKey,
-        ask: AskId,
+        which: (SessionKey, AskId),
         paths: (PathBuf, PathBuf),
-        access: (Access, AskReason, Option<String>),
+        usage: OutsideUse,
         now: Moment,
     ) -> Result<()> {
-        Questions::asked_outside(&mut self.cx, (key, ask), paths, access, now);
+        Questions::asked_outside(&mut self.cx, which, paths, usage, now);
         self.route()
     }
 

@@ -4,6 +4,7 @@ use mlua::Result;
 
 use crate::nvim::app::App;
 use crate::nvim::editor::Buf;
+use crate::nvim::editor::highlight_groups;
 
 impl App {
     /// The user is in a window that was just made.
@@ -20,6 +21,12 @@ impl App {
     pub fn screen_resized(&mut self) -> Result<()> {
         self.chats.windows_moved();
         self.resized()
+    }
+
+    /// There is another colour scheme, or another background.
+    pub fn colours_changed(&mut self) -> Result<()> {
+        highlight_groups::define(&self.cx.editor)?;
+        self.chats.colours_changed(&self.cx)
     }
 
     pub fn resized(&mut self) -> Result<()> {

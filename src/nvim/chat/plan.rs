@@ -6,6 +6,7 @@ use mlua::{Function, Result, Table, Value};
 use crate::core::ids::SessionKey;
 use crate::core::transcript::plan;
 use crate::nvim::chat::redraw::style;
+use crate::nvim::chat::windows::margin;
 use crate::nvim::chat::{Chats, Pinned};
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Editor, Win};
@@ -58,7 +59,7 @@ impl Chats {
             {
                 cx.editor.set_win_option(win, name, value)?;
             }
-            cx.editor.set_win_option(win, "winhighlight", "FoldColumn:EndOfBuffer")?;
+            margin::set(&cx.editor, win)?;
             cx.editor.helper::<()>("fix_sizes", (Vec::<Win>::new(), Vec::<Win>::new()))?;
         }
         self.update_plan(cx, key)

@@ -10,6 +10,7 @@ use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::session::Session;
 use crate::core::transcript::{Hints, Style};
 use crate::nvim::chat::canvas::Chat;
+use crate::nvim::chat::windows::margin;
 use crate::nvim::chat::{AllTails, Chats, TICK, winbar};
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Editor};
@@ -88,6 +89,13 @@ impl Chats {
         self.frames.drawn()?;
         // The frame that was waited for is not only for drawing: what came in meanwhile is taken then.
         if self.mailbox.is_empty() { Ok(()) } else { self.frames.wait() }
+    }
+
+    /// Highlight groups have other colours now.
+    pub fn colours_changed(&self, cx: &Context) -> Result<()> {
+        let chats = cx.chats.values().flat_map(|chat| [chat.transcript, chat.prompt]);
+        let bufs = chats.chain(self.pinned.as_ref().map(|pinned| pinned.buf));
+        bufs.flat_map(|buf| cx.editor.wins_of(buf)).try_for_each(|win| margin::renew(&cx.editor, win))
     }
 
     /// Windows may have other sizes now.

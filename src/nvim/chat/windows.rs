@@ -4,6 +4,7 @@
 //! opened is left to `layout`, what stands in them to `chat`.
 
 pub mod layout;
+pub mod margin;
 pub mod other_buffers;
 pub mod sizes;
 

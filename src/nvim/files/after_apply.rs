@@ -13,16 +13,17 @@ use crate::core::changes::told::News;
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::{Lines, Verb};
-use crate::core::message::{Answer, Command, OnDisk, Severity, Stamp, ToolKind};
+use crate::core::message::{Answer, Command, OnDisk, Severity, Stamp, ToolKind, Work};
 use crate::core::session::tool_call::ToolCall;
 use crate::core::session::written::Write;
-use crate::core::session::written_files::Road;
+use crate::core::session::written_files::{FileChangeKind, Road};
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::core::text::file_format::{as_lines, is_dos};
 use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::as_held;
 use crate::nvim::buffers::is_modified;
+use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::saving::{save, stamp_of};
 use crate::nvim::buffers::texts::{Snapshot, Texts};
@@ -135,8 +136,9 @@ impl Files {
         if saves && failed.is_none() {
             self.on_disk.told.holds(&job.path, &held.1);
         }
-        let (was, is) = (Some(start.text.body()), Some(after.body()));
-        note_write(cx, key, &job.path, Road::Editor, (held.0 == Held::Absent, was, is));
+        let kind = if held.0 == Held::Absent { FileChangeKind::Created } else { FileChangeKind::Changed };
+        let texts = (Some(start.text.body()), Some(after.body()));
+        note_write(cx, key, (&job.path, Road::Editor), kind, texts);
         cx.raise(EditorEvent::FileChanged(Box::new(Change {
             session: key,
             call,
@@ -291,6 +293,21 @@ impl Files {
         })
     }
 
+    /// The user has written a buffer, or some lines of one, to another file than its own: that is no agent's doing.
+    pub fn file_written(&mut self, cx: &mut Context, buf: Buf, path: &Path) -> Result<()> {
+        let is_own = Buffers::name_as_written(&cx.editor, buf).is_some_and(|name| name == path);
+        if cx.has_background
+            && !is_own
+            && path.is_absolute()
+            && let Some(stamp) = stamp_of(path)
+        {
+            self.on_disk.was_written_by_user(canonical(path), cx.now());
+            let work = Work::Saved { path: path.to_owned(), stamp };
+            cx.compute(work, |_: &mut Self, _, _| Ok(()));
+        }
+        Ok(())
+    }
+
     pub fn buffer_saved(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
         if cx.has_background && cx.buffers.name_of(buf).is_some() {
             self.clear_gone(cx, buf)?;
@@ -312,16 +329,16 @@ fn held_before(editor: &Editor, buf: Buf, start: &Start, disk: &OnDisk) -> Held 
     }
 }
 
-/// An agent has written a file, or had it written: the chat says so, where no call of its does.
+/// An agent has written, deleted or renamed a file, or had it done: the chat says so, where no call of its does.
 pub fn note_write(
     cx: &mut Context,
     key: SessionKey,
-    path: &Path,
-    road: Road,
-    (created, before, after): (bool, Option<Text>, Option<Text>),
+    (path, road): (&Path, Road),
+    kind: FileChangeKind,
+    (before, after): (Option<Text>, Option<Text>),
 ) {
     let (now, name, call) = (cx.now(), cx.short_name(Some(key), path), call_about(cx, key, path));
-    let write = Write { name, call, created, before, after };
+    let write = Write { name, call, kind, before, after };
     if let Some(session) = cx.sessions.get_mut(&key) {
         session.wrote(path, road, write, now);
     }

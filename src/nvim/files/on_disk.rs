@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 
 use crate::core::changes::told::Told;
 use crate::core::changes::writers::{Writer, Writers};
+use crate::core::ids::Moment;
 use crate::core::message::ChangedFile;
 use crate::core::store::checkpoint::{Held, Mode};
 use crate::nvim::events::Renamed;
+
+/// What is written is reported within this time, if it is.
+const REPORT_MS: u64 = 1000;
 
 #[derive(Default)]
 pub struct OnDisk {
@@ -23,6 +27,8 @@ pub struct OnDisk {
     links: HashSet<PathBuf>,
     /// The texts of these are still being written: what is reported of them waits.
     not_whole: HashSet<PathBuf>,
+    /// Files that the user has written from buffers of other names, and when.
+    written_by_user: HashMap<PathBuf, Moment>,
 }
 
 /// A file that has become another one.
@@ -43,6 +49,17 @@ impl OnDisk {
             report.file.before = earlier.file.before;
         }
         self.in_buffers.insert(path.to_owned(), report);
+    }
+
+    /// The user has written a file just now, links resolved: the next report of it is about that.
+    pub fn was_written_by_user(&mut self, path: PathBuf, now: Moment) {
+        self.written_by_user.retain(|_, at| now.since(*at) < REPORT_MS);
+        self.written_by_user.insert(path, now);
+    }
+
+    /// Whether a report is about what the user has written.
+    pub fn is_by_user(&mut self, path: &Path, now: Moment) -> bool {
+        self.written_by_user.remove(path).is_some_and(|at| now.since(at) < REPORT_MS)
     }
 
     /// Takes note of what a path is; says whether it is a link now, or was one.

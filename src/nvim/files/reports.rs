@@ -10,8 +10,9 @@ use mlua::Result;
 use crate::core::changes::file_task::Task;
 use crate::core::changes::told::News;
 use crate::core::changes::writers::{Writer, Writers};
+use crate::core::ids::SessionKey;
 use crate::core::message::{Cause, ChangedFile, Outcome, Work};
-use crate::core::session::written_files::Road;
+use crate::core::session::written_files::{FileChangeKind, Road};
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::context::Context;
@@ -80,7 +81,10 @@ impl Files {
         Ok(())
     }
 
-    fn file_reported(&mut self, cx: &mut Context, report: Report) -> Result<()> {
+    fn file_reported(&mut self, cx: &mut Context, mut report: Report) -> Result<()> {
+        if self.on_disk.is_by_user(&report.file.path, cx.now()) {
+            report.writers = Writers::known(Vec::new());
+        }
         if report.file.is_told {
             self.tell_again(cx, report);
             return Ok(());
@@ -142,9 +146,14 @@ impl Files {
             News::Mode => before = after.clone().with_mode(before.mode()),
             News::All => self.on_disk.told.set_writers(&path, writers.all().to_vec()),
         }
-        if call.is_none() && after != Held::Absent {
-            let texts = (before == Held::Absent, plain(&before), plain(&after));
-            note_write(cx, session, &path, Road::Disk, texts);
+        // A renamed file is one: the one that is there.
+        if call.is_none() && !matches!(renamed, Some(Renamed::To(_))) {
+            let from = match &renamed {
+                Some(Renamed::From(from)) => Some(&**from),
+                _ => None,
+            };
+            let kind = change_kind(cx, session, from, (&before, &after));
+            note_write(cx, session, (&path, Road::Disk), kind, (plain(&before), plain(&after)));
         }
         cx.raise(EditorEvent::FileChanged(Box::new(Change {
             session,
@@ -187,6 +196,21 @@ impl Files {
             return true;
         }
         !writers.is_outside()
+    }
+}
+
+/// What was done to a file that had another name before, if it had.
+pub fn change_kind(
+    cx: &Context,
+    session: SessionKey,
+    from: Option<&Path>,
+    (before, after): (&Held, &Held),
+) -> FileChangeKind {
+    match (from, before, after) {
+        (Some(from), ..) => FileChangeKind::Renamed(cx.short_name(Some(session), from)),
+        (None, _, Held::Absent) => FileChangeKind::Deleted,
+        (None, Held::Absent, _) => FileChangeKind::Created,
+        (None, ..) => FileChangeKind::Changed,
     }
 }
 

@@ -9,15 +9,20 @@ use serde_json::json;
 use crate::config::OutsideFiles;
 use crate::core::ids::{AskId, Moment, SessionKey};
 use crate::core::message::{Access, AskReason, Command, RulesNews};
-use crate::core::rules::in_force;
+use crate::core::rules::{Judgement, in_force};
 use crate::core::session::Session;
 use crate::core::session::entry::{Body, Subject};
+use crate::core::session::outside::OutsideUse;
 use crate::core::store::allowlist::{Allowed, Rules, Until, doing};
 use crate::core::transcript::cut_end;
+use crate::core::transcript::rules::dangers;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
 use crate::nvim::editor::picker::plain;
 use crate::nvim::questions::Questions;
+
+/// Of a command, in cells: the chat has all of it.
+const SHOWN: usize = 80;
 
 /// In the folder that `stdpath("state")` names.
 const KEPT: &str = "acp-allowed.json";
@@ -48,12 +53,12 @@ impl Questions {
         cx: &mut Context,
         (key, ask): (SessionKey, AskId),
         (path, target): (PathBuf, PathBuf),
-        (access, why, command): (Access, AskReason, Option<String>),
+        usage: OutsideUse,
         now: Moment,
     ) {
         let Some(session) = cx.sessions.get_mut(&key) else { return };
-        let doing = doing_what(access, command.as_deref());
-        let commands = session.asked_outside(ask, &path, &target, (access, why, command), now);
+        let doing = doing_what(usage.access, usage.command.as_deref());
+        let commands = session.asked_outside(ask, &path, &target, usage, now);
         let waits = commands.is_empty();
         let name = session.name();
         cx.send_all(commands);
@@ -68,11 +73,12 @@ impl Questions {
     pub fn outside_prompt(session: &Session, ask: AskId) -> Option<String> {
         match &session.entry(session.open_ask(ask)?.entry)?.body {
             Body::Elicitation(asked) => match &asked.subject {
-                Subject::Outside { access, why, command, .. } => Some(format!(
-                    "{} asks to {} {}, {}",
+                Subject::Outside { access, why, command, judgement, .. } => Some(format!(
+                    "{} asks to {} {}{}, {}",
                     asked.asker,
                     doing_what(*access, command.as_deref()),
                     plain(&asked.message),
+                    marked(judgement.as_deref()),
                     match why {
                         AskReason::OutsideFolders => "outside of its folders".to_owned(),
                         AskReason::LinkedOutside => "which has other names outside of its folders".to_owned(),
@@ -131,9 +137,20 @@ fn describe(cx: &Context, allowed: &Allowed) -> String {
     format!("{} in {}  ({until})", doing(allowed.access), allowed.path.display())
 }
 
+/// What is dangerous about it.
+fn marked(judgement: Option<&Judgement>) -> String {
+    let dangers = judgement.and_then(|judgement| dangers(&judgement.ruling));
+    dangers.map(|words| format!(" [! {words}]")).unwrap_or_default()
+}
+
+/// Whether a picker shows only the beginning of a command.
+pub fn is_command_cut(command: &str) -> bool {
+    command.trim().contains('\n') || command.chars().count() > SHOWN
+}
+
 fn doing_what(access: Access, command: Option<&str>) -> String {
     match (access, command) {
-        (_, Some(command)) => format!("run {} in", cut_end(&plain(command), 40)),
+        (_, Some(command)) => format!("run {} in", cut_end(&plain(command), SHOWN)),
         (Access::Read, None) => "read".to_owned(),
         (Access::Wrote, None) => "write".to_owned(),
     }

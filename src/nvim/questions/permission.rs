@@ -11,6 +11,7 @@ use crate::core::message::{Command, FileDiff, PermissionKind, PermissionOption, 
 use crate::core::rules::offer::{Offer, Scope};
 use crate::core::session::answer_label::{described, label};
 use crate::core::session::budget::Word;
+use crate::core::session::entry::Body;
 use crate::core::session::tool_call::count_lines;
 use crate::core::session::{MAKE_RULE, OpenAsk, Pick};
 use crate::core::store::allowlist::Choice;
@@ -21,6 +22,7 @@ use crate::nvim::context::{self, Context};
 use crate::nvim::editor::picker::{self, plain};
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::questions::Questions;
+use crate::nvim::questions::outside_files::is_command_cut;
 
 impl Questions {
     pub fn show_permission(&mut self, cx: &mut Context, key: SessionKey, ask: AskId) {
@@ -97,8 +99,12 @@ impl Questions {
 
     /// Whether a picker shows only the beginning and the end of what a call does.
     pub fn is_cut(cx: &Context, (key, entry): (SessionKey, EntryId)) -> bool {
-        let call = cx.sessions.get(&key).and_then(|session| session.entry(entry)?.tool());
-        call.is_some_and(|call| call.request().chars().count() > REQUEST)
+        let entry = cx.sessions.get(&key).and_then(|session| session.entry(entry));
+        entry.is_some_and(|entry| match &entry.body {
+            Body::Tool(call) => call.request().chars().count() > REQUEST,
+            Body::Elicitation(asked) => asked.command().is_some_and(is_command_cut),
+            _ => false,
+        })
     }
 
     /// Who asks for what, in a line.

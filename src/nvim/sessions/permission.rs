@@ -7,6 +7,7 @@ use crate::core::message::{
 };
 use crate::core::replay;
 use crate::core::rules::{Request, Ruling};
+use crate::core::session::entry::Body;
 use crate::core::session::status::mode_id;
 use crate::nvim::context::Context;
 use crate::nvim::events::EditorEvent;
@@ -54,8 +55,12 @@ impl Sessions {
         let waiting = cx.sessions.values().flat_map(|session| {
             let open = session.asks().iter().filter(|open| open.is_permission());
             open.filter_map(|open| {
-                let call = session.entry(open.entry)?.tool()?;
-                Some((session.key, open.ask, call.requested(&session.place.cwd)))
+                let request = match &session.entry(open.entry)?.body {
+                    Body::Tool(call) => call.requested(&session.place.cwd),
+                    Body::Elicitation(asked) => asked.asked_by_rule()?.request.clone(),
+                    _ => return None,
+                };
+                Some((session.key, open.ask, request))
             })
         });
         for (key, ask, request) in waiting.collect::<Vec<_>>() {

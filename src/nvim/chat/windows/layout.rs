@@ -5,6 +5,7 @@ use mlua::{Result, Table, Value};
 
 use crate::config::{Layout, Size, WindowOptions};
 use crate::core::window_sizes::{self, Floats, Rows, Wanted, prompt_height, share};
+use crate::nvim::chat::windows::margin;
 use crate::nvim::editor::{Buf, Editor, Win};
 
 /// What a chat at an edge has of the editor, unless the user says otherwise.
@@ -165,11 +166,7 @@ pub fn dress(editor: &Editor, transcript: Win, prompt: Win) -> Result<()> {
         // A margin. 'statuscolumn' could draw it as well, but has every row of the window drawn again
         // whenever lines are added.
         editor.set_win_option(win, "foldcolumn", "1")?;
-        editor.set_win_option(
-            win,
-            "winhighlight",
-            "FoldColumn:EndOfBuffer,NormalFloat:Normal,FloatBorder:Normal",
-        )?;
+        margin::set(editor, win)?;
         editor.set_win_option(win, "foldenable", false)?;
         editor.set_win_option(win, "colorcolumn", "")?;
         editor.set_win_option(win, "conceallevel", 2)?;
