@@ -74,7 +74,7 @@ fn page(chat: &mut Scripted, text: &str) -> String {
 fn a_trial_run_tells_which_rule_decides_and_why() {
     let mut chat = chat(&["true"], RULES);
     chat.nvim.stop_insert();
-    chat.nvim.command("Acp permissions git push --force");
+    chat.nvim.command("Acp permissions test git push --force");
     let told = page(&mut chat, "As a command");
     assert!(told.contains("rejected: reject command git push **"), "{told}");
     assert!(told.contains("! overwrites what was pushed"), "{told}");

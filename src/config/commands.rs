@@ -702,14 +702,14 @@ pub const COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         name: "permissions",
         about: "Look at the rules for what agents may do, or try them on a command or a file",
-        takes: "[command or file or replay]",
+        takes: "[test command or file, or replay]",
         completion: Completion::File,
         range: false,
         bang: Bang::No,
         without_library: false,
         help: "Look at the rules for what agents may do, and change or take back those that you made by an answer; \
                see |acp-rules|. With a command or a file, show which rule decides about it, and why: \
-               `:Acp permissions git push --force`. With `replay`, show what today's rules would have made of what \
+               `:Acp permissions test git push --force`, where `test` may be left out. With `replay`, show what today's rules would have made of what \
                agents asked for in this project so far, and which rules would have spared you the most questions; \
                see |acp-rules-replay|.",
     },

@@ -13,6 +13,7 @@ use crate::core::rules::kept::Change;
 use crate::core::rules::offer::{Offer, Scope};
 use crate::core::rules::page::{Page, View, page, pattern_of, trial, with_pattern};
 use crate::core::rules::project::{FILE, FolderRules};
+use crate::core::rules::request::to_try;
 use crate::core::rules::retrial_page;
 use crate::core::rules::{Act, Request, Rule, Ruling, Source};
 use crate::nvim::arguments::fail;
@@ -72,7 +73,7 @@ impl Rules {
         match what {
             "" => read(cx, owner(cx)?, None),
             "replay" => self.retry(cx, owner(cx)?, None),
-            what => try_out(cx, what),
+            what => try_out(cx, to_try(what)),
         }
     }
 

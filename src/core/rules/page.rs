@@ -37,7 +37,7 @@ pub fn page(view: &View<'_>) -> Page {
     let mut page = Builder::new(view.width);
     page.title("Rules for what agents may do \u{b7} q closes this");
     page.text("  What no rule decides is asked when the agent asks.", "AcpMeta");
-    page.text("  :Acp permissions {command or file} tells which rule decides, and why.", "AcpMeta");
+    page.text("  :Acp permissions test {command or file} says which rule decides and why.", "AcpMeta");
     if !view.keys.is_empty() {
         page.text(&format!("  {}", view.keys), "AcpMeta");
     }

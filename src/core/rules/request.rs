@@ -65,6 +65,13 @@ fn is_code_option(option: &str) -> bool {
     option.strip_prefix('-').is_some_and(|letters| letters.ends_with('c') && !letters.starts_with('-'))
 }
 
+/// What is to be tried of what the user wrote behind `:Acp permissions`: `test` may stand before it. Before an option
+/// it is the command of that name.
+pub fn to_try(text: &str) -> &str {
+    let behind = text.strip_prefix("test").filter(|rest| rest.starts_with(char::is_whitespace));
+    behind.map(str::trim_start).filter(|rest| !rest.starts_with('-') && !rest.is_empty()).unwrap_or(text)
+}
+
 /// What a request is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
@@ -75,4 +82,24 @@ pub struct Request {
     pub folder: Option<PathBuf>,
     /// It is to run outside of the agent's own sandbox.
     pub escapes: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_may_be_asked_for_by_its_name() {
+        for (text, tried) in [
+            ("test git push", "git push"),
+            ("test  .envrc", ".envrc"),
+            ("test test -f x", "test -f x"),
+            ("git push", "git push"),
+            ("test -f x", "test -f x"),
+            ("test", "test"),
+            ("testing x", "testing x"),
+        ] {
+            assert_eq!(to_try(text), tried, "{text}");
+        }
+    }
 }
