@@ -105,3 +105,27 @@ fn time_is_up_while_the_agent_works_and_the_users_time_does_not_count() {
     chat.decide("reject");
     chat.nvim.wait_for_screen("stopped");
 }
+
+#[test]
+fn what_costs_more_than_the_limit_waits_for_the_user() {
+    let costs = |amount: f64| {
+        update(json!({ "sessionUpdate": "usage_update", "used": 1, "size": 2,
+            "cost": { "amount": amount, "currency": "USD" } }))
+    };
+    let parts =
+        [costs(0.75)].into_iter().chain(asks_to_run("a")).chain([costs(1.25)]).chain(asks_to_run("b"));
+    let parts = parts.chain(writes("a.txt", "b\n"));
+    let mut chat = chat(parts.collect(), "limits = { session = { cost = 1 } }");
+    chat.send("go");
+    let option =
+        |answer: &Value| answer["result"]["outcome"]["optionId"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(option(&chat.answer("p-a")), "a", "a rule allows it within the limit");
+    chat.wait_for("has cost 1.25 in this session; your limit is 1.00");
+    chat.nvim.stop_insert();
+    assert_eq!(std::fs::read_to_string(chat.project.file("a.txt")).expect("the file"), "a\n");
+    chat.decide("allow");
+    // Now the rule counts again, and what comes after it.
+    assert_eq!(option(&chat.answer("p-b")), "a");
+    let file = chat.project.file("a.txt");
+    chat.nvim.wait_until(|_| std::fs::read_to_string(&file).is_ok_and(|text| text == "b\n"), "the write");
+}
