@@ -244,7 +244,7 @@ impl PendingQuestion {
             reply.note(|line| line.answered(kind.word(), !kind.rejects()));
         }
         if let (QuestionKind::Outside(_) | QuestionKind::Command(_), Some(choice)) =
-            (&self.kind, answer.choice())
+            (&self.kind, choice_of(&answer))
         {
             reply.note(|line| match &answer {
                 Answer::Ruled { rule, .. } => line.ruled(choice.id(), choice.allows(), rule.clone()),
@@ -320,6 +320,14 @@ impl PendingQuestion {
             | QuestionKind::Outside(_)
             | QuestionKind::Command(_) => self.reply.fail(&cancelled()),
         }
+    }
+}
+
+/// The choice of ours that an answer is, whoever has made it.
+fn choice_of(answer: &Answer) -> Option<Choice> {
+    match answer {
+        Answer::Selected(option) | Answer::Ruled { option, .. } => Choice::of_id(option),
+        _ => None,
     }
 }
 

@@ -10,7 +10,6 @@ use super::call::ToolCallPatch;
 use super::files::Access;
 use crate::core::ids::ToolCallId;
 use crate::core::rules::Judgement;
-use crate::core::store::allowlist::Choice;
 use crate::core::text::Text;
 
 /// What an agent asks of the editor.
@@ -104,16 +103,6 @@ pub enum AskReason {
     LinkedOutside,
     /// A rule of the user's wants it, which is described.
     Rule(String),
-}
-
-impl Answer {
-    /// The choice of ours that it is, whoever has made it.
-    pub fn choice(&self) -> Option<Choice> {
-        match self {
-            Self::Selected(option) | Self::Ruled { option, .. } => Choice::of_id(option),
-            _ => None,
-        }
-    }
 }
 
 /// The editor's answer to a [`Question`]. One that does not fit its question is an internal error
