@@ -482,6 +482,24 @@ fn what_is_done_without_asking_is_marked_where_rules_would_have_had_a_say() {
     assert!(rules[0].starts_with("\"git push origin\" \"reject command git push **"), "{rules:?}");
 }
 
+/// No walk of the project's files finds it, and git ignores it.
+#[test]
+fn a_hook_that_a_command_writes_is_listed_and_marked() {
+    let script = "mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; echo x > .git/HEAD";
+    let mut chat = Scripted::new(
+        &[("change.sh", script), (".git/config", "[core]\n")],
+        steps([prompt()].into_iter().chain(runs("c1", "sh change.sh")).chain([ends("end_turn")])),
+    );
+    chat.configure(NO_PICKER);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done without asking: ask");
+    chat.nvim.stop_insert();
+    chat.nvim.input(":Acp changes<CR>");
+    chat.nvim.wait_for_screen(".git/hooks/pre-commit +1 -0");
+    assert!(!chat.nvim.screen().contains(".git/HEAD"), "git's own business");
+}
+
 #[test]
 fn a_file_that_a_command_changes_is_held_against_the_rules() {
     let parts = runs("c1", "sh change.sh").into_iter();

@@ -6,6 +6,7 @@ mod before;
 mod common;
 mod folder_watch;
 mod git;
+mod git_folder;
 mod holders;
 mod pending;
 mod report;

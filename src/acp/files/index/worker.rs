@@ -16,6 +16,7 @@ use super::before::{Before, Sides};
 use super::common::Common;
 use super::folder_watch::{FolderWatch, Listener};
 use super::git;
+use super::git_folder;
 use super::pending::{Pending, Touched, is_swap_file};
 use super::report::{BATCH, Report, put_away};
 use super::walk::{self, Walked, Ways};
@@ -76,6 +77,8 @@ pub struct Worker {
     writing: HashMap<PathBuf, u32>,
     /// Files that are ignored, and that git keeps all the same.
     kept: HashSet<PathBuf>,
+    /// Folders in which a git repository begins.
+    repositories: BTreeSet<PathBuf>,
     /// When to look at what has come to rest.
     due: Option<Millis>,
     /// When all was looked at last.
@@ -125,6 +128,7 @@ impl Worker {
             verdicts: Verdicts::default(),
             writing: HashMap::new(),
             kept: HashSet::new(),
+            repositories: BTreeSet::new(),
             due: None,
             looked: common.now(),
             told,
@@ -261,6 +265,13 @@ impl Worker {
             repositories.insert(root);
         }
         self.keep_ignored(&repositories);
+        self.repositories.clone_from(&repositories);
+        for folder in self.git_folders() {
+            self.watch_folder(&folder);
+            for (path, state) in git_folder::files(&folder) {
+                self.index.set(&path, Some(state));
+            }
+        }
         self.looked = self.common.now();
         let walked = began.elapsed();
         self.before.learn(&repositories, &self.index);
@@ -283,12 +294,23 @@ impl Worker {
                 continue;
             };
             self.index.set(path, Some(state));
-            if let Some((watch, folder)) = self.watch.as_ref().zip(path.parent())
-                && let Err(error) = watch.watch(folder)
-            {
-                self.common.log.note(&format!("couldn't watch {}: {error}", folder.display()));
-            }
+            path.parent().into_iter().for_each(|folder| self.watch_folder(folder));
         }
+    }
+
+    fn watch_folder(&self, folder: &Path) {
+        if let Some(watch) = &self.watch
+            && let Err(error) = watch.watch(folder)
+        {
+            self.common.log.note(&format!("couldn't watch {}: {error}", folder.display()));
+        }
+    }
+
+    /// What of the repositories' own folders is looked after.
+    fn git_folders(&self) -> Vec<PathBuf> {
+        let own = |folder: &PathBuf| self.own.iter().any(|own| folder.starts_with(own));
+        let repositories = self.repositories.iter().filter(|folder| !own(folder));
+        repositories.flat_map(|folder| git_folder::folders(folder)).collect()
     }
 
     /// Walks a folder that is not ignored, and has all in it watched.
@@ -337,7 +359,10 @@ impl Worker {
                 return;
             }
             for (folder, since) in folders {
-                if self.is_listed(&folder) {
+                if git_folder::is_in(&folder) {
+                    self.watch_folder(&folder);
+                    self.came(git_folder::files(&folder), since);
+                } else if self.is_listed(&folder) {
                     self.folder_came(&folder, since);
                 }
             }
@@ -348,7 +373,12 @@ impl Worker {
     }
 
     fn folder_came(&mut self, folder: &Path, since: Millis) {
-        for (path, _) in self.walk(folder).files {
+        let files = self.walk(folder).files;
+        self.came(files, since);
+    }
+
+    fn came(&mut self, files: Vec<(PathBuf, FileState)>, since: Millis) {
+        for (path, _) in files {
             // What is done to it from now on has its own events.
             self.pending.add(path, Touched { is_listed: true, ..Touched::at(since) });
         }
@@ -358,7 +388,8 @@ impl Worker {
     fn rules_changed(&mut self, folder: &Path) {
         let walked = self.walk(folder);
         if let Some(watch) = &self.watch {
-            watch.keep_only(folder, &walked.folders.iter().map(PathBuf::as_path).collect());
+            let of_git = self.git_folders();
+            watch.keep_only(folder, &walked.folders.iter().chain(&of_git).map(PathBuf::as_path).collect());
         }
         // What was done before the walk has come to its end may be in its list: it has its own events.
         if let Some(watch) = &self.watch {
@@ -366,7 +397,10 @@ impl Worker {
         }
         let listed: BTreeMap<PathBuf, FileState> = walked.files.into_iter().collect();
         let known: Vec<PathBuf> = self.index.below(folder).collect();
-        for path in known.iter().filter(|path| !listed.contains_key(*path) && !self.kept.contains(*path)) {
+        let is_kept = |path: &PathBuf| self.kept.contains(path) || git_folder::is_run_later(path);
+        let ignored: Vec<&PathBuf> =
+            known.iter().filter(|path| !listed.contains_key(*path) && !is_kept(path)).collect();
+        for path in ignored {
             if walk::look(path).is_some() {
                 self.index.set(path, None);
                 self.before.forget(path);
@@ -386,8 +420,10 @@ impl Worker {
         let last = self.looked;
         let now = self.common.now().min(end.unwrap_or(Millis::MAX)).max(last);
         let mut found = HashSet::new();
-        for root in self.roots.clone() {
-            for (path, state) in self.walk(&root).files {
+        let of_git: Vec<_> = self.git_folders().iter().flat_map(|folder| git_folder::files(folder)).collect();
+        let walks: Vec<_> = self.roots.iter().map(|root| self.walk(root).files).chain([of_git]).collect();
+        for files in walks {
+            for (path, state) in files {
                 if self.index.get(&path).is_none_or(|known| known.differs(&state)) {
                     let touched = match self.common.at_time(state.changed) {
                         // This look may come late: what was changed since is looked at next time.
@@ -497,7 +533,8 @@ impl Worker {
                 self.is_root_gone |= self.roots.contains(path);
             }
             let state = ways.look(path);
-            if state.is_some() && self.index.get(path).is_none() && !touched.is_listed {
+            let is_new = state.is_some() && self.index.get(path).is_none();
+            if is_new && !touched.is_listed && !git_folder::is_run_later(path) {
                 let Some((folder, name)) = path.parent().zip(path.file_name()) else { continue };
                 if !lists.contains_key(folder) {
                     lists.insert(folder.to_owned(), walk::names_in(folder));

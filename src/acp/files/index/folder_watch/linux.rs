@@ -17,6 +17,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
+use crate::acp::files::index::git_folder;
 use crate::acp::files::index::pending::{Holder, Pending, is_rules};
 use crate::acp::mutex::lock;
 use crate::core::changes::half_written::Millis;
@@ -259,6 +260,9 @@ impl Inner {
             return None;
         }
         let path = folder.join(name);
+        if git_folder::is_in(&path) && !git_folder::is_run_later(&path) && !git_folder::is_watched(&path) {
+            return None;
+        }
         if event.contains(ReadFlags::ISDIR) {
             self.folder(queue, path, event, now);
             return None;

@@ -307,3 +307,40 @@ fn what_neovim_keeps_inside_of_a_project_is_no_change_of_it() {
     test.write(".state/nvim/acp/usage", "4");
     assert_eq!(test.told(), [""; 0]);
 }
+
+/// What git does with its own files, and what a command does with those that something else runs later.
+fn changes_of_git(test: &Test) {
+    test.write(".git/hooks/pre-commit", "#!/bin/sh");
+    test.write(".git/config", "[core], longer");
+    test.write(".git/info/attributes", "* diff=x");
+    for own in ["HEAD", "index", "objects/aa/bb", "hooks/update.sample", "config.lock", "info/exclude"] {
+        test.write(&format!(".git/{own}"), "x");
+    }
+}
+
+const GIT: &[(&str, &str)] = &[("a.txt", "a"), (".gitignore", "*"), (".git/config", "[core]")];
+
+const TOLD_OF_GIT: &[&str] = &[
+    "agent .git/config [core] [core], longer",
+    "agent .git/hooks/pre-commit - #!/bin/sh",
+    "agent .git/info/attributes - * diff=x",
+];
+
+#[test]
+fn hooks_and_settings_of_git_are_told_of_and_nothing_else_of_it() {
+    // Its folders may be new.
+    for (more, has_watch) in [(None, true), (Some((".git/hooks/x.sample", "x")), true), (None, false)] {
+        let files: Vec<_> = GIT.iter().copied().chain(more).collect();
+        let mut test = if has_watch { Test::new(&files) } else { Test::without_watch(&files) };
+        test.turn();
+        changes_of_git(&test);
+        assert_eq!(test.told(), TOLD_OF_GIT, "{more:?}, watched: {has_watch}");
+        // What is ignored is something else; that changes none of them.
+        test.worker.rules_changed(&test.folder.clone());
+        assert_eq!(test.told(), [""; 0]);
+        test.write(".git/hooks/pre-commit", "#!/bin/sh -x");
+        assert_eq!(test.told(), ["agent .git/hooks/pre-commit #!/bin/sh #!/bin/sh -x"]);
+        fs::remove_file(test.folder.join(".git/hooks/pre-commit")).expect("a hook");
+        assert_eq!(test.told(), ["agent .git/hooks/pre-commit #!/bin/sh -x -"]);
+    }
+}
