@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::danger::{self, Danger};
-use super::line::{Certainty, Line, Run, STREAMS, Word, WordKind, text_of};
-use super::pattern::{Fit, MOST_WORDS, command_fit, fits, leads_to, path_fits, path_meets};
+use super::line::{Certainty, Line, Run, STREAMS, Word, WordKind, base, text_of};
+use super::pattern::{Fit, MOST_WORDS, alternatives, command_fit, fits, leads_to, path_fits, path_meets};
 use super::place::{Place, normal};
 use super::request::{Act, Request};
 use super::rule::{Decision, Rule, Source, Who};
@@ -153,6 +153,17 @@ impl Judge<'_> {
         ruling.steps.extend(steps.map(|step| Step { decision: Some(Decision::Ask), ..step }));
     }
 
+    /// How the commands begin that rules ask about or reject.
+    fn guarded_names(&self) -> Vec<String> {
+        let guards = |rule: &&Rule| rule.decision != Decision::Allow && rule.is_for(self.who);
+        let shapes = self.rules.iter().filter(guards).filter_map(|rule| rule.command.as_deref());
+        let name = |shape: String| {
+            let is_name = |word: &&str| !word.starts_with('!') || *word == "!";
+            shape.split_whitespace().find(is_name).map(str::to_owned)
+        };
+        shapes.flat_map(alternatives).filter_map(name).collect()
+    }
+
     /// The files that a command has to do with.
     fn files_of(&self, run: &Run, effects: &Effects, ruling: &mut Ruling) {
         let is_known = !effects.is_opaque && !effects.writes_others;
@@ -165,8 +176,14 @@ impl Judge<'_> {
 
     /// What an unknown program is given may be a command that it runs, as `nice` does.
     fn arguments_as_commands(&self, words: &[Word], kind: Option<&str>, ruling: &mut Ruling) {
+        let names = self.guarded_names();
         for at in 1..words.len().min(MOST_WORDS) {
             let (first, rest) = (&words[at], &words[at + 1..]);
+            let name = first.text.split_once('=').map_or(&*first.text, |(_, value)| value);
+            // Most words are no command that any rule is about, and a line may have many.
+            if first.kind == WordKind::Known && !names.iter().any(|guarded| fits(guarded, base(name), true)) {
+                continue;
+            }
             let value = first.text.split_once('=');
             let behind = match value {
                 Some((_, value)) => {
