@@ -191,6 +191,24 @@ fn what_the_user_does_while_a_command_runs_is_no_agents() {
 }
 
 #[test]
+fn what_a_command_changes_after_a_restart_is_a_hunk_too() {
+    let mut turn = vec![prompt()];
+    turn.extend(runs_alone("t", "echo six >> a.txt; echo new >> b.txt"));
+    turn.extend([says("Ran."), ends("end_turn")]);
+    let mut ran = Ran::new(&[("a.txt", LINES)], &[turn]);
+    ran.open_chat();
+    ran.turn();
+    ran.chat.wait_for("created b.txt on the disk");
+    ran.chat.nvim.command("Acp keep! all");
+    ran.chat.nvim.command("Acp restart");
+    let idle = "return require('acp').status().sessions[1].state";
+    ran.chat.nvim.wait_until(|nvim| nvim.exec_lua(idle, []).as_str() == Some("idle"), "a session");
+    ran.turn();
+    ran.chat.wait_for("wrote b.txt on the disk");
+    assert_eq!(ran.review("six").matches("@@").count(), 2);
+}
+
+#[test]
 fn what_one_of_two_sessions_has_changed_is_a_hunk_of_either() {
     let of = |session: &str, update: Value| json!({ "send": { "method": "session/update", "params": { "sessionId": session, "update": update } } });
     let begins = |session: &str, call: &str| {

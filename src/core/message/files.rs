@@ -36,6 +36,17 @@ pub enum Cause {
     OneOf(Vec<Activity>),
 }
 
+impl Cause {
+    pub fn sessions_mut(&mut self) -> impl Iterator<Item = &mut SessionKey> {
+        let activities = match self {
+            Self::Outside => &mut [],
+            Self::Session(activity) => std::slice::from_mut(activity),
+            Self::OneOf(activities) => activities.as_mut_slice(),
+        };
+        activities.iter_mut().map(|activity| &mut activity.session)
+    }
+}
+
 /// What an agent was doing when a file changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {

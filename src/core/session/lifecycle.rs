@@ -199,6 +199,12 @@ impl Openings {
                 }
             }
         }
+        if let Event::FileChanged { cause, .. } | Event::FilesChanged { cause, .. } = &mut event {
+            // What an earlier agent has changed is the chat's as well.
+            for session in cause.sessions_mut() {
+                *session = self.chats.get(session).copied().unwrap_or(*session);
+            }
+        }
         let Some(session) = event.session_mut() else { return Admitted::Event(Box::new(event)) };
         let opening = *session;
         let Some(chat) = self.chats.get(&opening) else { return Admitted::Event(Box::new(event)) };
@@ -222,7 +228,7 @@ impl Openings {
 mod tests {
     use super::*;
     use crate::core::ids::{AskId, TerminalId};
-    use crate::core::message::{Failure, FailureKind, Hold, Question, RulesNews};
+    use crate::core::message::{Activity, Cause, Failure, FailureKind, Hold, Question, RulesNews};
     use crate::core::rules::Request;
     use std::path::PathBuf;
 
@@ -316,6 +322,28 @@ mod tests {
             };
             assert_eq!(told.session_mut().copied(), Some(opening));
         }
+    }
+
+    #[test]
+    fn whose_change_it_was_is_said_by_the_chat_whichever_opening_did_it() {
+        let mut openings = Openings::default();
+        openings.open(SessionKey(9));
+        let changed = |cause| Event::FilesChanged { cause, files: Vec::new() };
+        let by = |session| Activity { session, call: None, terminal: None };
+        let mut known = Vec::new();
+        for _ in 0..2 {
+            openings.open(CHAT);
+            known.push(sent(&openings));
+        }
+        for opening in &known {
+            let event = openings.incoming(changed(Cause::Session(by(*opening))));
+            assert_eq!(event, Admitted::Event(Box::new(changed(Cause::Session(by(CHAT))))));
+        }
+        let event = openings.incoming(changed(Cause::OneOf(vec![by(SessionKey(1)), by(known[1])])));
+        let both = Cause::OneOf(vec![by(SessionKey(9)), by(CHAT)]);
+        assert_eq!(event, Admitted::Event(Box::new(changed(both))));
+        let outside = || changed(Cause::Outside);
+        assert_eq!(openings.incoming(outside()), Admitted::Event(Box::new(outside())));
     }
 
     #[test]
