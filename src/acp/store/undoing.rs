@@ -14,9 +14,9 @@ use crate::core::store::checkpoint::{Held, Repository};
 use crate::platform::paths::canonicalize;
 
 /// Milliseconds that the time of a new folder may be behind the clock: it is that of the system's last tick, of which
-/// there are at least a hundred in a second, and a busy virtual machine misses some. A folder that was made at the end
-/// of the turn before is taken for new, too, but only goes once it is empty.
-const LAG: u64 = 50;
+/// there are at least a hundred in a second. More would take folders for new that were made at the end of the turn
+/// before.
+const LAG: u64 = 10;
 
 /// What is taken back.
 #[derive(Clone)]
