@@ -235,6 +235,7 @@ fn an_exported_conversation_is_coloured_in_slices_whoever_wants_it_coloured() {
     assert_eq!(chat.nvim.exec_lua(own, []).as_bool(), Some(false));
     assert_eq!(chat.nvim.exec_lua("return vim.bo.filetype", []).as_str(), Some("markdown"));
     chat.nvim.input("G");
+    chat.nvim.wait_for_screen("After");
     chat.nvim.wait_until(
         |nvim| nvim.groups_of("After").iter().any(|group| group.contains("markup.italic")),
         "colours",

@@ -7,6 +7,7 @@ use super::{OpenAsk, Phase, Session, Wanted};
 use crate::core::ids::{AskId, Moment};
 use crate::core::message::{Access, Answer, AskReason, Command};
 use crate::core::rules::Judgement;
+use crate::core::rules::danger::Danger;
 use crate::core::session::entry::{Body, Elicitation, Subject, Verdict};
 use crate::core::store::allowlist;
 
@@ -28,7 +29,13 @@ impl Session {
         usage: OutsideUse,
         now: Moment,
     ) -> Vec<Command> {
-        let OutsideUse { access, why, command, judgement } = usage;
+        let OutsideUse { access, why, command, mut judgement } = usage;
+        if let (AskReason::OutsideFolders | AskReason::LinkedOutside, Some(judgement)) =
+            (&why, &mut judgement)
+        {
+            // The question says so anyway.
+            judgement.ruling.dangers.retain(|danger| *danger != Danger::Outside);
+        }
         if matches!(self.phase, Phase::Cancelling { .. } | Phase::Ending { .. } | Phase::Gone) {
             return vec![Command::Answer { ask, answer: Answer::Cancelled }];
         }
