@@ -179,14 +179,14 @@ impl Judge<'_> {
         let names = self.guarded_names();
         for at in 1..words.len().min(MOST_WORDS) {
             let (first, rest) = (&words[at], &words[at + 1..]);
-            let name = first.text.split_once('=').map_or(&*first.text, |(_, value)| value);
+            let value = first.text.split_once('=').map(|(_, value)| value);
+            let name = value.unwrap_or(&first.text);
             // Most words are no command that any rule is about, and a line may have many.
             if first.kind == WordKind::Known && !names.iter().any(|guarded| fits(guarded, base(name), true)) {
                 continue;
             }
-            let value = first.text.split_once('=');
             let behind = match value {
-                Some((_, value)) => {
+                Some(value) => {
                     let value = Word { text: value.to_owned(), kind: first.kind };
                     Cow::Owned([value].into_iter().chain(rest.iter().cloned()).collect::<Vec<_>>())
                 }

@@ -195,15 +195,14 @@ pub fn path_depth(pattern: &str) -> usize {
 
 /// Whether a path fits a pattern. Without a slash it is a name anywhere; a relative one begins at `root`. What allows
 /// something (it is not loose) says so where it reaches out of the roots: by `/` or `~`.
-pub fn path_fits<R: AsRef<str>>(
+pub fn path_fits(
     pattern: &str,
     path: &str,
-    roots: &[R],
+    roots: &[impl AsRef<str>],
     home: Option<&str>,
     is_loose: bool,
 ) -> bool {
-    let below = |root: &R| path.strip_prefix(root.as_ref().trim_end_matches('/'));
-    let is_inside = roots.iter().filter_map(below).any(|rest| rest.is_empty() || rest.starts_with('/'));
+    let is_inside = below(path, roots).next().is_some();
     any_fits(pattern, |pattern| {
         if !is_loose && !is_inside && !pattern.starts_with(['/', '~']) {
             return false;
@@ -212,14 +211,10 @@ pub fn path_fits<R: AsRef<str>>(
             return path.rsplit('/').next().is_some_and(|name| fits(pattern, name, is_loose))
                 || pattern.chars().all(|char| char == '*');
         }
-        if let Some(rest) = pattern.strip_prefix("~/") {
-            return home.is_some_and(|home| parts_fit(&format!("{home}/{rest}"), path, is_loose));
-        }
-        if pattern.starts_with('/') || pattern.starts_with("**/") {
-            return parts_fit(pattern, path, is_loose);
-        }
-        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-        roots.iter().filter_map(below).any(|rest| rest.starts_with('/') && parts_fit(pattern, rest, is_loose))
+        let below = below(path, roots).filter(|rest| !rest.is_empty());
+        from_start(pattern, path, below, home, |pattern, path| {
+            parts_by(pattern, path, |part, name| fits(part, name, is_loose))
+        })
     })
 }
 
@@ -227,45 +222,54 @@ pub fn path_fits<R: AsRef<str>>(
 /// folder leads nowhere.
 pub fn leads_to(pattern: &str, folder: &str, roots: &[impl AsRef<str>], home: Option<&str>) -> bool {
     let begins = |pattern: &str, path: &str| {
-        let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+        let parts: Vec<&str> = parts(pattern).collect();
         let is_way = |end: usize| match parts[..end] {
             [] => path.trim_matches('/').is_empty(),
-            [.., last] => says(last) && parts_fit(&parts[..end].join("/"), path, true),
+            [.., last] => {
+                says(last) && parts_by(&parts[..end].join("/"), path, |part, name| fits(part, name, true))
+            }
         };
         (0..parts.len()).any(is_way)
     };
-    alternatives(pattern).iter().any(|pattern| {
-        if let Some(rest) = pattern.strip_prefix("~/") {
-            return home.is_some_and(|home| begins(&format!("{home}/{rest}"), folder));
-        }
-        if pattern.starts_with('/') || pattern.starts_with("**/") {
-            return begins(pattern, folder);
-        }
-        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-        let below = |root| folder.strip_prefix(AsRef::<str>::as_ref(root).trim_end_matches('/'));
-        let below = roots.iter().filter_map(below).filter(|rest| rest.is_empty() || rest.starts_with('/'));
-        pattern.contains('/') && below.into_iter().any(|rest| begins(pattern, rest))
+    any_fits(pattern, |pattern| {
+        pattern.contains('/') && from_start(pattern, folder, below(folder, roots), home, begins)
     })
 }
 
 /// Whether what a glob of the shell's stands for may be what a pattern of paths names.
 pub fn path_meets(pattern: &str, glob: &str, roots: &[impl AsRef<str>], home: Option<&str>) -> bool {
-    alternatives(pattern).iter().any(|pattern| {
+    any_fits(pattern, |pattern| {
         if !pattern.contains('/') {
             return glob.rsplit('/').next().is_some_and(|name| name_meets(pattern, name));
         }
-        if let Some(rest) = pattern.strip_prefix("~/") {
-            return home.is_some_and(|home| parts_by(&format!("{home}/{rest}"), glob, name_meets));
-        }
-        if pattern.starts_with('/') || pattern.starts_with("**/") {
-            return parts_by(pattern, glob, name_meets);
-        }
-        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-        roots.iter().any(|root| {
-            let rest = glob.strip_prefix(root.as_ref().trim_end_matches('/'));
-            rest.is_some_and(|rest| rest.starts_with('/') && parts_by(pattern, rest, name_meets))
-        })
+        let below = below(glob, roots).filter(|rest| !rest.is_empty());
+        from_start(pattern, glob, below, home, |pattern, glob| parts_by(pattern, glob, name_meets))
     })
+}
+
+/// Holds a path against a pattern with slashes from where that begins: at home, at the root of all, or in a root, where
+/// this is left of it.
+fn from_start<'a>(
+    pattern: &str,
+    path: &str,
+    mut below: impl Iterator<Item = &'a str>,
+    home: Option<&str>,
+    fits: impl Fn(&str, &str) -> bool,
+) -> bool {
+    if let Some(rest) = pattern.strip_prefix("~/") {
+        return home.is_some_and(|home| fits(&format!("{home}/{rest}"), path));
+    }
+    if pattern.starts_with('/') || pattern.starts_with("**/") {
+        return fits(pattern, path);
+    }
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    below.any(|rest| fits(pattern, rest))
+}
+
+/// What is left of a path in each root that it is in, from the slash on.
+fn below<'a>(path: &'a str, roots: &'a [impl AsRef<str>]) -> impl Iterator<Item = &'a str> {
+    let rest = |root: &'a _| path.strip_prefix(AsRef::<str>::as_ref(root).trim_end_matches('/'));
+    roots.iter().filter_map(rest).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Whether a name can fit both, a pattern of a rule's and a glob of the shell's. A hidden file's dot has to be written.
@@ -300,10 +304,6 @@ fn name_meets(pattern: &str, glob: &str) -> bool {
 
 fn parts(path: &str) -> impl Iterator<Item = &str> + Clone {
     path.split('/').filter(|part| !part.is_empty())
-}
-
-fn parts_fit(pattern: &str, path: &str, is_loose: bool) -> bool {
-    parts_by(pattern, path, |part, name| fits(part, name, is_loose))
 }
 
 /// Folder by folder, where `**` is any number of them.

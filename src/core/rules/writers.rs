@@ -371,7 +371,6 @@ const READERS: &[&str] = &[
     "exit",
     "return",
     "shift",
-    "true",
     "ulimit",
     "umask",
 ];
