@@ -378,9 +378,7 @@ impl FileJob {
             }
             // Neovim compares with what it has read itself, and that may be older.
             (Task::Take { .. }, OnDisk::Same) => vec![Do::CatchUp, Do::End],
-            (Task::Take { .. }, OnDisk::Gone) if modified => {
-                file_gone(known.saved.is_some() || known.stamp.is_some(), known.saved.clone())
-            }
+            (Task::Take { .. }, OnDisk::Gone) if modified => file_gone(known.clone(), None),
             (Task::Take { .. }, OnDisk::Unreadable(why)) if modified => {
                 vec![Do::Refuse(why.clone()), Do::End]
             }
@@ -445,9 +443,8 @@ impl FileJob {
         }
         match &self.task {
             Task::Take { .. } if matches!(disk, OnDisk::Gone) => {
-                let was_there = known.stamp.is_some() || known.saved.is_some();
-                let saved = if *modified { known.saved } else { Some(as_file(&ours.text, fileformat)) };
-                all.extend(file_gone(was_there, saved));
+                let clean = (!*modified).then(|| as_file(&ours.text, fileformat));
+                all.extend(file_gone(known, clean));
             }
             Task::Read { line, limit, .. } => {
                 let whole = as_file(&ours.text, fileformat);
@@ -594,9 +591,11 @@ impl FileJob {
     }
 }
 
-/// The buffer has the only text. What the file held is what unsaved edits began with, if it comes back: programs take
-/// files away for a moment.
-fn file_gone(was_there: bool, saved: Option<Text>) -> Vec<Do> {
+/// The buffer has the only text; `clean` is that of one without unsaved edits. What the file held is what unsaved edits
+/// began with, if it comes back: programs take files away for a moment.
+fn file_gone(known: Known, clean: Option<Text>) -> Vec<Do> {
+    let was_there = known.stamp.is_some() || known.saved.is_some();
+    let saved = clean.or(known.saved);
     vec![Do::Know(Known { stamp: None, saved }), Do::FileGone { was_there }, Do::End]
 }
 
