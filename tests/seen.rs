@@ -84,6 +84,12 @@ impl Ran {
     }
 }
 
+/// A turn in which the agent runs a shell line that no call of its tells of.
+fn turn_of_no_call(line: &str) -> Vec<Value> {
+    let ran = [says("Ran."), ends("end_turn")];
+    std::iter::once(prompt()).chain(runs_alone("t", line)).chain(ran).collect()
+}
+
 const LINES: &str = "one\ntwo\nthree\nfour\nfive\n";
 
 #[test]
@@ -192,9 +198,7 @@ fn what_the_user_does_while_a_command_runs_is_no_agents() {
 
 #[test]
 fn what_a_command_changes_after_a_restart_is_a_hunk_too() {
-    let mut turn = vec![prompt()];
-    turn.extend(runs_alone("t", "echo six >> a.txt; echo new >> b.txt"));
-    turn.extend([says("Ran."), ends("end_turn")]);
+    let turn = turn_of_no_call("echo six >> a.txt; echo new >> b.txt");
     let mut ran = Ran::new(&[("a.txt", LINES)], &[turn]);
     ran.open_chat();
     ran.turn();
@@ -276,9 +280,7 @@ fn what_one_of_two_sessions_has_changed_is_a_hunk_of_either() {
 
 #[test]
 fn what_a_command_of_no_call_changes_has_a_line_in_the_chat() {
-    let mut turn = vec![prompt()];
-    turn.extend(runs_alone("t", "sed -i s/two/TWO/ a.txt; echo new > b.txt"));
-    turn.extend([says("Ran."), ends("end_turn")]);
+    let turn = turn_of_no_call("sed -i s/two/TWO/ a.txt; echo new > b.txt");
     let mut ran = Ran::new(&[("a.txt", LINES)], &[turn]);
     ran.open_chat();
     ran.turn();
@@ -289,9 +291,7 @@ fn what_a_command_of_no_call_changes_has_a_line_in_the_chat() {
 
 #[test]
 fn what_a_command_of_no_call_deletes_or_renames_has_a_line_in_the_chat() {
-    let mut turn = vec![prompt()];
-    turn.extend(runs_alone("t", "rm a.txt; mv b.txt d.txt"));
-    turn.extend([says("Ran."), ends("end_turn")]);
+    let turn = turn_of_no_call("rm a.txt; mv b.txt d.txt");
     let mut ran = Ran::new(&[("a.txt", "one\ntwo\n"), ("b.txt", LINES)], &[turn]);
     ran.edit("b.txt");
     ran.open_chat();

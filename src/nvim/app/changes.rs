@@ -13,7 +13,7 @@ use crate::core::text::Text;
 use crate::nvim::app::App;
 use crate::nvim::context::Context;
 use crate::nvim::events::{Attribution, Change, EditorEvent, OutsideChange, Renamed};
-use crate::nvim::files::reports::change_kind;
+use crate::nvim::files::after_apply::change_kind;
 use crate::nvim::follow;
 use crate::nvim::sessions::Sessions;
 

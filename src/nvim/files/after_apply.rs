@@ -136,7 +136,7 @@ impl Files {
         if saves && failed.is_none() {
             self.on_disk.told.holds(&job.path, &held.1);
         }
-        let kind = if held.0 == Held::Absent { FileChangeKind::Created } else { FileChangeKind::Changed };
+        let kind = change_kind(cx, key, None, (&held.0, &held.1));
         let texts = (Some(start.text.body()), Some(after.body()));
         note_write(cx, key, (&job.path, Road::Editor), kind, texts);
         cx.raise(EditorEvent::FileChanged(Box::new(Change {
@@ -326,6 +326,21 @@ fn held_before(editor: &Editor, buf: Buf, start: &Start, disk: &OnDisk) -> Held 
     match (disk, start.text.is_empty()) {
         (OnDisk::Gone, true) => Held::Absent,
         _ => as_held(editor, buf, &start.text),
+    }
+}
+
+/// What was done to a file that had another name before, if it had.
+pub fn change_kind(
+    cx: &Context,
+    session: SessionKey,
+    from: Option<&Path>,
+    (before, after): (&Held, &Held),
+) -> FileChangeKind {
+    match (from, before, after) {
+        (Some(from), ..) => FileChangeKind::Renamed(cx.short_name(Some(session), from)),
+        (None, _, Held::Absent) => FileChangeKind::Deleted,
+        (None, Held::Absent, _) => FileChangeKind::Created,
+        (None, ..) => FileChangeKind::Changed,
     }
 }
 

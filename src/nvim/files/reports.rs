@@ -10,16 +10,15 @@ use mlua::Result;
 use crate::core::changes::file_task::Task;
 use crate::core::changes::told::News;
 use crate::core::changes::writers::{Writer, Writers};
-use crate::core::ids::SessionKey;
 use crate::core::message::{Cause, ChangedFile, Outcome, Work};
-use crate::core::session::written_files::{FileChangeKind, Road};
+use crate::core::session::written_files::Road;
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Buf;
 use crate::nvim::events::{Attribution, Change, EditorEvent, OutsideChange, Renamed};
 use crate::nvim::files::Files;
-use crate::nvim::files::after_apply::note_write;
+use crate::nvim::files::after_apply::{change_kind, note_write};
 use crate::nvim::files::on_disk::Report;
 use crate::nvim::files::whose::{call_about, writers_of};
 
@@ -196,21 +195,6 @@ impl Files {
             return true;
         }
         !writers.is_outside()
-    }
-}
-
-/// What was done to a file that had another name before, if it had.
-pub fn change_kind(
-    cx: &Context,
-    session: SessionKey,
-    from: Option<&Path>,
-    (before, after): (&Held, &Held),
-) -> FileChangeKind {
-    match (from, before, after) {
-        (Some(from), ..) => FileChangeKind::Renamed(cx.short_name(Some(session), from)),
-        (None, _, Held::Absent) => FileChangeKind::Deleted,
-        (None, Held::Absent, _) => FileChangeKind::Created,
-        (None, ..) => FileChangeKind::Changed,
     }
 }
 
