@@ -72,8 +72,12 @@ impl Shell {
         Self { line: Line::default(), depth: 0, words: 0, folder: Some(String::new()), is_guess: false }
     }
 
+    fn is_full(&self) -> bool {
+        self.line.runs.len() >= MOST_COMMANDS
+    }
+
     fn walk(&mut self, node: Node, text: &str, certainty: Certainty) {
-        if self.depth >= DEEPEST * 4 || self.line.runs.len() > MOST_COMMANDS {
+        if self.depth >= DEEPEST * 4 || self.is_full() {
             return self.doubt(TOO_COMPLEX);
         }
         self.depth += 1;
@@ -422,7 +426,7 @@ impl Reader for Shell {
     }
 
     fn run(&mut self, words: Vec<Word>, certainty: Certainty) {
-        if self.line.runs.len() > MOST_COMMANDS || self.depth >= DEEPEST * 4 {
+        if self.is_full() || self.depth >= DEEPEST * 4 {
             return self.doubt(TOO_COMPLEX);
         }
         self.depth += 1;
@@ -432,7 +436,7 @@ impl Reader for Shell {
 
     fn add(&mut self, words: &[Word], certainty: Certainty) {
         self.words += words.len();
-        if self.words > MOST_WORDS || self.line.runs.len() > MOST_COMMANDS {
+        if self.words > MOST_WORDS || self.is_full() {
             return self.doubt(TOO_COMPLEX);
         }
         let certainty = if self.is_guess { Certainty::Possible } else { certainty };

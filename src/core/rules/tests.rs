@@ -269,6 +269,13 @@ fn a_hard_line_takes_a_bounded_number_of_steps() {
 }
 
 #[test]
+fn more_commands_than_are_judged_are_a_doubt() {
+    let (most, more) = (shell::read(&"ls;".repeat(400)), shell::read(&"ls;".repeat(401)));
+    assert_eq!((most.runs.len(), &most.doubts[..]), (400, &[][..]));
+    assert_eq!((more.runs.len(), &more.doubts[..]), (400, &["it is too complex"][..]));
+}
+
+#[test]
 fn letters_beyond_ascii_are_those_of_the_line() {
     for (line, words) in [
         ("cat über.txt", &["cat über.txt"][..]),
