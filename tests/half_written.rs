@@ -157,8 +157,9 @@ fn hunks(chat: &mut Scripted) -> Vec<String> {
     lines.map(|line| line.as_str().expect("a text").to_owned()).collect()
 }
 
-/// Runs a turn in which the file is written so, and the agent knows of the first `told` steps.
-fn check(habit: &str, name: &str, steps: &[Step], told: usize) {
+/// Runs a turn in which the file is written so, and the agent knows of the first `told` steps. The user's command
+/// comes after each of them.
+fn check(habit: &str, name: &str, steps: &[Step], told: usize, command: &str) {
     let mut chat = Scripted::new(&[("a.txt", BEFORE)], agent(name, told));
     std::os::unix::fs::symlink("a.txt", chat.project.file("link.txt")).expect("a link");
     let mut cue = fifo(&chat);
@@ -172,13 +173,17 @@ fn check(habit: &str, name: &str, steps: &[Step], told: usize) {
     let mut writer = Writer { path: chat.project.file("a.txt"), open: None };
     for (number, step) in steps[..told].iter().enumerate() {
         step(&mut writer);
+        chat.nvim.command(command);
         writeln!(cue, "go on").expect("the agent reads");
         chat.wait_for(&format!("Step {}.", number + 1));
     }
     writeln!(cue, "go on").expect("the agent reads");
     if told < steps.len() {
         chat.wait_for("Done · ");
-        steps[told..].iter().for_each(|step| step(&mut writer));
+        for step in &steps[told..] {
+            step(&mut writer);
+            chat.nvim.command(command);
+        }
     }
     chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) + "\n" == AFTER, &format!("the new text ({habit})"));
     let kept = texts(&mut chat);
@@ -203,7 +208,15 @@ fn check(habit: &str, name: &str, steps: &[Step], told: usize) {
 #[test]
 fn nothing_but_a_whole_text_ever_gets_into_a_buffer() {
     for (habit, steps) in habits() {
-        check(habit, "a.txt", &steps, steps.len());
+        check(habit, "a.txt", &steps, steps.len(), "");
+    }
+}
+
+/// With 'autoread' on, as it is by default, Neovim takes what there is.
+#[test]
+fn a_look_of_neovims_own_takes_no_half_of_a_text() {
+    for (habit, steps) in habits() {
+        check(habit, "a.txt", &steps, steps.len(), "checktime a.txt");
     }
 }
 
@@ -211,14 +224,14 @@ fn nothing_but_a_whole_text_ever_gets_into_a_buffer() {
 fn an_agent_that_is_done_before_its_disk_is_waited_for() {
     // Of what is closed in between nobody could know that it is not all.
     for (habit, steps) in habits().into_iter().filter(|(habit, _)| !habit.starts_with("appends")) {
-        check(habit, "a.txt", &steps, 1);
+        check(habit, "a.txt", &steps, 1, "");
     }
 }
 
 #[test]
 fn a_link_is_as_good_as_its_file() {
     let (habit, steps) = habits().swap_remove(0);
-    check(habit, "link.txt", &steps, steps.len());
+    check(habit, "link.txt", &steps, steps.len(), "");
 }
 
 /// By the time that anybody hears of the save, the file is another one.

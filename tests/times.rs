@@ -373,6 +373,30 @@ fn neovim_asks_again_when_the_session_is_over() {
     chat.nvim.wait_until(|nvim| nvim.screen().contains("W12"), "Neovim's own question");
 }
 
+#[test]
+fn autoread_is_as_it_was_when_the_session_is_over() {
+    let mut chat = Scripted::new(&[("a.txt", "one\n"), ("b.txt", "one\n"), ("c.txt", "one\n")], opened());
+    let [a, b, c] = ["a.txt", "b.txt", "c.txt"].map(|file| open(&mut chat, file, &shown("", ""), false));
+    chat.nvim.exec_lua("vim.bo[...].autoread = true", [b.into()]);
+    let local = |chat: &mut Scripted| {
+        let code = "return vim.tbl_map(function(buf) return tostring(vim.bo[buf].autoread) end, { ... })";
+        chat.nvim.exec_lua(code, [a, b, c].map(Into::into)).to_string()
+    };
+    chat.chat();
+    assert_eq!(local(&mut chat), r#"["false", "false", "false"]"#);
+    chat.nvim.exec_lua("vim.bo[...].autoread = true", [c.into()]);
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp close");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return #require('acp').status().sessions", []).as_u64() == Some(0),
+        "the session to go",
+    );
+    assert_eq!(local(&mut chat), r#"["nil", "true", "true"]"#);
+    change(&chat, "a.txt", "one of the disk\n");
+    chat.nvim.command(&format!("checktime {a}"));
+    assert_eq!(chat.nvim.buffer_text(a), "one of the disk");
+}
+
 /// An agent may write while it ends.
 #[test]
 fn a_file_that_an_agent_wrote_is_not_asked_about_when_its_session_is_over_either() {

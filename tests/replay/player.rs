@@ -225,7 +225,6 @@ struct Player<'a> {
     nvim: Nvim,
     /// Prompts sent so far, by session.
     prompts: Vec<u64>,
-    /// What the agent changes by itself takes its time.
     /// How long the agent's disk waits, in ms.
     slow_disk: Option<u64>,
 }

@@ -11,6 +11,8 @@ local behind = {}
 local absent = {}
 -- Buffers whose file Neovim asks nothing about.
 local guarded = {}
+-- The 'autoread' that they had of their own, if any.
+local autoread = {}
 -- Called when the file of such a buffer is another one, and after a :write that would have overwritten it.
 local changed, refused
 
@@ -143,6 +145,20 @@ local function has_changed(buf)
   end)
 end
 
+-- With 'autoread', Neovim reads a file again without a word to anyone, whole or not.
+local function ask_first(buf)
+  autoread[buf] = vim.bo[buf].autoread
+  vim.bo[buf].autoread = false
+end
+
+local function ask_as_before(buf)
+  -- The user may have set it meanwhile.
+  if vim.bo[buf].autoread == false then
+    vim.bo[buf].autoread = autoread[buf]
+  end
+  autoread[buf] = nil
+end
+
 local function choose(buf)
   local reason = vim.v.fcs_reason
   if answers[buf] then
@@ -227,6 +243,7 @@ local function guard(buf)
     return
   end
   guarded[buf] = api.nvim_create_augroup("acp.times." .. buf, { clear = true })
+  ask_first(buf)
   local on = function(event, options)
     options.group, options.buffer = guarded[buf], buf
     api.nvim_create_autocmd(event, options)
@@ -262,6 +279,7 @@ local function guard(buf)
     callback = function()
       pcall(api.nvim_del_augroup_by_id, guarded[buf])
       guarded[buf] = nil
+      ask_as_before(buf)
       known(buf)
     end,
   })
@@ -283,6 +301,7 @@ return {
     if guarded[buf] and not behind[buf] and not absent[buf] then
       api.nvim_del_augroup_by_id(guarded[buf])
       guarded[buf] = nil
+      ask_as_before(buf)
     end
   end,
 
@@ -314,9 +333,13 @@ return {
           choose(buf)
         end,
       })
-    look(buf)
     if passing then
+      ask_first(buf)
+    end
+    look(buf)
+    if passing and api.nvim_buf_is_valid(buf) then
       api.nvim_del_autocmd(passing)
+      ask_as_before(buf)
     end
     if behind[buf] then
       guard(buf)
