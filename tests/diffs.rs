@@ -115,6 +115,7 @@ fn a_new_file() {
 fn files_that_were_deleted_and_renamed_stand_in_the_review() {
     let mut all = vec![prompt()];
     all.extend(writes("b.txt", "uno\nDUE\n"));
+    all.extend([says("Written."), ends("end_turn"), prompt()]);
     all.push(update(json!({ "sessionUpdate": "tool_call", "toolCallId": "d", "title": "Delete a.txt",
         "kind": "delete", "status": "completed", "content": [
             { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "one\ntwo\n", "newText": "" },
@@ -135,10 +136,12 @@ fn files_that_were_deleted_and_renamed_stand_in_the_review() {
     );
     chat.nvim.command("edit a.txt | split b.txt | split c.txt");
     chat.chat();
-    std::fs::remove_file(chat.project.file("a.txt")).expect("it is there");
-    std::fs::rename(chat.project.file("c.txt"), chat.project.file("d.txt")).expect("it is there");
     chat.send("Change it");
     chat.wait_for("Done");
+    std::fs::remove_file(chat.project.file("a.txt")).expect("it is there");
+    std::fs::rename(chat.project.file("c.txt"), chat.project.file("d.txt")).expect("it is there");
+    chat.send("And the others");
+    chat.wait_for("Changed.");
     chat.nvim.stop_insert();
     chat.nvim.command("Acp toggle");
     // A file that is missing for a moment is not gone. What its new name is may be found out after that.
@@ -149,7 +152,7 @@ fn files_that_were_deleted_and_renamed_stand_in_the_review() {
     chat.nvim.wait_until(both, "both files to be gone");
     chat.nvim.command("only");
     chat.nvim.command("Acp review");
-    screen(&mut chat, "deleted-renamed", "Review:");
+    screen(&mut chat, "deleted-renamed", "4 hunks");
 }
 
 // Colours.

@@ -276,8 +276,12 @@ impl FileReview {
         }
     }
 
-    /// Somebody has removed the file: what was left to decide in it waits until it is there again.
+    /// Somebody has removed the file: what was left to decide in it waits until it is there again. Where it is gone
+    /// already, the removal stays whose it was.
     pub fn user_removed(&mut self) {
+        if !self.is_there {
+            return;
+        }
         let left = self.hunks().into_iter().enumerate().map(|(at, hunk)| self.undecided_at(at, hunk));
         let left: Vec<Undecided> = left.collect();
         let missing = std::mem::take(&mut self.missing);
@@ -803,6 +807,17 @@ mod tests {
         assert_eq!((file.is_settled(), file.missing().count()), (true, 1));
         file.user_wrote("A\nb");
         assert_eq!((file.base().as_str(), file.missing().count()), ("a\nb", 0));
+    }
+
+    #[test]
+    fn a_file_that_an_agent_removed_is_the_agents_to_have_removed_whoever_says_so_again() {
+        let mut file = FileReview::new(Some("a\nb"));
+        file.agent_wrote(None, None, OriginId(1));
+        file.user_removed();
+        assert_eq!(
+            (file.hunks().len(), file.was_there, file.is_there, file.missing().count()),
+            (1, true, false, 0)
+        );
     }
 
     #[test]
