@@ -463,7 +463,7 @@ impl Connection {
         self.file_queue.end().await;
         for session in self.sessions.keys() {
             self.shared.terminals.end_session(session);
-            self.shared.watch.ended(session);
+            self.shared.watch.closed(session);
             self.shared.folder_indexes.session_ended(session);
             self.shared.policy.ended(session);
             self.end_agent_terminals(session);
