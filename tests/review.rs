@@ -436,6 +436,20 @@ fn what_was_undone_is_told_to_the_agent_with_the_next_prompt() {
 }
 
 #[test]
+fn what_was_undone_and_is_there_again_is_not_told() {
+    for back in ["normal! u", "Acp undo last"] {
+        let mut chat = written();
+        chat.nvim.input("gg]c");
+        chat.nvim.command("Acp undo");
+        chat.nvim.command(back);
+        chat.nvim.command("Acp send Go on");
+        chat.wait_for("Heard.");
+        let prompt = chat.got("session/prompt")["params"]["prompt"].clone();
+        assert!(!prompt.to_string().contains("I undid"), "{back}: {prompt}");
+    }
+}
+
+#[test]
 fn a_line_tells_who_wrote_it_and_what_for_wherever_it_has_moved() {
     let mut chat = written();
     chat.nvim.input("ggOmine<Esc>3G");

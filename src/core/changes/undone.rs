@@ -2,7 +2,8 @@
 //! few words, since the user reads it in the chat, too.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
 
 use crate::core::changes::diff::Hunk;
 use crate::core::ids::SessionKey;
@@ -23,6 +24,7 @@ pub struct Undone(HashMap<SessionKey, Vec<File>>);
 
 struct File {
     name: String,
+    path: PathBuf,
     undone: What,
 }
 
@@ -39,16 +41,53 @@ struct Counted {
     removed: usize,
     /// The first line that says something.
     words: Option<String>,
+    print: u64,
+    /// So many like it stood in the file before. Where they do so again, it is there again.
+    before: usize,
+}
+
+/// A hunk, or a part of one, that the user undoes in a file.
+pub struct UndoneHunk<'a> {
+    pub path: &'a Path,
+    pub undone: &'a Hunk,
+    /// All of it.
+    pub whole: &'a Hunk,
+    /// Those of the file until then.
+    pub before: &'a Standing,
+}
+
+/// How many hunks of a file say the same, wherever they stand.
+pub struct Standing(HashMap<u64, usize>);
+
+impl Standing {
+    pub fn of(hunks: &[Hunk]) -> Self {
+        let mut counts = HashMap::new();
+        hunks.iter().for_each(|hunk| *counts.entry(print(hunk)).or_default() += 1);
+        Self(counts)
+    }
+
+    fn count(&self, print: u64) -> usize {
+        self.0.get(&print).copied().unwrap_or_default()
+    }
+}
+
+fn print(hunk: &Hunk) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&hunk.removed, &hunk.added).hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Counted {
-    fn of(hunk: &Hunk) -> Self {
-        let words = hunk.added.iter().chain(&hunk.removed).find(|line| !line.trim().is_empty());
+    fn of(UndoneHunk { undone, whole, before, .. }: &UndoneHunk) -> Self {
+        let words = undone.added.iter().chain(&undone.removed).find(|line| !line.trim().is_empty());
+        let print = print(whole);
         Self {
-            line: hunk.row + 1,
-            added: count(hunk.row, &hunk.added),
-            removed: count(hunk.row, &hunk.removed),
+            line: undone.row + 1,
+            added: count(undone.row, &undone.added),
+            removed: count(undone.row, &undone.removed),
             words: words.map(|line| cut_end(&one_line(line), MAX_WORDS)),
+            print,
+            before: before.count(print),
         }
     }
 }
@@ -63,13 +102,14 @@ fn count(row: usize, lines: &[String]) -> usize {
 
 impl Undone {
     /// A hunk in a file below the session's folder was undone.
-    pub fn add_hunk(&mut self, session: SessionKey, cwd: &Path, path: &Path, hunk: &Hunk) {
-        let name = path.strip_prefix(cwd).unwrap_or(path).display().to_string();
+    pub fn add_hunk(&mut self, session: SessionKey, cwd: &Path, hunk: &UndoneHunk) {
+        let path = hunk.path.to_owned();
+        let name = path.strip_prefix(cwd).unwrap_or(&path).display().to_string();
         let files = self.0.entry(session).or_default();
         let known = files.iter_mut().rev().find(|file| file.name == name);
         match known.map(|file| &mut file.undone) {
             Some(What::Hunks(hunks)) => hunks.push(Counted::of(hunk)),
-            _ => files.push(File { name, undone: What::Hunks(vec![Counted::of(hunk)]) }),
+            _ => files.push(File { name, path, undone: What::Hunks(vec![Counted::of(hunk)]) }),
         }
     }
 
@@ -77,12 +117,18 @@ impl Undone {
     pub fn add_restored(&mut self, session: SessionKey, name: String, before: &str) {
         let files = self.0.entry(session).or_default();
         files.retain(|file| file.name != name);
-        files.push(File { name, undone: What::Restored(cut_end(&one_line(before), MAX_WORDS)) });
+        let undone = What::Restored(cut_end(&one_line(before), MAX_WORDS));
+        files.push(File { name, path: PathBuf::new(), undone });
     }
 
-    /// What is added to a session's prompt. It is told once.
-    pub fn take(&mut self, session: SessionKey) -> Option<String> {
-        let files = self.0.remove(&session)?;
+    /// What is added to a session's prompt: all that is still undone. It is told once. `now` has the hunks that stand in
+    /// a file.
+    pub fn take(&mut self, session: SessionKey, now: impl Fn(&Path) -> Standing) -> Option<String> {
+        let mut files = self.0.remove(&session)?;
+        files.retain_mut(|file| file.is_left(&now));
+        if files.is_empty() {
+            return None;
+        }
         let mut lines: Vec<String> = Vec::new();
         let mut told = 0;
         let is_same = |one: &File, other: &File| match (&one.undone, &other.undone) {
@@ -107,9 +153,19 @@ impl Undone {
     }
 }
 
+impl File {
+    /// Forgets what is there again. Says whether anything is left to tell.
+    fn is_left(&mut self, now: impl Fn(&Path) -> Standing) -> bool {
+        let What::Hunks(hunks) = &mut self.undone else { return true };
+        let now = now(&self.path);
+        hunks.retain(|hunk| now.count(hunk.print) < hunk.before);
+        !hunks.is_empty()
+    }
+}
+
 /// One file, or those that were put back together.
 fn line(files: &[File]) -> String {
-    let File { name, undone } = &files[0];
+    let File { name, undone, .. } = &files[0];
     match undone {
         What::Restored(before) if files.len() > 1 => {
             let names = listed(files.iter().map(|file| file.name.clone()));
@@ -153,11 +209,21 @@ mod tests {
         Hunk { row, removed: lines(removed), added: lines(added) }
     }
 
+    fn add(undone: &mut Undone, path: &str, hunk: &Hunk, all: &[Hunk]) {
+        let before = Standing::of(all);
+        let hunk = UndoneHunk { path: Path::new(path), undone: hunk, whole: hunk, before: &before };
+        undone.add_hunk(ONE, Path::new("/p"), &hunk);
+    }
+
+    fn nothing(_: &Path) -> Standing {
+        Standing::of(&[])
+    }
+
     /// What is told of hunks that were undone in a file, without the head.
     fn told(path: &str, hunks: &[Hunk]) -> String {
         let mut undone = Undone::default();
-        hunks.iter().for_each(|hunk| undone.add_hunk(ONE, Path::new("/p"), Path::new(path), hunk));
-        let told = undone.take(ONE).unwrap_or_default();
+        hunks.iter().for_each(|hunk| add(&mut undone, path, hunk, hunks));
+        let told = undone.take(ONE, nothing).unwrap_or_default();
         told.strip_prefix("\n\nI undid these changes of yours:\n").expect("the head").to_owned()
     }
 
@@ -191,14 +257,15 @@ mod tests {
     #[test]
     fn files_that_were_put_back_together_are_one_line_and_a_file_is_told_once() {
         let mut undone = Undone::default();
-        undone.add_hunk(ONE, Path::new("/p"), Path::new("/p/a"), &hunk(2, &[], &["x"]));
+        let one = hunk(2, &[], &["x"]);
+        add(&mut undone, "/p/a", &one, std::slice::from_ref(&one));
         undone.add_restored(ONE, "a".into(), &"make it\nwork ".repeat(20));
-        let alone = undone.take(ONE).unwrap_or_default();
+        let alone = undone.take(ONE, nothing).unwrap_or_default();
         assert!(alone.contains("\n- a: all of it, back to before \"make it work make it"), "{alone}");
         assert_eq!(alone.lines().count(), 4, "{alone}");
         ('a'..='g').for_each(|name| undone.add_restored(ONE, name.into(), "go"));
         undone.add_restored(ONE, "x".into(), "stop");
-        let told = undone.take(ONE).unwrap_or_default();
+        let told = undone.take(ONE, nothing).unwrap_or_default();
         let expected = "- 7 files, back to before \"go\": a, b, c, d, e, and 2 more\n\
                         - x: all of it, back to before \"stop\"";
         assert!(told.ends_with(expected), "{told}");
@@ -209,12 +276,31 @@ mod tests {
         let mut undone = Undone::default();
         let add = |undone: &mut Undone| undone.add_restored(ONE, "a".into(), "go");
         add(&mut undone);
-        assert_eq!(undone.take(SessionKey(2)), None);
-        assert!(undone.take(ONE).is_some());
-        assert_eq!(undone.take(ONE), None);
+        assert_eq!(undone.take(SessionKey(2), nothing), None);
+        assert!(undone.take(ONE, nothing).is_some());
+        assert_eq!(undone.take(ONE, nothing), None);
         add(&mut undone);
         undone.forget(ONE);
-        assert_eq!(undone.take(ONE), None);
+        assert_eq!(undone.take(ONE, nothing), None);
+    }
+
+    #[test]
+    fn what_is_there_again_is_not_told() {
+        let (one, other) = (hunk(1, &["a"], &["A"]), hunk(5, &["b"], &["B"]));
+        let moved = |hunk: &Hunk| Hunk { row: hunk.row + 3, ..hunk.clone() };
+        let told = |undone: &[&Hunk], before: &[Hunk], now: &[Hunk]| {
+            let mut all = Undone::default();
+            undone.iter().for_each(|hunk| add(&mut all, "/p/a", hunk, before));
+            all.take(ONE, |_| Standing::of(now))
+        };
+        let both = [one.clone(), other.clone()];
+        assert_eq!(told(&[&one, &other], &both, &[moved(&one), other.clone()]), None);
+        let left = told(&[&one, &other], &both, &[moved(&one)]).expect("the other one");
+        assert!(left.ends_with("\n- a:6 (+1 -1): B"), "{left}");
+        // Another one that says the same stays where it is.
+        let twins = [one.clone(), moved(&one)];
+        assert!(told(&[&one], &twins, &twins[1..]).is_some());
+        assert_eq!(told(&[&one], &twins, &twins), None);
     }
 
     #[test]
@@ -222,9 +308,10 @@ mod tests {
         let mut undone = Undone::default();
         for at in 0..MAX_LINES + 3 {
             let path = format!("/p/{at}");
-            undone.add_hunk(ONE, Path::new("/p"), Path::new(&path), &hunk(1, &[], &["x"]));
+            let one = hunk(1, &[], &["x"]);
+            add(&mut undone, &path, &one, std::slice::from_ref(&one));
         }
-        let told = undone.take(ONE).unwrap_or_default();
+        let told = undone.take(ONE, nothing).unwrap_or_default();
         assert_eq!(told.lines().count(), 3 + MAX_LINES + 1);
         assert!(told.ends_with("- 9:2 (+1 -0): x\n- and 3 more files"), "{told}");
     }

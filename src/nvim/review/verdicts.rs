@@ -14,6 +14,7 @@ use crate::core::changes::review::Part;
 use crate::core::changes::review_page::{Listed, count_files, is_missing_meant};
 use crate::core::changes::scope::Scope;
 use crate::core::changes::text_edits::TextEdit;
+use crate::core::changes::undone::{Standing, UndoneHunk};
 use crate::core::ids::{OriginId, SessionKey};
 use crate::core::message::{Command, Content, Outcome, PutBack};
 use crate::core::store::checkpoint::Held;
@@ -313,7 +314,7 @@ impl Reviews {
         let all = was.hunks();
         let of_parts = parts.iter().filter_map(|part| Some((part_of(all.get(part.hunk)?, part), part.hunk)));
         let told = hunks.iter().filter_map(|hunk| Some((all.get(*hunk)?.clone(), *hunk))).chain(of_parts);
-        let told: Vec<_> = told.map(|(hunk, at)| (hunk, was.origins(at))).collect();
+        let told: Vec<_> = told.collect();
         let undone = pieces(hunks, parts).into_iter().filter_map(|piece| match piece {
             Piece::Hunk(hunk) => file.undo(hunk),
             Piece::Part(part) => file.undo_part(part),
@@ -326,10 +327,13 @@ impl Reviews {
         let text = file.current();
         let there = file.is_there;
         reviewed.touched = true;
-        for (hunk, origins) in told {
+        let before = Standing::of(&all);
+        for (undone, at) in &told {
+            let origins = was.origins(*at);
             let origin = origins.iter().next_back().and_then(|origin| self.origins.get(*origin));
             if let Some(session) = origin.map(|origin| origin.session) {
-                self.note_undone(cx, session, path, &hunk);
+                let hunk = UndoneHunk { path, undone, whole: &all[*at], before: &before };
+                self.note_undone(cx, session, &hunk);
             }
         }
         let is_clean = |buf: &Buf| !buffers::is_modified(&editor, *buf);
@@ -373,15 +377,17 @@ impl Reviews {
     }
 
     /// The agent is to know that what it wrote is not there any more.
-    fn note_undone(&mut self, cx: &Context, key: SessionKey, path: &Path, hunk: &Hunk) {
+    fn note_undone(&mut self, cx: &Context, key: SessionKey, hunk: &UndoneHunk) {
         if let Some(session) = cx.sessions.get(&key) {
-            self.undone.add_hunk(key, &session.place.cwd, path, hunk);
+            self.undone.add_hunk(key, &session.place.cwd, hunk);
         }
     }
 
     /// A prompt with what the agent has to be told beside it.
     pub fn with_undone(&mut self, cx: &Context, key: SessionKey, mut content: Vec<Content>) -> Vec<Content> {
-        let undone = self.undone.take(key).filter(|_| cx.config.diff.tell_undone);
+        let file = |path: &Path| self.files.get(path).and_then(|reviewed| reviewed.file.as_deref());
+        let now = |path: &Path| Standing::of(&file(path).map(FileReview::hunks).unwrap_or_default());
+        let undone = self.undone.take(key, now).filter(|_| cx.config.diff.tell_undone);
         content.extend(undone.map(|text| Content::Text(text.into())));
         content
     }
