@@ -21,7 +21,9 @@ fn chat(layout: &str, columns: u16, rows: u16) -> Scripted {
     let idle = "local all = require('acp').status().sessions return all[1] and all[1].state";
     chat.nvim.wait_until(|nvim| nvim.exec_lua(idle, []).as_str() == Some("idle"), "the session");
     chat.nvim.stop_insert();
-    chat.nvim.command("wincmd p");
+    if layout != "float" {
+        chat.nvim.command("wincmd p");
+    }
     chat
 }
 

@@ -105,6 +105,40 @@ fn each_layout_is_as_it_says_in_a_small_and_in_a_large_neovim() {
 }
 
 #[test]
+fn a_chat_that_floats_goes_when_the_user_goes_behind_it_and_comes_again_as_it_was() {
+    for (columns, rows) in [(80, 24), (140, 40)] {
+        for go in ["wincmd p", "Acp audit"] {
+            let mut chat = in_layout("float", columns, rows);
+            chat.nvim.stop_insert();
+            chat.nvim.command(go);
+            let what = format!("{go} at {columns}x{rows}");
+            chat.nvim.wait_until(
+                |nvim| !windows(nvim).contains(&"chat".to_owned()),
+                &format!("no chat after {what}"),
+            );
+            assert!(!windows(&mut chat.nvim).contains(&"prompt".to_owned()), "{what}");
+            chat.nvim.command("AcpChat");
+            chat.nvim.wait_for_screen("a draft");
+        }
+    }
+}
+
+#[test]
+fn a_chat_that_floats_stays_over_windows_that_can_be_seen() {
+    let mut chat = talking(&["Hello, you."], 140, 40);
+    window(&mut chat, &json!({ "layout": "float" }));
+    chat.nvim.command("edit code.txt | botright split other.txt | resize 5 | wincmd p");
+    chat.nvim.command("AcpChat");
+    idle(&mut chat, 1);
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd b");
+    assert_eq!(current(&mut chat.nvim), "other.txt");
+    chat.nvim.command("Acp send Good morning");
+    chat.wait_for("Done");
+    assert_eq!(windows(&mut chat.nvim), ["code.txt", "other.txt", "prompt", "chat"]);
+}
+
+#[test]
 fn in_a_tab_page_without_room_the_chat_floats() {
     for layout in ["right", "bottom", "current", "tab"] {
         for (columns, rows) in [(20, 6), (80, 24)] {

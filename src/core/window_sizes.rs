@@ -31,6 +31,35 @@ pub struct Rows {
     pub count: u16,
 }
 
+/// Cells of the screen that a window takes, its border left out. Rows and columns are 0-based.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Area {
+    pub row: u16,
+    pub column: u16,
+    pub width: u16,
+    pub height: u16,
+}
+
+impl Area {
+    fn cells(self) -> u32 {
+        u32::from(self.width) * u32::from(self.height)
+    }
+
+    fn shared_with(self, other: Self) -> u32 {
+        let shared = |at: u16, count: u16, other_at: u16, other_count: u16| {
+            (at + count).min(other_at + other_count).saturating_sub(at.max(other_at))
+        };
+        let width = shared(self.column, self.width, other.column, other.width);
+        let height = shared(self.row, self.height, other.row, other.height);
+        u32::from(width) * u32::from(height)
+    }
+}
+
+/// Whether more of a window is behind others, which stand beside each other, than can be seen.
+pub fn is_mostly_hidden(window: Area, others: &[Area]) -> bool {
+    others.iter().map(|other| window.shared_with(*other)).sum::<u32>() * 2 > window.cells()
+}
+
 /// What of a chat's size is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
@@ -189,6 +218,17 @@ mod tests {
         {
             assert_eq!(prompt_height(wanted, whole), expected, "{wanted} of {whole}");
         }
+    }
+
+    #[test]
+    fn a_window_is_hidden_when_more_of_it_is_behind_others_than_can_be_seen() {
+        let area = |row, column, width, height| Area { row, column, width, height };
+        let window = area(10, 20, 40, 10);
+        assert!(!is_mostly_hidden(window, &[]));
+        assert!(!is_mostly_hidden(window, &[area(0, 0, 100, 10), area(0, 60, 10, 40), area(20, 0, 100, 5)]));
+        assert!(!is_mostly_hidden(window, &[area(0, 0, 40, 40)]), "half of it");
+        assert!(is_mostly_hidden(window, &[area(0, 0, 41, 40)]));
+        assert!(is_mostly_hidden(window, &[area(0, 0, 41, 14), area(14, 0, 41, 30)]), "both together");
     }
 
     fn seen(arrangement: &str, width: u16, transcript: u16, prompt: u16) -> Seen {

@@ -54,6 +54,7 @@ pub fn watch(editor: &Editor) -> Result<()> {
     acp.on_buffer(&["BufEnter"], App::buffer_entered)?;
     acp.on_buffer(&["BufEnter"], App::buffer_visited)?;
     acp.on(&["WinNew"], App::window_opened)?;
+    acp.on(&["WinEnter"], App::window_entered)?;
     acp.on(&["VimResized"], App::screen_resized)?;
     acp.on(&["WinResized", "TabEnter"], App::resized)?;
     acp.on(&["WinScrolled"], App::scrolled)?;

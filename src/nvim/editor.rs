@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use mlua::{FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, Table, Value};
 
 use crate::core::text::visible::{is_plain, visible, visible_line};
+use crate::core::window_sizes::Area;
 use crate::platform::files::path_of_bytes;
 
 /// A buffer's number.
@@ -487,6 +488,13 @@ impl Editor {
     }
 
     /// Width and height in cells.
+    /// Where the window stands on the screen.
+    pub fn win_area(&self, win: Win) -> Result<Area> {
+        let [row, column]: [u16; 2] = self.api("nvim_win_get_position", win)?;
+        let (width, height) = self.win_size(win)?;
+        Ok(Area { row, column, width, height })
+    }
+
     pub fn win_size(&self, win: Win) -> Result<(u16, u16)> {
         Ok((self.api("nvim_win_get_width", win)?, self.api("nvim_win_get_height", win)?))
     }

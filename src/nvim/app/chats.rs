@@ -120,6 +120,10 @@ impl App {
 
     // Windows.
 
+    pub fn window_entered(&mut self) -> Result<()> {
+        self.chats.window_entered(&self.cx)
+    }
+
     pub fn window_closing(&mut self, win: Win) -> Result<()> {
         self.check_split(Some(win))?;
         self.chats.window_closing(&mut self.cx, win)

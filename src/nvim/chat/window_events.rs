@@ -25,6 +25,19 @@ impl Chats {
         self.windows.moved_by_others();
     }
 
+    /// The user is in another window. A chat that floats over it goes: what is behind it could not be seen.
+    pub fn window_entered(&mut self, cx: &Context) -> Result<()> {
+        if !self.windows.may_float() {
+            return Ok(());
+        }
+        // Not now: many go to a window only to come back.
+        cx.later(Duration::ZERO, |this: &mut Self, cx| {
+            let over = this.windows.floats_over_current(&cx.editor)?;
+            let Some(chat) = over.and_then(|key| cx.chats.get(&key)) else { return Ok(()) };
+            this.windows.hide(&cx.editor, chat)
+        })
+    }
+
     /// A buffer was shown in a window. In one of a chat's it does not stay.
     pub fn buffer_shown(&mut self, cx: &Context, buf: Buf) -> Result<()> {
         if cx.chats.values().any(|chat| chat.contains(buf))

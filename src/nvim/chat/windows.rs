@@ -15,7 +15,7 @@ use mlua::{Result, Table, Value};
 use crate::config::{Layout, WindowOptions};
 use crate::core::ids::SessionKey;
 use crate::core::quit::Shows;
-use crate::core::window_sizes::prompt_height;
+use crate::core::window_sizes::{Area, is_mostly_hidden, prompt_height};
 use crate::nvim::chat::windows::sizes::Sized;
 use crate::nvim::context::ChatBuffers;
 use crate::nvim::editor::{Buf, Editor, Win};
@@ -250,6 +250,28 @@ impl Windows {
     /// Whether a chat stands in the current tab page, in part at least.
     pub fn is_shown(&self, editor: &Editor, chat: &ChatBuffers) -> bool {
         chat.window(editor).is_some() || chat.prompt_window(editor).is_some()
+    }
+
+    pub fn may_float(&self) -> bool {
+        self.pairs.iter().any(|pair| pair.sized.layout == Layout::Float)
+    }
+
+    /// The chat of this tab page that floats over most of the current window, if there is one.
+    pub fn floats_over_current(&self, editor: &Editor) -> Result<Option<SessionKey>> {
+        let here = editor.tab_wins()?;
+        let floats = |pair: &&Pair| pair.sized.layout == Layout::Float && pair.is_in(&here);
+        let Some(pair) = self.pairs.iter().find(floats) else { return Ok(None) };
+        let win = editor.current_win()?;
+        if editor.is_floating(win) {
+            return Ok(None);
+        }
+        let both = [pair.sized.transcript, pair.sized.prompt];
+        let areas: Vec<Area> = both
+            .iter()
+            .filter(|win| here.contains(win))
+            .map(|win| editor.win_area(*win))
+            .collect::<Result<_>>()?;
+        Ok(is_mostly_hidden(editor.win_area(win)?, &areas).then_some(pair.session))
     }
 
     pub fn forget(&mut self, session: SessionKey) {
