@@ -6,7 +6,9 @@ mod support;
 
 use serde_json::{Value, json};
 
-use support::script::{Scripted, answered, awaits, ends, permission, prompt, runs, steps, update, writes};
+use support::script::{
+    Scripted, answered, awaits, ends, permission, prompt, runs, runs_alone, steps, update, writes,
+};
 
 /// Asks for permission to run each of these lines, one after the other.
 fn asks_to_run(lines: &[&str]) -> Vec<Value> {
@@ -511,4 +513,67 @@ fn a_file_that_a_command_changes_is_held_against_the_rules() {
     chat.chat();
     chat.send("go");
     chat.wait_for("Done without asking: ask");
+}
+
+/// A command of this line in a terminal, which nothing but the request tells of.
+fn line_alone(id: &str, line: &str) -> Vec<Value> {
+    let mut steps = runs_alone(id, line);
+    let create = steps.iter_mut().find_map(|step| step.pointer_mut("/send/params/command"));
+    *create.expect("the command") = line.into();
+    for step in &mut steps {
+        if let Some(params) = step.pointer_mut("/send/params").and_then(Value::as_object_mut) {
+            params.remove("args");
+        }
+    }
+    steps
+}
+
+#[test]
+fn what_a_command_does_that_was_asked_about_or_allowed_is_not_marked() {
+    let options = r#"permission = { open = "never", rules = {
+        { decision = "allow", command = "sh allowed.sh" }, { decision = "ask", command = "sh asked.sh" },
+        { decision = "reject", path = "vendor/**" },
+    } }"#;
+    let files = [
+        ("allowed.sh", "echo 1 > .envrc; echo 1 > vendor/a"),
+        ("asked.sh", "echo 1 > sub/.envrc"),
+        ("alone.sh", "echo 1 > other/.envrc"),
+        ("vendor/b", ""),
+        ("sub/a", ""),
+        ("other/a", ""),
+    ];
+    let parts = line_alone("allowed", "sh allowed.sh")
+        .into_iter()
+        .chain(line_alone("asked", "sh asked.sh"))
+        .chain(line_alone("alone", "sh alone.sh"));
+    let turn = [prompt()].into_iter().chain(parts).chain([ends("end_turn")]);
+    let mut chat = Scripted::new(&files, steps(turn));
+    chat.configure(options);
+    chat.chat();
+    chat.nvim.exec_lua(
+        "vim.g.unasked = {}
+         vim.api.nvim_create_autocmd('User', { pattern = 'AcpUnasked', callback = function(args)
+           local all = vim.g.unasked
+           table.insert(all, vim.fn.fnamemodify(args.data.path, ':.') .. ' ' .. args.data.decision)
+           vim.g.unasked = all
+         end })",
+        [],
+    );
+    chat.send("go");
+    chat.wait_for("sh asked.sh");
+    chat.nvim.stop_insert();
+    chat.decide("allow");
+    // What nobody was asked about, and what a rule forbids, is told as before.
+    let told = "local all = vim.deepcopy(vim.g.unasked)
+                table.sort(all)
+                return table.concat(all, ', ')";
+    let mut known = String::new();
+    chat.nvim.wait_until(
+        |nvim| {
+            known = nvim.exec_lua(told, []).as_str().unwrap_or_default().to_owned();
+            known.contains("other/.envrc") && known.contains("vendor/a")
+        },
+        "what nobody was asked about",
+    );
+    assert_eq!(known, "other/.envrc ask, vendor/a reject");
 }

@@ -28,13 +28,15 @@ impl Connection {
 
     /// Runs a command whose folder's disk answers, or asks the user first.
     fn command_judged(&mut self, mut pending: PendingCommand, judged: Judged) {
-        let Judged { folder, under: UnderRules { decision, rule, judgement }, trouble } = judged;
+        let Judged { folder, under: UnderRules { decision, rule, judgement, is_allowed }, trouble } = judged;
         if let Some(trouble) = trouble {
             self.note(Some(pending.session), Severity::Warning, trouble);
         }
         pending.reply.note(|line| line.decided_under(decision, rule.clone()));
         match decision.verdict {
-            Verdict::Allow => self.start_command(PendingCommand { folder: Some(folder), ..pending }),
+            Verdict::Allow => {
+                self.start_command(PendingCommand { folder: Some(folder), is_allowed, ..pending });
+            }
             Verdict::Deny => match (rule, decision.reason) {
                 (Some(rule), Reason::RuleRejects) => {
                     let text = format!("couldn't run the command: the user's rules reject it ({rule})");
@@ -102,7 +104,7 @@ impl Connection {
 
     /// Starts a command that may run.
     fn start_command(&mut self, starting: PendingCommand) {
-        let PendingCommand { session, in_turn, reply, mut spec, folder } = starting;
+        let PendingCommand { session, in_turn, reply, mut spec, folder, is_allowed } = starting;
         if self.sessions.get_mut(session).is_none() {
             return;
         }
@@ -118,6 +120,9 @@ impl Connection {
         let confined = self.sandbox.as_ref().map(|sandbox| sandbox.confined.clone());
         match self.shared.terminals.create_within(session, spec, confined.as_deref()) {
             Ok(terminal) => {
+                if is_allowed {
+                    self.shared.folder_indexes.command_allowed(session, &terminal);
+                }
                 self.command_began(session, &terminal, began, ended);
                 if self.outbox.pushes_output()
                     && let Ok(output) = self.shared.terminals.follow(session, &terminal)

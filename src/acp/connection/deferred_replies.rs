@@ -70,6 +70,8 @@ pub struct PendingCommand {
     pub spec: TerminalSpec,
     /// Its folder without links, once it was decided about: by now the name may lead elsewhere.
     pub folder: Option<PathBuf>,
+    /// The user was asked about it, or a rule has allowed it.
+    pub is_allowed: bool,
 }
 
 /// What is to be done about a command.
@@ -96,7 +98,8 @@ impl HeldCommand {
         let Self { in_turn, session, spec, folder, by_rule, shared, tell } = self;
         let line = terminals::line(&spec);
         let judged = Some(folder.clone());
-        let pending = Box::new(PendingCommand { in_turn, session, reply, spec, folder: judged });
+        let pending =
+            Box::new(PendingCommand { in_turn, session, reply, spec, folder: judged, is_allowed: true });
         if by_rule {
             shared.policy.rules.say(session, line, choice);
             // A connection that is gone drops the request, which answers it.

@@ -385,9 +385,9 @@ impl FileWorker {
             let decide = move || decide_about(&shared, (session, &place), (access, &path), &file);
             // After a panic nothing is allowed.
             let decision = Decision { verdict: Verdict::Deny, reason: Reason::OutsideFolders };
-            let denied = || UnderRules { decision, rule: None, judgement: Box::default() };
+            let denied = || UnderRules { decision, rule: None, judgement: Box::default(), is_allowed: false };
             let (under, trouble) = spawn_blocking(decide).await.unwrap_or_else(|_| (denied(), None));
-            let UnderRules { decision, rule, judgement } = under;
+            let UnderRules { decision, rule, judgement, .. } = under;
             if let Some(trouble) = trouble {
                 self.note(session, Severity::Warning, trouble);
             }
