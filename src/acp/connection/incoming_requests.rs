@@ -130,7 +130,7 @@ impl Connection {
                 let reply = reply.recorded(self.record_command(session, What::Command, &spec));
                 let pending =
                     PendingCommand { session, in_turn, reply, spec, folder: None, is_allowed: false };
-                self.deferred.add_command(&self.shared, place, pending);
+                self.deferred.add_command((&self.shared, self.agent), place, pending);
             }
             AgentRequest::TerminalOutput { terminal, .. } => {
                 match self.shared.terminals.output(session, &terminal) {

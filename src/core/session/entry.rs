@@ -242,6 +242,8 @@ pub enum Verdict {
     Cancelled,
     /// It went away without the user.
     Withdrawn,
+    /// So did one about a limit, with the turn that it was about.
+    TurnOver,
 }
 
 impl Entry {

@@ -11,8 +11,8 @@ use crate::core::ids::{Moment, TerminalId, ToolCallId};
 use crate::core::message::{
     Exit, FileDiff, Location, PlanItem, ToolCallPatch, ToolContent, ToolKind, WireStatus,
 };
-use crate::core::rules::Ruling;
 use crate::core::rules::unasked::Unasked;
+use crate::core::rules::{Decision, Ruling};
 use crate::core::session::call_commands::CallCommands;
 
 /// How far a call is, as the user should see it.
@@ -153,6 +153,12 @@ pub fn relative<'a>(path: &'a Path, root: &Path) -> &'a Path {
 }
 
 impl ToolCall {
+    /// A rule allows it, and the user is asked about a limit before that counts.
+    pub fn waits_at_limit(&self) -> bool {
+        let is_allowed = self.ruling.as_ref().is_some_and(|ruling| ruling.decision == Some(Decision::Allow));
+        self.status == Status::Waiting && self.choices.is_empty() && is_allowed
+    }
+
     pub fn new(id: ToolCallId, now: Moment) -> Self {
         Self {
             id,

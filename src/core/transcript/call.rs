@@ -46,7 +46,9 @@ pub fn draw(
     if let Some(right) = facts {
         drawing.right.push((row, right));
     }
-    if call.status == Status::Waiting || !call.choices.is_empty() {
+    if call.waits_at_limit() {
+        rules::draw_held(drawing, call);
+    } else if call.status == Status::Waiting || !call.choices.is_empty() {
         if call.is_long {
             // Before what is long.
             drawing.hint(format!("    {}", style.hints.long_question()));

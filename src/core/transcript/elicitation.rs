@@ -84,7 +84,8 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
         | Verdict::Limited(_)
         | Verdict::Declined
         | Verdict::Cancelled
-        | Verdict::Withdrawn => {}
+        | Verdict::Withdrawn
+        | Verdict::TurnOver => {}
     }
 }
 
@@ -132,6 +133,7 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
         Verdict::Declined => (Status::Rejected, Some("declined")),
         Verdict::Cancelled => (Status::Cancelled, Some("cancelled")),
         Verdict::Withdrawn => (Status::Cancelled, Some("taken back")),
+        Verdict::TurnOver => (Status::Cancelled, Some("the turn has ended")),
     };
     let (mark, mark_group) = status_mark(status, style.icons);
     let waits = status == Status::Waiting;

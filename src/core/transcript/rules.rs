@@ -29,6 +29,13 @@ pub(super) fn draw_asked(drawing: &mut Drawing, call: &ToolCall) {
     }
 }
 
+/// Under a call that a rule allows while the user is asked about a limit.
+pub(super) fn draw_held(drawing: &mut Drawing, call: &ToolCall) {
+    let why = call.ruling.as_deref().map(|ruling| reason(&ruling.why)).unwrap_or_default();
+    let text = format!("    Waits for your answer about the limit; a rule allows it: {why}");
+    drawing.line(text, Some("AcpMeta"));
+}
+
 /// Under a call that a rule has decided. What was allowed is said to who looks for it.
 pub(super) fn draw_decided(drawing: &mut Drawing, call: &ToolCall, open: bool) {
     if let Some(unasked) = &call.unasked {
