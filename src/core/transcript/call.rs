@@ -411,6 +411,7 @@ fn facts_with(call: &ToolCall, changed: Option<&str>, time: Option<&str>) -> Str
         Status::Stopping => facts.push("stopping".into()),
         Status::Failed => facts.push(call.exit_words().unwrap_or_else(|| "failed".into())),
         Status::Unreported => facts.push("no result".into()),
+        Status::Done if call.was_rejected => facts.push("rejected".into()),
         Status::Done => facts.extend(call.exit_words()),
         Status::Pending | Status::Waiting | Status::Running => {}
     }

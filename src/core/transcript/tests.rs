@@ -609,6 +609,29 @@ fn a_failed_turn_keeps_the_lines_of_what_it_says() {
     assert!(shown.contains("  (11 more lines, K shows all of it)\nThe session goes on"), "{shown}");
 }
 
+#[test]
+fn a_rejected_call_that_the_agent_calls_completed_is_shown_as_rejected() {
+    let mut session = tour();
+    let option = PermissionOption { id: "n".into(), name: "No".into(), kind: PermissionKind::RejectOnce };
+    let patch = ToolCallPatch {
+        title: Some("make all".into()),
+        kind: Some(ToolKind::Execute),
+        ..ToolCallPatch::new("4")
+    };
+    session.asked(AskId(2), patch, vec![option], Moment(6400));
+    session.answer(AskId(2), "n", Moment(6500));
+    assert_eq!(last(&session, false, &|_| None), "⊘ run make all | rejected\n");
+    let status = Some(WireStatus::Completed);
+    session
+        .apply(Update::ToolCall(Box::new(ToolCallPatch { status, ..ToolCallPatch::new("4") })), Moment(6600));
+    assert_eq!(
+        last(&session, false, &|_| None),
+        "⊘ run make all | rejected\n    It was rejected; the agent says that it is completed.\n"
+    );
+    let told = export::markdown(&session, 0..session.entries().len(), &|_| None);
+    assert!(told.contains("⊘ rejected: run make all"), "{told}");
+}
+
 /// A finished command whose last update has replaced its terminal.
 fn ran(content: Vec<ToolContent>, exit: Exit) -> Session {
     let mut session = tour();
