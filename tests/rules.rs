@@ -290,6 +290,30 @@ fn a_question_about_a_terminal_shows_all_of_the_command_what_is_dangerous_and_ma
     chat.nvim.wait_until(|_| file.exists(), "the end of the turn, without another question");
 }
 
+/// The end of a command is what it comes to.
+#[test]
+fn a_long_question_about_a_terminal_says_how_it_is_read_and_shows_both_ends() {
+    let script = format!("make build {}\n{}rm -rf build", "--with extra ".repeat(12), "make\n".repeat(30));
+    let options = r#"permission = { rules = { { decision = "ask", command = "rm **" } } }"#;
+    let create = awaits("t", "terminal/create", json!({ "command": script }));
+    let turn = [prompt()].into_iter().chain(create).chain([ends("end_turn")]);
+    let mut chat = Scripted::sized(&[("a.txt", "a\n")], steps(turn), 80, 24);
+    chat.configure(options);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Read it, scroll if it is long; then answer here, or <CR> or :Acp answer");
+    let screen = chat.transcript();
+    let head = screen.lines().find(|line| line.contains("asks to run")).expect("the question").to_owned();
+    assert!(head.contains("make build") && head.contains("rm -rf build in"), "{head}");
+    chat.nvim.stop_insert();
+    chat.nvim.input(":Acp answer<CR>");
+    chat.nvim.wait_for_screen("Type number and");
+    let shown = chat.nvim.screen().replace("|\n|", "");
+    assert!(shown.contains("make build --with") && shown.contains("rm -rf build in"), "{shown}");
+    chat.nvim.input("3<CR>");
+    assert!(chat.answer("t")["error"].is_object());
+}
+
 fn command(id: &str, line: &str) -> Value {
     let call = json!({ "toolCallId": id, "title": line, "kind": "execute", "rawInput": { "command": line } });
     permission(&format!("p-{id}"), call)

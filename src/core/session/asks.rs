@@ -295,8 +295,14 @@ impl Session {
         }
         self.turn.answered = true;
         let verdict = Verdict::Open;
-        let elicitation =
-            Elicitation { asker: self.speaker(), message, subject, verdict, choices: Vec::new() };
+        let elicitation = Elicitation {
+            asker: self.speaker(),
+            message,
+            subject,
+            verdict,
+            choices: Vec::new(),
+            is_long: false,
+        };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
         self.asks.push(OpenAsk { ask, entry, wanted, offers: Vec::new() });
         self.note_user_time(now);
@@ -424,7 +430,10 @@ impl Session {
                 call.is_long &= !choices.is_empty();
                 call.choices = choices;
             }
-            Some(Body::Elicitation(asked)) => asked.choices = choices,
+            Some(Body::Elicitation(asked)) => {
+                asked.is_long &= !choices.is_empty();
+                asked.choices = choices;
+            }
             _ => return,
         }
         self.touched.insert(entry);
@@ -435,6 +444,7 @@ impl Session {
         let Some(entry) = self.open_ask(ask).map(|open| open.entry) else { return false };
         match self.entries.get_mut(entry.0).map(|entry| &mut entry.body) {
             Some(Body::Tool(call)) if !call.is_long => call.is_long = true,
+            Some(Body::Elicitation(asked)) if !asked.is_long => asked.is_long = true,
             _ => return false,
         }
         self.touched.insert(entry)

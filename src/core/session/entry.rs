@@ -187,6 +187,8 @@ pub struct Elicitation {
     pub verdict: Verdict,
     /// What the user may answer to a question for permission, while it waits.
     pub choices: Vec<String>,
+    /// Not all that they are asked about can be seen at once: they are told how to read and to answer it.
+    pub is_long: bool,
 }
 
 impl Elicitation {

@@ -115,6 +115,7 @@ impl Session {
             subject: Subject::Limit,
             verdict: Verdict::Open,
             choices: Vec::new(),
+            is_long: false,
         };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
         let wanted = Wanted::Permission(Word::ALL.map(|word| word.option(reached.span)).to_vec());

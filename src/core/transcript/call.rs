@@ -55,7 +55,10 @@ pub fn draw(
         }
         if title != whole {
             // Nobody should allow what they cannot read to its end.
-            let more = drawing.beginning(&whole, "    ", None);
+            let more = match call.command() {
+                Some(_) => drawing.command(&whole, style.width),
+                None => drawing.beginning(&whole, "    ", None),
+            };
             drawing.left_out(more, "    ", &style.hints);
         }
         if !open {
