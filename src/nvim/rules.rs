@@ -349,8 +349,6 @@ fn open_float(cx: &Context, page: &Page) -> Result<Win> {
     let editor = &cx.editor;
     let win = float(editor, &page.lines)?;
     editor.set_buf_option(editor.win_buf(win)?, "filetype", "acp-permissions")?;
-    // Words that are longer than the window go on where their line begins.
-    editor.set_win_option(win, "breakindent", true)?;
     Ok(win)
 }
 
