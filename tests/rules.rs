@@ -185,6 +185,8 @@ fn what_a_command_is_to_write_by_its_arguments_is_asked_about_like_a_file() {
     chat.decide("reject");
     assert!(chat.answer("hook")["error"].is_object());
     assert!(chat.answer("other")["result"]["terminalId"].is_string());
+    // Which command it was stands in the chat.
+    chat.wait_for("couldn't run `cp a.txt .envrc`: the user did not allow it");
 }
 
 #[test]
@@ -359,6 +361,7 @@ fn a_rule_that_is_made_by_an_answer_answers_all_that_is_like_it() {
     chat.nvim.command("Acp permissions");
     let told = page(&mut chat, "By your answers, for this session");
     assert!(told.contains("allow   command just check **"), "{told}");
+    chat.wait_for("Rule made: allow `just check **` in this session · edit: :Acp permissions");
     chat.decide("reject");
     assert_eq!(option(&chat.answer("p-other")), "r");
 }

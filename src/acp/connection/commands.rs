@@ -15,8 +15,13 @@ use crate::core::changes::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Access, AskReason, Event, Question, Severity};
 use crate::core::policy::{Reason, Verdict};
+use crate::core::text::one_line;
+use crate::core::transcript::cut_middle;
 
-const NOT_ALLOWED: &str = "couldn't run the command: the user did not allow it";
+const NOT_ALLOWED: &str = "the user did not allow it";
+
+/// Of a command in a note, in cells.
+const MOST_COMMAND: usize = 80;
 
 impl Connection {
     pub(super) fn command_next(&mut self, next: Next) {
@@ -39,10 +44,9 @@ impl Connection {
             }
             Verdict::Deny => match (rule, decision.reason) {
                 (Some(rule), Reason::RuleRejects) => {
-                    let text = format!("couldn't run the command: the user's rules reject it ({rule})");
-                    self.refuse_command(pending, text);
+                    self.refuse_command(pending, &format!("the user's rules reject it ({rule})"));
                 }
-                (Some(_), _) => self.refuse_command(pending, NOT_ALLOWED.to_owned()),
+                (Some(_), _) => self.refuse_command(pending, NOT_ALLOWED),
                 (None, _) => self.refuse_folder(pending),
             },
             Verdict::Ask => {
@@ -79,7 +83,7 @@ impl Connection {
         }
         match chosen.choice.allows() {
             true => self.start_command(pending),
-            false if chosen.by_rule => self.refuse_command(pending, NOT_ALLOWED.to_owned()),
+            false if chosen.by_rule => self.refuse_command(pending, NOT_ALLOWED),
             false => self.refuse_folder(pending),
         }
     }
@@ -90,16 +94,18 @@ impl Connection {
         let folders = place.iter().flat_map(|place| place.folders());
         let folders: Vec<String> = folders.map(|folder| folder.display().to_string()).collect();
         let text = format!(
-            "couldn't run the command: the user did not allow it in {}; run it in the session's folders ({})",
+            "the user did not allow it in {}; run it in the session's folders ({})",
             pending.spec.cwd.display(),
             folders.join(", ")
         );
-        self.refuse_command(pending, text);
+        self.refuse_command(pending, &text);
     }
 
-    fn refuse_command(&mut self, pending: PendingCommand, why: String) {
-        self.note(Some(pending.session), Severity::Info, why.clone());
-        pending.reply.fail(&RpcError::new(INVALID_PARAMS, why));
+    /// The user reads in the chat which one it was; the agent knows.
+    fn refuse_command(&mut self, pending: PendingCommand, why: &str) {
+        let line = cut_middle(&one_line(&pending.line()), MOST_COMMAND);
+        self.note(Some(pending.session), Severity::Info, format!("couldn't run `{line}`: {why}"));
+        pending.reply.fail(&RpcError::new(INVALID_PARAMS, format!("couldn't run the command: {why}")));
     }
 
     /// Starts a command that may run.
