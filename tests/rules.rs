@@ -110,7 +110,8 @@ fn the_rules_of_a_project_count_once_they_are_trusted() {
     let mut chat = chat(&["just check", "just check"], NO_PICKER);
     let file = chat.project.file(".acp/rules.json");
     std::fs::create_dir_all(file.parent().expect("a folder")).expect("the folder is made");
-    let text = r#"{"rules": [{"decision": "allow", "command": "just check"}]}"#;
+    let text = "{\n  \"rules\": [\n    {\"decision\": \"ask\", \"command\": \"x\"},\n\n    \
+                {\"decision\": \"allow\", \"command\": \"just check\"}\n  ]\n}\n";
     std::fs::write(&file, text).expect("the file is written");
     chat.send("go");
     chat.nvim.wait_for_screen("Allow this command?");
@@ -127,6 +128,13 @@ fn the_rules_of_a_project_count_once_they_are_trusted() {
     );
     chat.nvim.command("Acp permissions");
     assert!(page(&mut chat, "This project's").contains("allow   command just check"));
+    // From the page to where it stands.
+    chat.nvim.command("Acp permissions");
+    chat.nvim.wait_for_screen("This project's");
+    chat.nvim.input("/just check<CR><CR>");
+    let place = "return vim.fn.expand('%:t') .. ':' .. vim.fn.line('.')";
+    chat.nvim
+        .wait_until(|nvim| nvim.exec_lua(place, []).as_str() == Some("rules.json:5"), "the rule in its file");
     chat.decide("allow");
     assert_eq!(option(&chat.answer("p1")), "a");
     // The second one is not asked.
@@ -435,7 +443,7 @@ fn the_past_proposes_rules_that_spare_questions() {
         assert_eq!(option(&chat.answer(&format!("p-{id}"))), "a");
     }
     chat.wait_for("just check three");
-    let proposal = "Allow just check ** in this project: 2 questions";
+    let proposal = "Allow just check * in this project: 2 questions";
     // What was answered last may still be on its way into the record.
     chat.nvim.wait_until(
         |nvim| {

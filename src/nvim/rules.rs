@@ -279,10 +279,10 @@ fn scope_of(source: &Source) -> Option<Scope> {
 
 /// Has the user change what a rule is about.
 fn edit(cx: &mut Context, owner: Owner, rule: Rule) -> Result<()> {
-    if let Source::Project(_) = rule.source {
+    if let Source::Project { line, .. } = rule.source {
         cx.editor.close_page()?;
         let path = owner.cwd.join(FILE);
-        cx.raise(EditorEvent::LocationChosen { path, line: None, column: None });
+        cx.raise(EditorEvent::LocationChosen { path, line: Some(line), column: None });
         return Ok(());
     }
     let (Some(scope), Some((what, text))) = (scope_of(&rule.source), pattern_of(&rule)) else {
@@ -307,7 +307,7 @@ fn where_it_stands(cx: &Context, rule: &Rule) -> String {
     match &rule.source {
         Source::Options(at) => format!("this rule stands in your options, as permission.rules[{at}]"),
         Source::Set(name) => format!("this rule is of the set {name:?}: take that out of permission.sets"),
-        Source::Project(_) => {
+        Source::Project { .. } => {
             format!("this rule stands in {FILE}: {}", cx.config.keys.line(&[("rules_edit", "opens it")]))
         }
         Source::BuiltIn | Source::Session | Source::Kept => {
