@@ -6,6 +6,8 @@ use super::drawing::Drawing;
 use super::wording::taken;
 
 const INDENT: &str = "    ";
+/// Of what goes on from the line before.
+const MORE: &str = "  ";
 
 impl Drawing {
     /// As much of a command as stands in a transcript. Gives how many more lines it has.
@@ -31,20 +33,21 @@ fn broken(line: &str, width: usize) -> Vec<String> {
     let (mut rest, mut indent) = (line, "");
     while let Some(at) = break_of(rest, width.saturating_sub(indent.len())) {
         lines.push(format!("{indent}{} \\", &rest[..at]));
-        (rest, indent) = (rest[at..].trim_start_matches(' '), INDENT);
+        (rest, indent) = (rest[at..].trim_start_matches(' '), MORE);
     }
     lines.push(format!("{indent}{rest}"));
     lines
 }
 
-/// The last blank before which there is room, or the first one; nothing if all has room.
+/// The last blank before which there is room, or the first one; rather one before another command. Nothing if all has
+/// room.
 fn break_of(text: &str, width: usize) -> Option<usize> {
     let room = width.saturating_sub(2);
     let (mut quote, mut is_escaped, mut has_begun) = (None, false, false);
-    let (mut used, mut found) = (0, None);
+    let (mut used, mut found, mut command) = (0, None, None);
     for (at, char) in text.char_indices() {
         if used > width && found.is_some() {
-            return found;
+            return command.or(found);
         }
         let is_plain = !std::mem::take(&mut is_escaped);
         match (quote, char) {
@@ -52,14 +55,18 @@ fn break_of(text: &str, width: usize) -> Option<usize> {
             (None, '\'' | '"') if is_plain => quote = Some(char),
             (Some(open), _) if open == char && is_plain => quote = None,
             (None, ' ') if is_plain && has_begun && (used <= room || found.is_none()) => {
-                found = Some(at).filter(|_| !text[at..].trim_start().is_empty());
+                let rest = text[at..].trim_start();
+                found = Some(at).filter(|_| !rest.is_empty());
+                if used <= room && ["&&", "|", ";"].iter().any(|sign| rest.starts_with(sign)) {
+                    command = Some(at);
+                }
             }
             _ => {}
         }
         has_begun |= char != ' ';
         used += taken(char.encode_utf8(&mut [0; 4]));
     }
-    found.filter(|_| used > width)
+    command.or(found).filter(|_| used > width)
 }
 
 #[cfg(test)]
@@ -72,23 +79,17 @@ mod tests {
             ("make all", &["make all"][..]),
             (
                 "cargo test --lib -- a b && rm -rf build",
-                &["cargo test --lib \\", "    -- a b && rm \\", "    -rf build"],
+                &["cargo test --lib \\", "  -- a b \\", "  && rm -rf build"],
             ),
             // A word that is too long for any line.
-            (
-                "echo aaaaaaaaaaaaaaaaaaaaaaaaaaa b",
-                &["echo \\", "    aaaaaaaaaaaaaaaaaaaaaaaaaaa \\", "    b"],
-            ),
-            (
-                "echo 'one two three four' five six",
-                &["echo \\", "    'one two three four' \\", "    five six"],
-            ),
-            (r"cat a\ b\ c\ d\ e\ f\ g\ h\ i\ j", &["cat \\", r"    a\ b\ c\ d\ e\ f\ g\ h\ i\ j"]),
-            (r#"echo "it \" is" && echo it"#, &[r#"echo "it \" is" && \"#, "    echo it"]),
+            ("echo aaaaaaaaaaaaaaaaaaaaaaaaaaa b", &["echo \\", "  aaaaaaaaaaaaaaaaaaaaaaaaaaa \\", "  b"]),
+            ("echo 'one two three four' five six", &["echo \\", "  'one two three four' \\", "  five six"]),
+            (r"cat a\ b\ c\ d\ e\ f\ g\ h\ i\ j", &["cat \\", r"  a\ b\ c\ d\ e\ f\ g\ h\ i\ j"]),
+            (r#"echo "it \" is" && echo it"#, &[r#"echo "it \" is" \"#, "  && echo it"]),
             ("    aaaaaaaaaaaaaaaaaaaaaaaaaaaa   ", &["    aaaaaaaaaaaaaaaaaaaaaaaaaaaa   "]),
         ] {
             assert_eq!(broken(line, 20), lines, "{line}");
         }
-        assert_eq!(broken("a b c", 0), ["a \\", "    b \\", "    c"]);
+        assert_eq!(broken("a b c", 0), ["a \\", "  b \\", "  c"]);
     }
 }
