@@ -191,6 +191,25 @@ fn a_filter_chooses_lines_a_line_leads_to_its_file_or_chat_and_what_passes_is_sa
 }
 
 #[test]
+fn all_that_a_line_says_is_seen_also_where_it_wraps() {
+    let call = json!({ "toolCallId": "c1", "title": "Run it", "kind": "execute",
+        "rawInput": { "command": format!("make {}", "--with everything ".repeat(12)) } });
+    let turn = [prompt(), permission("p", call), answered("p"), ends("end_turn")];
+    let mut chat = Scripted::sized(&[("a.txt", "a\n")], steps(turn), 80, 24);
+    chat.configure("permission = { open = 'never' }");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Allow this command?");
+    chat.nvim.stop_insert();
+    chat.decide("reject");
+    kept(&mut chat.nvim, 1);
+    chat.nvim.command("Acp audit");
+    page(&mut chat.nvim, "by you");
+    chat.nvim.input("K");
+    chat.nvim.wait_for_screen("verdict   rejected by you");
+}
+
+#[test]
 fn nothing_is_recorded_where_that_is_off() {
     let mut chat = Scripted::new(&[("a.txt", "a\n")], steps(busy_turn()));
     chat.configure("audit = false");

@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::{Value, json};
 
-use support::script::{Scripted, answered, awaits, ends, permission, prompt, steps, update, writes};
+use support::script::{Scripted, answered, asks, awaits, ends, permission, prompt, steps, update, writes};
 
 fn chat(parts: Vec<Value>, options: &str) -> Scripted {
     let turn = [prompt()].into_iter().chain(parts).chain([ends("end_turn")]);
@@ -51,6 +51,7 @@ fn stopping_at_a_limit_ends_the_turn_and_writes_nothing_more() {
     chat.decide("reject");
     chat.nvim.wait_for_screen("stopped");
     chat.nvim.wait_until(|nvim| nvim.screen().contains("ready"), "the turn to end");
+    chat.wait_for("two.txt was not written: it waited at your limit when the turn ended");
     for name in ["two.txt", "three.txt"] {
         assert!(!chat.project.file(name).exists(), "{name}");
     }
@@ -70,7 +71,11 @@ fn what_rules_allow_waits_too_once_too_many_commands_were_run() {
     let option =
         |answer: &Value| answer["result"]["outcome"]["optionId"].as_str().unwrap_or_default().to_owned();
     assert_eq!(option(&chat.answer("p-a")), "a");
-    chat.wait_for("has run 2 commands in this turn; your limit is 1");
+    // The second has not run yet.
+    chat.wait_for("wants to run more than 1 command in this turn, your limit");
+    // It is the limit that asks.
+    chat.wait_for("Waits for your answer about the limit; a rule allows it: allow command just **");
+    assert!(!chat.transcript().contains("Allow this command?"), "{}", chat.transcript());
     chat.nvim.stop_insert();
     chat.decide("allow unlimited");
     assert_eq!(["p-b", "p-c"].map(|id| option(&chat.answer(id))), ["a", "a"]);
@@ -128,4 +133,45 @@ fn what_costs_more_than_the_limit_waits_for_the_user() {
     assert_eq!(option(&chat.answer("p-b")), "a");
     let file = chat.project.file("a.txt");
     chat.nvim.wait_until(|_| std::fs::read_to_string(&file).is_ok_and(|text| text == "b\n"), "the write");
+}
+
+/// Asks for what no rule allows.
+fn asks_for_another(id: &str) -> [Value; 2] {
+    let call = json!({ "toolCallId": id, "title": "make all", "kind": "execute",
+        "rawInput": { "command": "make all" } });
+    [permission(&format!("p-{id}"), call), answered(&format!("p-{id}"))]
+}
+
+#[test]
+fn a_question_about_a_limit_ends_with_its_turn() {
+    let unanswered =
+        asks("late", "fs/write_text_file", json!({ "path": "$PROJECT/two.txt", "content": "x\n" }));
+    // The agent ends its turn while the second file waits.
+    let first = writes("one.txt", "x\n").into_iter().chain([unanswered]).chain(asks_for_another("a"));
+    let turns = [prompt()].into_iter().chain(first).chain([ends("end_turn"), prompt()]);
+    let turns = turns.chain(asks_for_another("b")).chain([ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "a\n")], steps(turns));
+    chat.configure("permission = { open = 'never' }, limits = { turn = { files = 1 } }");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("wants to change more than 1 file in this turn, your limit");
+    chat.go_to("make all");
+    chat.nvim.wait_until(
+        |nvim| {
+            // A key that comes right after a question appears is not meant for it.
+            nvim.input("3");
+            nvim.screen().contains("the turn has ended")
+        },
+        "the question to end with its turn",
+    );
+    chat.wait_for("two.txt was not written: it waited at your limit when the turn ended");
+    assert!(chat.answer("late")["error"].is_object());
+    chat.nvim.command("Acp send again");
+    chat.nvim.wait_until(
+        |nvim| nvim.screen().matches("Allow this command?").count() == 1,
+        "the question of the second turn",
+    );
+    chat.decide("reject");
+    assert_eq!(chat.answer("p-b")["result"]["outcome"]["optionId"], "r");
+    assert!(!chat.project.file("two.txt").exists(), "what waited in the turn before was written");
 }

@@ -6,7 +6,9 @@ mod support;
 
 use serde_json::{Value, json};
 
-use support::script::{Scripted, answered, awaits, ends, permission, prompt, runs, steps, update, writes};
+use support::script::{
+    Scripted, answered, awaits, ends, permission, prompt, runs, runs_alone, steps, update, writes,
+};
 
 /// Asks for permission to run each of these lines, one after the other.
 fn asks_to_run(lines: &[&str]) -> Vec<Value> {
@@ -108,7 +110,8 @@ fn the_rules_of_a_project_count_once_they_are_trusted() {
     let mut chat = chat(&["just check", "just check"], NO_PICKER);
     let file = chat.project.file(".acp/rules.json");
     std::fs::create_dir_all(file.parent().expect("a folder")).expect("the folder is made");
-    let text = r#"{"rules": [{"decision": "allow", "command": "just check"}]}"#;
+    let text = "{\n  \"rules\": [\n    {\"decision\": \"ask\", \"command\": \"x\"},\n\n    \
+                {\"decision\": \"allow\", \"command\": \"just check\"}\n  ]\n}\n";
     std::fs::write(&file, text).expect("the file is written");
     chat.send("go");
     chat.nvim.wait_for_screen("Allow this command?");
@@ -125,6 +128,13 @@ fn the_rules_of_a_project_count_once_they_are_trusted() {
     );
     chat.nvim.command("Acp permissions");
     assert!(page(&mut chat, "This project's").contains("allow   command just check"));
+    // From the page to where it stands.
+    chat.nvim.command("Acp permissions");
+    chat.nvim.wait_for_screen("This project's");
+    chat.nvim.input("/just check<CR><CR>");
+    let place = "return vim.fn.expand('%:t') .. ':' .. vim.fn.line('.')";
+    chat.nvim
+        .wait_until(|nvim| nvim.exec_lua(place, []).as_str() == Some("rules.json:5"), "the rule in its file");
     chat.decide("allow");
     assert_eq!(option(&chat.answer("p1")), "a");
     // The second one is not asked.
@@ -183,6 +193,8 @@ fn what_a_command_is_to_write_by_its_arguments_is_asked_about_like_a_file() {
     chat.decide("reject");
     assert!(chat.answer("hook")["error"].is_object());
     assert!(chat.answer("other")["result"]["terminalId"].is_string());
+    // Which command it was stands in the chat.
+    chat.wait_for("couldn't run `cp a.txt .envrc`: the user did not allow it");
 }
 
 #[test]
@@ -288,6 +300,30 @@ fn a_question_about_a_terminal_shows_all_of_the_command_what_is_dangerous_and_ma
     chat.nvim.wait_until(|_| file.exists(), "the end of the turn, without another question");
 }
 
+/// The end of a command is what it comes to.
+#[test]
+fn a_long_question_about_a_terminal_says_how_it_is_read_and_shows_both_ends() {
+    let script = format!("make build {}\n{}rm -rf build", "--with extra ".repeat(12), "make\n".repeat(30));
+    let options = r#"permission = { rules = { { decision = "ask", command = "rm **" } } }"#;
+    let create = awaits("t", "terminal/create", json!({ "command": script }));
+    let turn = [prompt()].into_iter().chain(create).chain([ends("end_turn")]);
+    let mut chat = Scripted::sized(&[("a.txt", "a\n")], steps(turn), 80, 24);
+    chat.configure(options);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Read it, scroll if it is long; then answer here, or <CR> or :Acp answer");
+    let screen = chat.transcript();
+    let head = screen.lines().find(|line| line.contains("asks to run")).expect("the question").to_owned();
+    assert!(head.contains("make build") && head.contains("rm -rf build in"), "{head}");
+    chat.nvim.stop_insert();
+    chat.nvim.input(":Acp answer<CR>");
+    chat.nvim.wait_for_screen("Type number and");
+    let shown = chat.nvim.screen().replace("|\n|", "");
+    assert!(shown.contains("make build --with") && shown.contains("rm -rf build in"), "{shown}");
+    chat.nvim.input("3<CR>");
+    assert!(chat.answer("t")["error"].is_object());
+}
+
 fn command(id: &str, line: &str) -> Value {
     let call = json!({ "toolCallId": id, "title": line, "kind": "execute", "rawInput": { "command": line } });
     permission(&format!("p-{id}"), call)
@@ -333,6 +369,7 @@ fn a_rule_that_is_made_by_an_answer_answers_all_that_is_like_it() {
     chat.nvim.command("Acp permissions");
     let told = page(&mut chat, "By your answers, for this session");
     assert!(told.contains("allow   command just check **"), "{told}");
+    chat.wait_for("Rule made: allow `just check **` in this session · edit: :Acp permissions");
     chat.decide("reject");
     assert_eq!(option(&chat.answer("p-other")), "r");
 }
@@ -406,7 +443,7 @@ fn the_past_proposes_rules_that_spare_questions() {
         assert_eq!(option(&chat.answer(&format!("p-{id}"))), "a");
     }
     chat.wait_for("just check three");
-    let proposal = "Allow just check ** in this project: 2 questions";
+    let proposal = "Allow just check * in this project: 2 questions";
     // What was answered last may still be on its way into the record.
     chat.nvim.wait_until(
         |nvim| {
@@ -511,4 +548,67 @@ fn a_file_that_a_command_changes_is_held_against_the_rules() {
     chat.chat();
     chat.send("go");
     chat.wait_for("Done without asking: ask");
+}
+
+/// A command of this line in a terminal, which nothing but the request tells of.
+fn line_alone(id: &str, line: &str) -> Vec<Value> {
+    let mut steps = runs_alone(id, line);
+    let create = steps.iter_mut().find_map(|step| step.pointer_mut("/send/params/command"));
+    *create.expect("the command") = line.into();
+    for step in &mut steps {
+        if let Some(params) = step.pointer_mut("/send/params").and_then(Value::as_object_mut) {
+            params.remove("args");
+        }
+    }
+    steps
+}
+
+#[test]
+fn what_a_command_does_that_was_asked_about_or_allowed_is_not_marked() {
+    let options = r#"permission = { open = "never", rules = {
+        { decision = "allow", command = "sh allowed.sh" }, { decision = "ask", command = "sh asked.sh" },
+        { decision = "reject", path = "vendor/**" },
+    } }"#;
+    let files = [
+        ("allowed.sh", "echo 1 > .envrc; echo 1 > vendor/a"),
+        ("asked.sh", "echo 1 > sub/.envrc"),
+        ("alone.sh", "echo 1 > other/.envrc"),
+        ("vendor/b", ""),
+        ("sub/a", ""),
+        ("other/a", ""),
+    ];
+    let parts = line_alone("allowed", "sh allowed.sh")
+        .into_iter()
+        .chain(line_alone("asked", "sh asked.sh"))
+        .chain(line_alone("alone", "sh alone.sh"));
+    let turn = [prompt()].into_iter().chain(parts).chain([ends("end_turn")]);
+    let mut chat = Scripted::new(&files, steps(turn));
+    chat.configure(options);
+    chat.chat();
+    chat.nvim.exec_lua(
+        "vim.g.unasked = {}
+         vim.api.nvim_create_autocmd('User', { pattern = 'AcpUnasked', callback = function(args)
+           local all = vim.g.unasked
+           table.insert(all, vim.fn.fnamemodify(args.data.path, ':.') .. ' ' .. args.data.decision)
+           vim.g.unasked = all
+         end })",
+        [],
+    );
+    chat.send("go");
+    chat.wait_for("sh asked.sh");
+    chat.nvim.stop_insert();
+    chat.decide("allow");
+    // What nobody was asked about, and what a rule forbids, is told as before.
+    let told = "local all = vim.deepcopy(vim.g.unasked)
+                table.sort(all)
+                return table.concat(all, ', ')";
+    let mut known = String::new();
+    chat.nvim.wait_until(
+        |nvim| {
+            known = nvim.exec_lua(told, []).as_str().unwrap_or_default().to_owned();
+            known.contains("other/.envrc") && known.contains("vendor/a")
+        },
+        "what nobody was asked about",
+    );
+    assert_eq!(known, "other/.envrc ask, vendor/a reject");
 }

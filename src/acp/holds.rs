@@ -8,15 +8,16 @@ use std::sync::Mutex;
 use tokio::sync::watch;
 
 use super::mutex::lock;
-use crate::core::ids::SessionKey;
-use crate::core::message::{Ceiling, Event, Hold, Measure, Span};
+use crate::core::ids::{AgentId, SessionKey};
+use crate::core::message::{Ceiling, Event, Hold, Measure, Severity, Span};
 use crate::mailbox::Mailbox;
 
 /// What a session wants to do.
 #[derive(Clone, Copy)]
 pub enum Want<'a> {
     Write(&'a Path),
-    Run,
+    /// A command, as one would type it.
+    Run(&'a str),
 }
 
 #[derive(Default)]
@@ -25,6 +26,9 @@ pub struct Holds(Mutex<HashMap<SessionKey, watch::Sender<State>>>);
 #[derive(Default)]
 struct State {
     hold: Hold,
+    /// Whether one runs, and how many there were.
+    in_turn: bool,
+    turns: u64,
     turn: Done,
     session: Done,
 }
@@ -52,7 +56,7 @@ impl Done {
                 let is_full = ceiling.files.is_some_and(|most| self.files.len() >= most);
                 (is_full && !self.files.contains(path)).then_some(Measure::Files)
             }
-            Want::Run => {
+            Want::Run(_) => {
                 ceiling.commands.is_some_and(|most| self.commands >= most).then_some(Measure::Commands)
             }
         }
@@ -61,21 +65,27 @@ impl Done {
     fn take(&mut self, want: Want) {
         match want {
             Want::Write(path) => drop(self.files.insert(path.to_owned())),
-            Want::Run => self.commands += 1,
+            Want::Run(_) => self.commands += 1,
         }
     }
 }
 
 impl State {
-    fn step(&mut self, want: Want) -> Step {
+    /// `since` is the turn in which it began to wait, if it did.
+    fn step(&mut self, want: Want, since: Option<u64>) -> Step {
         let full = |done: &Done, ceiling, span| Some(Step::Full(span, done.full(ceiling, want)?));
-        let Self { hold, turn, session } = self;
+        let is_over = self.hold.stopped || !self.in_turn;
+        // What waited belongs to its turn.
+        if since.is_some_and(|since| is_over || since != self.turns) {
+            return Step::Refuse;
+        }
+        let Self { hold, turn, session, .. } = self;
         if hold.held {
-            return if hold.stopped { Step::Refuse } else { Step::Wait };
+            return Step::Wait;
         }
         let full = full(turn, &hold.turn, Span::Turn).or_else(|| full(session, &hold.session, Span::Session));
         if let Some(full) = full {
-            return if hold.stopped { Step::Refuse } else { full };
+            return if is_over { Step::Refuse } else { full };
         }
         turn.take(want);
         session.take(want);
@@ -90,8 +100,17 @@ impl Holds {
     }
 
     pub fn turn_began(&self, session: SessionKey) {
+        let mut all = lock(&self.0);
+        all.entry(session).or_default().send_modify(|state| {
+            (state.turn, state.in_turn) = (Done::default(), true);
+            state.turns += 1;
+        });
+    }
+
+    /// What waits at a limit waits no longer.
+    pub fn turn_ended(&self, session: SessionKey) {
         if let Some(state) = lock(&self.0).get(&session) {
-            state.send_modify(|state| state.turn = Done::default());
+            state.send_modify(|state| state.in_turn = false);
         }
     }
 
@@ -99,20 +118,38 @@ impl Holds {
         lock(&self.0).remove(&session);
     }
 
-    /// Waits until the session may do it; says whether it may. The editor hears which limit it would go beyond.
-    pub async fn admit(&self, session: SessionKey, want: Want<'_>, mailbox: &Mailbox) -> bool {
+    /// Waits until the session may do it; says whether it may. The editor hears which limit it would go beyond, and the
+    /// user that it is not done.
+    pub async fn admit(
+        &self,
+        (agent, session): (AgentId, SessionKey),
+        want: Want<'_>,
+        mailbox: &Mailbox,
+    ) -> bool {
         let tell = |span, measure| mailbox.post(Event::LimitMet { session, span, measure });
-        self.enter(session, want, tell).await
+        let may = self.enter(session, want, tell).await;
+        if !may {
+            let done = match want {
+                Want::Write(path) => format!("{} was not written", path.display()),
+                Want::Run(line) => format!("`{line}` was not run"),
+            };
+            let text = format!("{done}: it waited at your limit when the turn ended");
+            let severity = Severity::Info;
+            mailbox.post(Event::Noted { agent, session: Some(session), severity, text });
+        }
+        may
     }
 
     async fn enter(&self, session: SessionKey, want: Want<'_>, tell: impl Fn(Span, Measure)) -> bool {
+        let mut since = None;
         loop {
             let (step, mut state) = {
                 let all = lock(&self.0);
                 let Some(sender) = all.get(&session) else { return true };
                 let mut step = Step::Go;
                 sender.send_if_modified(|state| {
-                    step = state.step(want);
+                    step = state.step(want, since);
+                    since.get_or_insert(state.turns);
                     // Nobody who waits need look again.
                     false
                 });
@@ -149,10 +186,12 @@ mod tests {
     #[tokio::test]
     async fn a_session_that_is_held_waits_and_others_do_not() {
         let holds = Holds::default();
+        holds.turn_began(ONE);
         holds.set(ONE, Hold { held: true, ..Hold::default() });
-        holds.enter(SessionKey(2), Want::Run, |_, _| {}).await;
-        assert!(waits(holds.enter(ONE, Want::Run, |_, _| {})).await);
-        let freed = tokio::time::timeout(Duration::from_secs(10), holds.enter(ONE, Want::Run, |_, _| {}));
+        holds.enter(SessionKey(2), Want::Run("x"), |_, _| {}).await;
+        assert!(waits(holds.enter(ONE, Want::Run("x"), |_, _| {})).await);
+        let freed =
+            tokio::time::timeout(Duration::from_secs(10), holds.enter(ONE, Want::Run("x"), |_, _| {}));
         let (freed, ()) = tokio::join!(freed, async { holds.set(ONE, Hold::default()) });
         assert_eq!(freed, Ok(true));
     }
@@ -161,13 +200,14 @@ mod tests {
     async fn what_goes_beyond_waits_and_is_told_and_the_same_file_is_none_more() {
         let holds = Holds::default();
         let turn = Ceiling { files: Some(1), commands: Some(0) };
+        holds.turn_began(ONE);
         holds.set(ONE, Hold { turn, ..Hold::default() });
         let told = RefCell::new(Vec::new());
         let enter = |want| holds.enter(ONE, want, |span, measure| told.borrow_mut().push((span, measure)));
         assert!(!waits(enter(Want::Write(Path::new("/a")))).await);
         assert!(!waits(enter(Want::Write(Path::new("/a")))).await);
         assert!(waits(enter(Want::Write(Path::new("/b")))).await);
-        assert!(waits(enter(Want::Run)).await);
+        assert!(waits(enter(Want::Run("x"))).await);
         assert_eq!(*told.borrow(), [(Span::Turn, Measure::Files), (Span::Turn, Measure::Commands)]);
         // A turn has its own count, a session goes on with its.
         let session = Ceiling { files: Some(2), commands: None };
@@ -183,5 +223,34 @@ mod tests {
         assert!(!enter(Want::Write(Path::new("/c"))).await);
         holds.ended(ONE);
         assert!(!waits(enter(Want::Write(Path::new("/c")))).await);
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_not_done_when_its_turn_is_stopped_or_over() {
+        let held = Hold { held: true, ..Hold::default() };
+        let freed: [fn(&Holds); 3] = [
+            |holds| holds.set(ONE, Hold { stopped: true, ..Hold::default() }),
+            |holds| holds.turn_ended(ONE),
+            |holds| {
+                holds.turn_ended(ONE);
+                holds.set(ONE, Hold::default());
+                holds.turn_began(ONE);
+            },
+        ];
+        for free in freed {
+            let holds = Holds::default();
+            holds.turn_began(ONE);
+            holds.set(ONE, held);
+            let write = holds.enter(ONE, Want::Write(Path::new("/a")), |_, _| {});
+            let (may, ()) = tokio::join!(write, async { free(&holds) });
+            assert!(!may);
+        }
+        // What comes when no turn runs, and is beyond a limit, finds nobody who is asked.
+        let holds = Holds::default();
+        holds.turn_began(ONE);
+        holds.set(ONE, Hold { turn: Ceiling { commands: Some(0), files: None }, ..Hold::default() });
+        holds.turn_ended(ONE);
+        assert!(!holds.enter(ONE, Want::Run("x"), |_, _| {}).await);
+        assert!(holds.enter(ONE, Want::Write(Path::new("/a")), |_, _| {}).await);
     }
 }

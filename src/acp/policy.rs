@@ -4,7 +4,7 @@
 
 use super::files::file_access::FileAccess;
 use super::holds::Holds;
-use super::rules::RuleBook;
+use super::rules::{RuleBook, Weighed};
 use super::settings::Settings;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Place, RulesNews};
@@ -29,6 +29,8 @@ pub struct UnderRules {
     /// The rule that has decided, if one has.
     pub rule: Option<String>,
     pub judgement: Box<Judgement>,
+    /// Rules allow it by name, or the user has already said that it may be.
+    pub is_allowed: bool,
 }
 
 impl Policy {
@@ -87,15 +89,18 @@ impl Policy {
         decision: Decision,
         request: Request,
     ) -> UnderRules {
-        let (rule, judgement) = self.rules.unasked(session, place, request);
-        let made = |decision, rule| UnderRules { decision, rule, judgement: Box::new(judgement) };
+        let Weighed { rule, judgement, is_allowed } = self.rules.unasked(session, place, request);
+        let judgement = Box::new(judgement);
+        let made = |decision, rule| UnderRules { decision, rule, judgement, is_allowed };
         let Some((rule, why)) = rule else { return made(decision, None) };
         let under = decision.under(Some(rule));
         if under == decision {
             return made(decision, None);
         }
         match self.rules.answered(session, subject) {
-            Some(true) if under.verdict == Verdict::Ask => made(decision, None),
+            Some(true) if under.verdict == Verdict::Ask => {
+                UnderRules { is_allowed: true, ..made(decision, None) }
+            }
             Some(false) if under.verdict == Verdict::Ask => {
                 made(Decision { verdict: Verdict::Deny, reason: Reason::DeniedBefore }, Some(why))
             }

@@ -122,6 +122,16 @@ struct Of {
     answers: HashMap<String, bool>,
 }
 
+/// How something that an agent does without asking stands with the rules.
+pub struct Weighed {
+    /// What they want of it, unless nothing: a question, or that it does not happen; and which rule that is.
+    pub rule: Option<(Decision, String)>,
+    /// All that they say of it.
+    pub judgement: Judgement,
+    /// One of them allows it, or the user did when the agent asked.
+    pub is_allowed: bool,
+}
+
 impl RuleBook {
     pub fn take(&self, news: RulesNews) {
         let mut state = lock(&self.0);
@@ -182,14 +192,8 @@ impl RuleBook {
         lock(&self.0).sessions.get(&session)?.answers.get(subject).copied()
     }
 
-    /// What rules want of something that an agent does without asking: nothing, a question, or that it does not
-    /// happen; which rule that is, and all that they say of it. It reads the disk.
-    pub fn unasked(
-        &self,
-        session: SessionKey,
-        place: &Place,
-        request: Request,
-    ) -> (Option<(Decision, String)>, Judgement) {
+    /// Holds something that an agent does without asking against the rules. It reads the disk.
+    pub fn unasked(&self, session: SessionKey, place: &Place, request: Request) -> Weighed {
         let folders = place.folders().cloned().collect();
         let (mut case, granted) = lock(&self.0).case(session, place.cwd.clone(), folders);
         case.request = request;
@@ -197,16 +201,22 @@ impl RuleBook {
         let forbids = case.forbids_commands();
         let resolve = |path: &Path| disk::resolve(path).ok();
         let ruling = case.judge(&resolve);
+        let covered = |act| granted.iter().flat_map(|request| &request.acts).any(|given| given.covers(act));
+        let is_granted = case.request.acts.iter().all(covered);
         let Some((decision, why)) = ruling.unasked(forbids) else {
-            return (None, Judgement { request: case.request, ruling });
+            let is_allowed = is_granted || ruling.decision == Some(Decision::Allow);
+            return Weighed {
+                rule: None,
+                judgement: Judgement { request: case.request, ruling },
+                is_allowed,
+            };
         };
         lock(&self.0).sessions.entry(session).or_default().note_judged(&case.request, decision);
-        let covered = |act| granted.iter().flat_map(|request| &request.acts).any(|given| given.covers(act));
         // Who was asked once about the same is not asked again.
-        let is_granted = decision == Decision::Ask && case.request.acts.iter().all(covered);
+        let is_allowed = decision == Decision::Ask && is_granted;
         let offers = case.offers(&ruling, &resolve);
         let judgement = Judgement { request: case.request, ruling: Ruling { offers, ..ruling } };
-        ((!is_granted).then_some((decision, why)), judgement)
+        Weighed { rule: (!is_allowed).then_some((decision, why)), judgement, is_allowed }
     }
 
     /// Of what a session has done the rules that would have asked or rejected, where none was held against it before.

@@ -20,6 +20,7 @@ mod last_words;
 pub mod patch;
 pub mod reading;
 pub mod rules;
+mod shell_lines;
 pub mod subagents;
 mod summary;
 mod wording;

@@ -228,8 +228,7 @@ impl Audit {
 
     fn show_details(&self, cx: &Context) -> Result<()> {
         let Some(page) = &self.page else { return Ok(()) };
-        let win = float(&cx.editor, &details(self.at_cursor(cx)?, page.look))?;
-        cx.editor.set_win_option(win, "wrap", true)
+        float(&cx.editor, &details(self.at_cursor(cx)?, page.look)).map(drop)
     }
 }
 

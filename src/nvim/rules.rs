@@ -8,7 +8,7 @@ use mlua::Result;
 
 use crate::config::Pane;
 use crate::core::ids::SessionKey;
-use crate::core::message::{Command, Outcome, RulesNews, Work};
+use crate::core::message::{Command, Outcome, RulesNews, Severity, Work};
 use crate::core::rules::kept::Change;
 use crate::core::rules::offer::{Offer, Scope};
 use crate::core::rules::page::{Page, View, page, pattern_of, trial, with_pattern};
@@ -99,7 +99,10 @@ impl Rules {
     pub fn made(cx: &mut Context, key: SessionKey, offer: Offer, scope: Scope) -> Result<()> {
         let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
         let owner = Owner { session: Some(key), cwd: session.place.cwd.clone() };
-        change(cx, owner, scope, Change::Add(offer.within(scope)))
+        let said = offer.made_words(scope);
+        change_and(cx, owner, scope, Change::Add(offer.within(scope)), move |cx| {
+            cx.note(Some(key), Severity::Info, said);
+        })
     }
 
     /// What the keys of the page do; nothing if the user is not on it.
@@ -235,12 +238,24 @@ fn read(cx: &mut Context, owner: Owner, buf: Option<Buf>) -> Result<()> {
 
 /// Changes rules that were made by answers. What waits is held against them then.
 fn change(cx: &mut Context, owner: Owner, scope: Scope, change: Change) -> Result<()> {
+    change_and(cx, owner, scope, change, |_| {})
+}
+
+/// The same, and something else once they are changed.
+fn change_and(
+    cx: &mut Context,
+    owner: Owner,
+    scope: Scope,
+    change: Change,
+    then: impl FnOnce(&mut Context) + 'static,
+) -> Result<()> {
     if scope == Scope::Project {
         let Some(file) = cx.rule_files()?.kept else { return Ok(()) };
         let work = Work::KeepRules { cwd: owner.cwd, file, change: Box::new(change) };
         cx.compute(work, |_: &mut Rules, cx, outcome| {
-            if let Outcome::RulesKept(Some(trouble)) = outcome {
-                cx.notify(trouble, Level::Warn);
+            match outcome {
+                Outcome::RulesKept(Some(trouble)) => cx.notify(trouble, Level::Warn),
+                _ => then(cx),
             }
             cx.raise(EditorEvent::RulesChanged);
             Ok(())
@@ -252,6 +267,7 @@ fn change(cx: &mut Context, owner: Owner, scope: Scope, change: Change) -> Resul
     change.apply_to(&mut session.rules);
     let rules = session.rules.clone();
     cx.send(Command::Rules(RulesNews::OfSession { session: key, rules }));
+    then(cx);
     cx.raise(EditorEvent::RulesChanged);
     Ok(())
 }
@@ -263,10 +279,10 @@ fn scope_of(source: &Source) -> Option<Scope> {
 
 /// Has the user change what a rule is about.
 fn edit(cx: &mut Context, owner: Owner, rule: Rule) -> Result<()> {
-    if let Source::Project(_) = rule.source {
+    if let Source::Project { line, .. } = rule.source {
         cx.editor.close_page()?;
         let path = owner.cwd.join(FILE);
-        cx.raise(EditorEvent::LocationChosen { path, line: None, column: None });
+        cx.raise(EditorEvent::LocationChosen { path, line: Some(line), column: None });
         return Ok(());
     }
     let (Some(scope), Some((what, text))) = (scope_of(&rule.source), pattern_of(&rule)) else {
@@ -291,7 +307,7 @@ fn where_it_stands(cx: &Context, rule: &Rule) -> String {
     match &rule.source {
         Source::Options(at) => format!("this rule stands in your options, as permission.rules[{at}]"),
         Source::Set(name) => format!("this rule is of the set {name:?}: take that out of permission.sets"),
-        Source::Project(_) => {
+        Source::Project { .. } => {
             format!("this rule stands in {FILE}: {}", cx.config.keys.line(&[("rules_edit", "opens it")]))
         }
         Source::BuiltIn | Source::Session | Source::Kept => {
@@ -349,8 +365,6 @@ fn open_float(cx: &Context, page: &Page) -> Result<Win> {
     let editor = &cx.editor;
     let win = float(editor, &page.lines)?;
     editor.set_buf_option(editor.win_buf(win)?, "filetype", "acp-permissions")?;
-    // Words that are longer than the window go on where their line begins.
-    editor.set_win_option(win, "breakindent", true)?;
     Ok(win)
 }
 

@@ -15,8 +15,13 @@ use crate::core::changes::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Access, AskReason, Event, Question, Severity};
 use crate::core::policy::{Reason, Verdict};
+use crate::core::text::one_line;
+use crate::core::transcript::cut_middle;
 
-const NOT_ALLOWED: &str = "couldn't run the command: the user did not allow it";
+const NOT_ALLOWED: &str = "the user did not allow it";
+
+/// Of a command in a note, in cells.
+const MOST_COMMAND: usize = 80;
 
 impl Connection {
     pub(super) fn command_next(&mut self, next: Next) {
@@ -28,19 +33,20 @@ impl Connection {
 
     /// Runs a command whose folder's disk answers, or asks the user first.
     fn command_judged(&mut self, mut pending: PendingCommand, judged: Judged) {
-        let Judged { folder, under: UnderRules { decision, rule, judgement }, trouble } = judged;
+        let Judged { folder, under: UnderRules { decision, rule, judgement, is_allowed }, trouble } = judged;
         if let Some(trouble) = trouble {
             self.note(Some(pending.session), Severity::Warning, trouble);
         }
         pending.reply.note(|line| line.decided_under(decision, rule.clone()));
         match decision.verdict {
-            Verdict::Allow => self.start_command(PendingCommand { folder: Some(folder), ..pending }),
+            Verdict::Allow => {
+                self.start_command(PendingCommand { folder: Some(folder), is_allowed, ..pending });
+            }
             Verdict::Deny => match (rule, decision.reason) {
                 (Some(rule), Reason::RuleRejects) => {
-                    let text = format!("couldn't run the command: the user's rules reject it ({rule})");
-                    self.refuse_command(pending, text);
+                    self.refuse_command(pending, &format!("the user's rules reject it ({rule})"));
                 }
-                (Some(_), _) => self.refuse_command(pending, NOT_ALLOWED.to_owned()),
+                (Some(_), _) => self.refuse_command(pending, NOT_ALLOWED),
                 (None, _) => self.refuse_folder(pending),
             },
             Verdict::Ask => {
@@ -77,7 +83,7 @@ impl Connection {
         }
         match chosen.choice.allows() {
             true => self.start_command(pending),
-            false if chosen.by_rule => self.refuse_command(pending, NOT_ALLOWED.to_owned()),
+            false if chosen.by_rule => self.refuse_command(pending, NOT_ALLOWED),
             false => self.refuse_folder(pending),
         }
     }
@@ -88,21 +94,23 @@ impl Connection {
         let folders = place.iter().flat_map(|place| place.folders());
         let folders: Vec<String> = folders.map(|folder| folder.display().to_string()).collect();
         let text = format!(
-            "couldn't run the command: the user did not allow it in {}; run it in the session's folders ({})",
+            "the user did not allow it in {}; run it in the session's folders ({})",
             pending.spec.cwd.display(),
             folders.join(", ")
         );
-        self.refuse_command(pending, text);
+        self.refuse_command(pending, &text);
     }
 
-    fn refuse_command(&mut self, pending: PendingCommand, why: String) {
-        self.note(Some(pending.session), Severity::Info, why.clone());
-        pending.reply.fail(&RpcError::new(INVALID_PARAMS, why));
+    /// The user reads in the chat which one it was; the agent knows.
+    fn refuse_command(&mut self, pending: PendingCommand, why: &str) {
+        let line = cut_middle(&one_line(&pending.line()), MOST_COMMAND);
+        self.note(Some(pending.session), Severity::Info, format!("couldn't run `{line}`: {why}"));
+        pending.reply.fail(&RpcError::new(INVALID_PARAMS, format!("couldn't run the command: {why}")));
     }
 
     /// Starts a command that may run.
     fn start_command(&mut self, starting: PendingCommand) {
-        let PendingCommand { session, in_turn, reply, mut spec, folder } = starting;
+        let PendingCommand { session, in_turn, reply, mut spec, folder, is_allowed } = starting;
         if self.sessions.get_mut(session).is_none() {
             return;
         }
@@ -118,6 +126,9 @@ impl Connection {
         let confined = self.sandbox.as_ref().map(|sandbox| sandbox.confined.clone());
         match self.shared.terminals.create_within(session, spec, confined.as_deref()) {
             Ok(terminal) => {
+                if is_allowed {
+                    self.shared.folder_indexes.command_allowed(session, &terminal);
+                }
                 self.command_began(session, &terminal, began, ended);
                 if self.outbox.pushes_output()
                     && let Ok(output) = self.shared.terminals.follow(session, &terminal)

@@ -17,7 +17,7 @@ use crate::acp::terminals::{self, TerminalSpec};
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::RequestId;
 use crate::acp::wire::to_acp;
-use crate::core::ids::SessionKey;
+use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Access, Exit, Place};
 use crate::core::policy::{Action, FileLocation};
 use crate::core::rules::Request;
@@ -36,9 +36,9 @@ pub struct DeferredReplies {
 /// What a request has waited for.
 pub enum Done {
     Exited(Exit),
-    /// The disk of the folder answers.
-    /// The user has stopped the turn at a limit.
+    /// Its turn has ended at a limit.
     Stopped,
+    /// The disk of the folder answers.
     FolderAnswers(Judged),
     Chosen(Box<PendingCommand>, Chosen),
 }
@@ -70,6 +70,8 @@ pub struct PendingCommand {
     pub spec: TerminalSpec,
     /// Its folder without links, once it was decided about: by now the name may lead elsewhere.
     pub folder: Option<PathBuf>,
+    /// The user was asked about it, or a rule has allowed it.
+    pub is_allowed: bool,
 }
 
 /// What is to be done about a command.
@@ -96,7 +98,8 @@ impl HeldCommand {
         let Self { in_turn, session, spec, folder, by_rule, shared, tell } = self;
         let line = terminals::line(&spec);
         let judged = Some(folder.clone());
-        let pending = Box::new(PendingCommand { in_turn, session, reply, spec, folder: judged });
+        let pending =
+            Box::new(PendingCommand { in_turn, session, reply, spec, folder: judged, is_allowed: true });
         if by_rule {
             shared.policy.rules.say(session, line, choice);
             // A connection that is gone drops the request, which answers it.
@@ -123,13 +126,20 @@ impl Default for DeferredReplies {
 
 impl DeferredReplies {
     /// Has a command started once the disk of its folder answers, if that may be.
-    pub fn add_command(&mut self, shared: &Arc<Shared>, place: Arc<Place>, starting: PendingCommand) {
+    pub fn add_command(
+        &mut self,
+        (shared, agent): (&Arc<Shared>, AgentId),
+        place: Arc<Place>,
+        starting: PendingCommand,
+    ) {
         self.count += 1;
         let (wait, tell, shared) = (self.count, self.tell.clone(), shared.clone());
         let (session, spec) = (starting.session, starting.spec.clone());
         self.starting.insert(wait, starting);
         tokio::spawn(async move {
-            if !shared.policy.holds.admit(session, Want::Run, &shared.mailbox).await {
+            let line = terminals::line(&spec);
+            let want = Want::Run(&line);
+            if !shared.policy.holds.admit((agent, session), want, &shared.mailbox).await {
                 let _ = tell.send((wait, Done::Stopped));
                 return;
             }

@@ -128,8 +128,9 @@ impl Connection {
                 let spec = TerminalSpec { command, args, env, cwd, output_limit, timeout };
                 let in_turn = actor.subagent().is_none();
                 let reply = reply.recorded(self.record_command(session, What::Command, &spec));
-                let pending = PendingCommand { session, in_turn, reply, spec, folder: None };
-                self.deferred.add_command(&self.shared, place, pending);
+                let pending =
+                    PendingCommand { session, in_turn, reply, spec, folder: None, is_allowed: false };
+                self.deferred.add_command((&self.shared, self.agent), place, pending);
             }
             AgentRequest::TerminalOutput { terminal, .. } => {
                 match self.shared.terminals.output(session, &terminal) {

@@ -8,14 +8,15 @@ use tokio::time::timeout;
 use super::state::Connection;
 use crate::acp::audit::Entry;
 use crate::acp::files::disks::PATIENCE;
+use crate::acp::shared::Shared;
 use crate::acp::terminals::TerminalSpec;
 use crate::acp::wire::reply::Reply;
 use crate::core::audit::{Line, What};
 use crate::core::ids::{JobId, SessionKey};
 use crate::core::message::{Event, Outcome, PermissionOption, Place, ToolCallPatch};
-use crate::core::rules::Act;
 use crate::core::rules::unasked::{UnaskedAction, UnaskedActions};
 use crate::core::rules::variables::{in_environment, is_harmless};
+use crate::core::rules::{Act, Decision};
 
 /// Stands in the record for the value of a variable.
 const HIDDEN: &str = "…";
@@ -79,10 +80,16 @@ impl Connection {
         let lines: Vec<Option<Entry>> =
             actions.done.iter().map(|action| self.record_unasked(session, action)).collect();
         let shared = self.shared.clone();
+        let are_allowed: Vec<bool> =
+            actions.done.iter().map(|action| shared.is_of_allowed_command(session, action)).collect();
         tokio::spawn(async move {
             let (folder, rules) = (actions.cwd.join("any"), shared.clone());
             let judged = shared.disks.run(&folder, move || rules.policy.rules.judge_done(session, actions));
-            let judged = timeout(PATIENCE, judged).await.ok().flatten().unwrap_or_default();
+            let mut judged = timeout(PATIENCE, judged).await.ok().flatten().unwrap_or_default();
+            for (unasked, _) in judged.iter_mut().zip(are_allowed).filter(|(_, is_allowed)| *is_allowed) {
+                // What a rule forbids was not allowed with the command.
+                unasked.take_if(|unasked| unasked.decision == Decision::Ask);
+            }
             let found = judged.iter().map(Option::as_ref).chain(std::iter::repeat(None));
             for (entry, unasked) in lines.into_iter().zip(found) {
                 match (entry, unasked) {
@@ -117,5 +124,16 @@ impl Connection {
             let known = sessions.get(session)?;
             recorder.begin(&known.acp_id, &known.place.cwd, What::Call)
         });
+    }
+}
+
+impl Shared {
+    /// Whether files were changed by a command that was asked about or allowed by a rule.
+    fn is_of_allowed_command(&self, session: SessionKey, action: &UnaskedAction) -> bool {
+        let is_allowed = |act: &Act| match act {
+            Act::File { path, .. } => self.folder_indexes.was_allowed(session, path),
+            _ => false,
+        };
+        action.is_found && action.request.acts.iter().all(is_allowed)
     }
 }

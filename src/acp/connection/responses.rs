@@ -162,6 +162,7 @@ impl Connection {
         let Some(known) = self.sessions.get_mut(session) else { return };
         let turn = known.turn.take().unwrap_or_default();
         self.shared.folder_indexes.turn_ended(session, self.arrived);
+        self.shared.policy.holds.turn_ended(session);
         let next = known.waiting.pop_front();
         let cancelled = TurnEnd::Stopped { reason: StopReason::Cancelled, usage: None };
         let end = match result.map(|answer| self.turn_end(&answer)) {

@@ -2,6 +2,7 @@
 //! before, and with who did it as far as that can be told. Sessions with the same folders share a worker, which begins
 //! with the first of them and ends with the last. What agents are doing is told here as it happens.
 
+mod allowed;
 mod before;
 mod common;
 mod folder_watch;
@@ -213,6 +214,7 @@ impl FolderIndexes {
         lock(&self.0.table).sessions.remove(&session);
         self.leave(session);
         self.0.common.holders.session_ended(session);
+        lock(&self.0.common.allowed).session_ended(session);
         self.activities(|activities, _| activities.session_ended(session));
     }
 
@@ -340,6 +342,16 @@ impl FolderIndexes {
             self.0.common.holders.began(process, session, terminal.clone());
         }
         lock(&self.0.common.activities).command_began(session, terminal.clone(), began);
+    }
+
+    /// The same of one that the user was asked about, or that a rule allows; before it is told that it began.
+    pub fn command_allowed(&self, session: SessionKey, terminal: &TerminalId) {
+        lock(&self.0.common.allowed).began(session, terminal.clone());
+    }
+
+    /// Whether such a command was the last to change a file.
+    pub fn was_allowed(&self, session: SessionKey, path: &Path) -> bool {
+        lock(&self.0.common.allowed).has_changed(session, path)
     }
 
     pub fn command_ended(&self, session: SessionKey, terminal: &TerminalId) {

@@ -320,9 +320,11 @@ impl FileWorker {
         work: impl FnOnce() -> Option<WaitingRequest> + Send + 'static,
     ) -> Option<WaitingRequest> {
         let (shared, path, reply) = (self.shared.clone(), slow.path.clone(), slow.reply.clone());
+        let agent = self.agent;
         let mut working = tokio::spawn(async move {
             if let Some(session) = held {
-                let may = shared.policy.holds.admit(session, Want::Write(&path), &shared.mailbox).await;
+                let (who, want) = ((agent, session), Want::Write(&path));
+                let may = shared.policy.holds.admit(who, want, &shared.mailbox).await;
                 if !may || !reply.is_wanted() {
                     // A reply that is dropped says that the request was cancelled.
                     drop(reply.take());
@@ -385,9 +387,9 @@ impl FileWorker {
             let decide = move || decide_about(&shared, (session, &place), (access, &path), &file);
             // After a panic nothing is allowed.
             let decision = Decision { verdict: Verdict::Deny, reason: Reason::OutsideFolders };
-            let denied = || UnderRules { decision, rule: None, judgement: Box::default() };
+            let denied = || UnderRules { decision, rule: None, judgement: Box::default(), is_allowed: false };
             let (under, trouble) = spawn_blocking(decide).await.unwrap_or_else(|_| (denied(), None));
-            let UnderRules { decision, rule, judgement } = under;
+            let UnderRules { decision, rule, judgement, .. } = under;
             if let Some(trouble) = trouble {
                 self.note(session, Severity::Warning, trouble);
             }

@@ -117,14 +117,14 @@ fn what_was_judged_before_it_was_done_is_not_marked_after_it() {
     let all = [write("/p/.envrc"), write("/p/a.txt"), line("echo x > .envrc"), line("ls")];
     assert_eq!(marked(&all), [true, false, true, false]);
     // The user was asked when it came through the editor; the turn after that is only beginning.
-    assert!(book.unasked(session, &place, write("/p/.envrc")).0.is_some());
+    assert!(book.unasked(session, &place, write("/p/.envrc")).rule.is_some());
     assert!(!marked(&all)[0]);
     book.turn_began(session);
     assert!(!marked(&all)[0]);
     book.turn_began(session);
     assert!(marked(&all)[0]);
     // What the user did not want is not to be done in another way.
-    assert!(book.unasked(session, &place, write("/p/.envrc")).0.is_some());
+    assert!(book.unasked(session, &place, write("/p/.envrc")).rule.is_some());
     book.say(session, "/p/.envrc".to_owned(), Choice::No);
     assert!(marked(&all)[0]);
     let told = UnaskedAction { call: None, request: write("/p/.envrc"), is_found: false, part_of: None };

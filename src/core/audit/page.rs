@@ -1,6 +1,8 @@
 //! The record as lines that one reads: when, who, what, what was decided by whom, and what came of it. Plain data in,
 //! texts out.
 
+use std::path::{Path, PathBuf};
+
 use super::line::{By, Decision, Line, Outcome, What};
 use crate::core::inspector::line::clock;
 use crate::core::text::visible::visible_line;
@@ -34,9 +36,11 @@ pub fn line(line: &Line, look: Look) -> String {
 
 /// What it is about: a command, a file, or the call's title.
 fn subject(line: &Line) -> String {
-    let file = |path: &String| match path.strip_prefix(&format!("{}/", line.project)) {
-        Some(rest) => rest.to_owned(),
-        None => path.clone(),
+    // A slash too many would have what is below the project begin with one, as if it were none of it.
+    let file = |path: &String| {
+        let path = Path::new(path);
+        let path = path.strip_prefix(&line.project).unwrap_or(path);
+        path.components().collect::<PathBuf>().display().to_string()
     };
     let paths = match line.paths.as_slice() {
         [] => None,
@@ -157,7 +161,7 @@ mod tests {
     #[test]
     fn a_line_says_what_it_was_and_who_decided() {
         let mut write = base(What::Write);
-        write.paths = vec!["/p/src/a.rs".into()];
+        write.paths = vec!["/p//src/./a.rs".into()];
         (write.decision, write.by, write.outcome) =
             (Some(Decision::Allowed), Some(By::Default), Some(Outcome::Done));
         let mut asked = base(What::Permission);

@@ -61,7 +61,7 @@ impl Judge<'_> {
             ruling.dangers.push(Danger::Outside);
             ruling.steps.push(Step::outside(
                 folder.display().to_string(),
-                "it runs outside of the session's folders",
+                "it is outside of the session's folders, and the command is to run there",
             ));
         }
         if request.escapes {
@@ -78,7 +78,7 @@ impl Judge<'_> {
         // What is asked about for a reason comes before what no rule is about.
         let strictness = |step: &&Step| step.decision.map_or((1, 2), |decision| (decision as usize, 1));
         if let Some(step) = ruling.steps.iter().min_by_key(strictness) {
-            (ruling.decision, ruling.why) = (step.decision, step.why.clone());
+            (ruling.decision, ruling.why) = (step.decision, step.reason());
         }
         ruling
     }

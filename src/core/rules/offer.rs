@@ -47,10 +47,25 @@ impl Offer {
         format!("{verb} {} {}", what.join(" and "), scope.words())
     }
 
+    /// What the user is told of rules that they have made, and where they are changed.
+    pub fn made_words(&self, scope: Scope) -> String {
+        let what: Vec<String> = self.rules.iter().map(quoted).collect();
+        let decision = self.rules.first().map_or(Decision::Allow, |rule| rule.decision).word();
+        format!(
+            "Rule made: {decision} {} {} \u{b7} edit: :Acp permissions",
+            what.join(" and "),
+            scope.words()
+        )
+    }
+
     /// The rules as they count from now on.
     pub fn within(self, scope: Scope) -> Vec<Rule> {
         self.rules.into_iter().map(|rule| Rule { source: scope.source(), ..rule }).collect()
     }
+}
+
+fn quoted(rule: &Rule) -> String {
+    if rule.command.is_some() { format!("`{}`", about(rule)) } else { about(rule) }
 }
 
 fn about(rule: &Rule) -> String {

@@ -150,12 +150,19 @@ pub fn offers(judge: &Judge, request: &Request, ruling: &Ruling) -> Vec<Offer> {
         (rules.len() <= MOST_RULES).then_some(Offer { rules })
     };
     let (broad, narrow) = (all(|part| part.broad.clone()), all(|part| part.narrow.clone()));
-    let rejecting =
-        broad.clone().or_else(|| narrow.clone()).filter(|offer| offer.rules.len() == 1).map(|offer| {
-            let rules = offer.rules.into_iter().map(|rule| Rule { decision: Decision::Reject, ..rule });
-            Offer { rules: rules.collect() }
-        });
-    let allowing = [broad, narrow].into_iter().flatten().filter(|_| ruling.dangers.is_empty());
+    let reject = |offer: Offer| {
+        let rules = offer.rules.into_iter().map(|rule| Rule { decision: Decision::Reject, ..rule });
+        Offer { rules: rules.collect() }
+    };
+    let is_dangerous = !ruling.dangers.is_empty();
+    // What is dangerous about a file is none of its folder's; a command's is what it is.
+    let is_too_much = |offer: &Offer| offer.rules.iter().any(|rule| rule.path.is_some());
+    let to_reject = match is_dangerous {
+        true => vec![narrow.clone(), broad.clone().filter(|offer| !is_too_much(offer))],
+        false => vec![broad.clone().or_else(|| narrow.clone())],
+    };
+    let rejecting = to_reject.into_iter().flatten().filter(|offer| offer.rules.len() == 1).map(reject);
+    let allowing = [broad, narrow].into_iter().flatten().filter(|_| !is_dangerous);
     let mut offers: Vec<Offer> = Vec::new();
     for offer in allowing.chain(rejecting) {
         if !offers.contains(&offer) && decides(judge, request, &offer) {
@@ -352,6 +359,8 @@ mod tests {
             let offered = labels(line(text), &[]);
             assert!(!offered.iter().any(|label| label.starts_with("Allow")), "{text}: {offered:?}");
         }
+        // This one can be rejected, and all that is like it.
+        assert_eq!(labels(line("rm -rf build"), &[]), ["Reject rm -rf build", "Reject rm **"]);
         assert!(
             labels(line("git push --force"), &[]).iter().any(|label| label.starts_with("Reject git push **"))
         );
@@ -371,6 +380,8 @@ mod tests {
             labels(files("read", &["/p/src/a.rs", "/p/src/b.rs"]), &[]),
             ["Allow reading src/**", "Allow reading src/a.rs and reading src/b.rs", "Reject reading src/**"]
         );
+        // What is dangerous about one file is none of the others'.
+        assert_eq!(labels(files("edit", &["/p/a/b/c/.envrc"]), &[]), ["Reject writing a/b/c/.envrc"]);
         for path in ["/p/.envrc", "/etc/hosts", "/p/a*b.txt", "/p/.git/hooks/x"] {
             let offered = labels(files("edit", &[path]), &[]);
             assert!(!offered.iter().any(|label| label.starts_with("Allow")), "{path}: {offered:?}");

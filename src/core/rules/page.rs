@@ -59,7 +59,7 @@ pub fn page(view: &View<'_>) -> Page {
         ProjectRules::None => page.text("  None.", "AcpMeta"),
         ProjectRules::Denied => page.text("  It does not count: you have denied it by :trust.", "AcpMeta"),
         ProjectRules::Trusted(rules) => {
-            let is_own = |rule: &&Rule| matches!(rule.source, Source::Project(_));
+            let is_own = |rule: &&Rule| matches!(rule.source, Source::Project { .. });
             rules.iter().filter(is_own).for_each(|rule| page.rule(rule));
             let sets = SETS.iter().filter(|set| {
                 rules.iter().any(|rule| matches!(&rule.source, Source::Set(name) if name == set.name))

@@ -1,6 +1,7 @@
 //! The rules of a project: a file of JSON that counts once the user has trusted it, by Neovim's own `:trust`.
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 pub use super::rule::PROJECT_FILE as FILE;
 use super::rule::{Decision, Rule, Source};
@@ -67,6 +68,13 @@ struct Written {
     rules: Vec<SoundRule>,
 }
 
+/// Where rules stand in a file.
+#[derive(Default, Deserialize)]
+struct Places<'t> {
+    #[serde(borrow, default)]
+    rules: Vec<&'t RawValue>,
+}
+
 /// The name of a set that there is.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
@@ -90,7 +98,7 @@ impl TryFrom<WrittenRule> for SoundRule {
     type Error = String;
 
     fn try_from(written: WrittenRule) -> Result<Self, String> {
-        written.into_rule(Source::Project(0)).map(Self)
+        written.into_rule(Source::Project { at: 0, line: 0 }).map(Self)
     }
 }
 
@@ -145,8 +153,23 @@ pub fn read(text: &str) -> Result<Vec<Rule>, String> {
     }
     let written: Written = serde_json::from_str(text).map_err(|error| in_words(&error))?;
     let sets = written.sets.iter().flat_map(|SetName(name)| sets::rules_of(name));
-    let own = written.rules.into_iter().zip(1..);
-    Ok(sets.chain(own.map(|(SoundRule(rule), at)| Rule { source: Source::Project(at), ..rule })).collect())
+    let own = written.rules.into_iter().zip(1..).zip(lines_of_rules(text));
+    let rule = |((SoundRule(rule), at), line)| Rule { source: Source::Project { at, line }, ..rule };
+    Ok(sets.chain(own.map(rule)).collect())
+}
+
+/// In which line each rule of a sound file begins, from 1.
+fn lines_of_rules(text: &str) -> impl Iterator<Item = u32> {
+    let places: Places = serde_json::from_str(text).unwrap_or_default();
+    let (mut line, mut from) = (1, 0);
+    let begins = places.rules.into_iter().map(move |rule| {
+        let at = (rule.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+        line += text[from..at].matches('\n').count() as u32;
+        from = at;
+        line
+    });
+    // A rule is never left out, wherever it stands.
+    begins.chain(std::iter::repeat(1))
 }
 
 /// What is wrong with a file: the line, and what may stand there.
@@ -218,6 +241,14 @@ mod tests {
         let rules = read(r#"{"rules": [{"decision": "reject", "command": "git push **", "reason": "no"}]}"#);
         let described = rules.expect("rules").iter().map(Rule::describe).collect::<Vec<_>>();
         assert_eq!(described, ["reject command git push ** (rule 1 of .acp/rules.json): no"]);
+        let text =
+            "{\"sets\": [], \"rules\": [{\"decision\": \"ask\", \"kind\": \"any\"}, {\n\"decision\": \"ask\",
+            \"kind\": \"any\"},\n\n{\"decision\": \"ask\", \"kind\": \"any\"}]}";
+        let lines = read(text).expect("rules").into_iter().map(|rule| match rule.source {
+            Source::Project { line, .. } => line,
+            _ => 0,
+        });
+        assert_eq!(lines.collect::<Vec<_>>(), [1, 1, 5]);
         assert!(read(r#"{"sets": ["tests"]}"#).is_ok_and(|rules| !rules.is_empty()));
         for (text, why) in [
             ("{\n\n", "line 3: the file ends too early: a bracket, a brace or a quote is open"),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::offer::{Offer, Scope};
 use super::request::{Act, Request};
-use super::rule::Decision;
+use super::rule::{Decision, Rule};
 use super::ruling::Ruling;
 use crate::core::audit::line::{By, Decision as Decided, Line, What};
 use crate::core::message::call::ToolKind;
@@ -118,6 +118,7 @@ fn propose(mut asked: Vec<(String, Vec<Offer>)>, rejected: &[Vec<Offer>]) -> Vec
         let offer = offer.clone();
         let (answered, rest): (Vec<_>, Vec<_>) =
             asked.into_iter().partition(|(_, offers)| offers.contains(&offer));
+        let offer = narrowed(offer, answered.iter().map(|(_, offers)| &**offers));
         let mut examples: Vec<String> = answered.into_iter().map(|(what, _)| what).collect();
         examples.dedup();
         examples.truncate(MOST_EXAMPLES);
@@ -125,6 +126,36 @@ fn propose(mut asked: Vec<(String, Vec<Offer>)>, rejected: &[Vec<Offer>]) -> Vec
         asked = rest;
     }
     proposals
+}
+
+/// The rule that allows these requests and least beside them. Each has been offered what allows it alone.
+fn narrowed<'o>(offer: Offer, answered: impl Iterator<Item = &'o [Offer]>) -> Offer {
+    let shape = |offer: &Offer| match &offer.rules[..] {
+        [rule] => rule.command.clone(),
+        _ => None,
+    };
+    let alone = |offers: &[Offer]| {
+        let shape = shape(offers.iter().rfind(|offer| allows(offer))?)?;
+        let words: Vec<String> = shape.split(' ').map(str::to_owned).collect();
+        // A shape for more than one request.
+        let is_plain = !words.iter().any(|word| word.contains('*') || word.starts_with('!'));
+        is_plain.then_some(words)
+    };
+    let (Some(wide), Some(all)) = (shape(&offer), answered.map(alone).collect::<Option<Vec<_>>>()) else {
+        return offer;
+    };
+    let Some((first, rest)) = all.split_first() else { return offer };
+    let is_same = |at: usize| rest.iter().all(|words| words.get(at) == first.get(at));
+    let mut words: Vec<&str> = match rest.iter().all(|words| words.len() == first.len()) {
+        true => (0..first.len()).map(|at| if is_same(at) { &*first[at] } else { "*" }).collect(),
+        false => {
+            let alike = (0..first.len()).take_while(|at| is_same(*at)).map(|at| &*first[at]);
+            alike.chain(["**"]).collect()
+        }
+    };
+    words.extend(wide.split(' ').filter(|word| word.starts_with('!')));
+    let command = Some(words.join(" "));
+    Offer { rules: offer.rules.into_iter().map(|rule| Rule { command: command.clone(), ..rule }).collect() }
 }
 
 fn allows(offer: &Offer) -> bool {
@@ -211,7 +242,7 @@ mod tests {
 
     use super::*;
     use crate::core::rules::place::normal;
-    use crate::core::rules::{Case, Rule, Source, in_force};
+    use crate::core::rules::{Case, Source, in_force};
 
     fn asked(command: &str, decision: Decided) -> Line {
         Line {
@@ -301,11 +332,29 @@ mod tests {
         assert_eq!(
             told,
             [
-                "Allow just check ** in this project: 3 (just check a, just check b, just check c)",
+                "Allow just check * in this project: 3 (just check a, just check b, just check c)",
                 // Just this one: the like of it was rejected.
                 "Allow just deploy --now in this project: 2 (just deploy --now)",
-                "Allow touch ** in this project: 2 (touch x, touch y)",
+                "Allow touch * in this project: 2 (touch x, touch y)",
             ]
         );
+    }
+
+    #[test]
+    fn no_rule_is_proposed_that_is_wider_than_what_was_asked() {
+        for (commands, proposed) in [
+            (&["./run.sh test a", "./run.sh test b"][..], "./run.sh test *"),
+            (&["./run.sh test a", "./run.sh test b --fast", "./run.sh test"], "./run.sh test **"),
+            (&["npm run lint --fix a", "npm run lint --fix b"], "npm run lint --fix *"),
+            (&["npm run lint", "npm run lint"], "npm run lint"),
+            (&["cargo test -q a", "cargo test -q b"], "cargo test -q * !--config !-Z"),
+            (&["touch a", "touch -c b"], "touch **"),
+            // What has signs of a shape in it stands for no word.
+            (&["touch 'a b'", "touch 'c d'"], "touch **"),
+        ] {
+            let lines: Vec<Line> = commands.iter().map(|command| asked(command, Decided::Allowed)).collect();
+            let told: Vec<String> = tried(&lines, &[]).proposals.iter().map(Proposal::label).collect();
+            assert_eq!(told, [format!("Allow {proposed} in this project")], "{commands:?}");
+        }
     }
 }

@@ -31,8 +31,11 @@ pub enum Source {
     Set(String),
     /// The options; by its place there, from 1.
     Options(usize),
-    /// The project's file; by its place there, from 1.
-    Project(usize),
+    /// The project's file; by its place and line there, from 1.
+    Project {
+        at: usize,
+        line: u32,
+    },
     /// An answer of the user's, for the rest of the session.
     Session,
     /// An answer of the user's, kept for the project.
@@ -127,7 +130,7 @@ impl Rule {
             Source::BuiltIn => "by default".to_owned(),
             Source::Set(name) => format!("set {name}"),
             Source::Options(at) => format!("permission.rules[{at}]"),
-            Source::Project(at) => format!("rule {at} of {PROJECT_FILE}"),
+            Source::Project { at, .. } => format!("rule {at} of {PROJECT_FILE}"),
             Source::Session => "you said so, for this session".to_owned(),
             Source::Kept => "you said so, for this project".to_owned(),
         };

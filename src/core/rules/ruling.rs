@@ -37,6 +37,14 @@ impl Step {
         Self { ground: Ground::Place, ..Self::doubts(what, why) }
     }
 
+    /// Why it is as it is, for who does not see what it is about.
+    pub fn reason(&self) -> String {
+        match self.why.strip_prefix("it ") {
+            Some(rest) => format!("{} {rest}", self.what),
+            None => self.why.clone(),
+        }
+    }
+
     pub fn ruled(what: impl Into<String>, rule: Option<(&Rule, Decision)>) -> Self {
         let (decision, ground, why) = match rule {
             Some((rule, decision)) if rule.decision == decision => {

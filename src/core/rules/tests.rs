@@ -113,7 +113,7 @@ fn that_an_unknown_program_writes_what_it_is_given_is_a_guess_that_only_holds_ba
     let of = |line: &str| of_line(&rules, line);
     let guessed = of("mytool .envrc");
     assert_eq!((guessed.decision, guessed.unasked(false)), (Some(Decision::Ask), None));
-    assert_eq!(guessed.why, "it may be written, and what it holds is run later");
+    assert_eq!(guessed.why, ".envrc may be written, and what it holds is run later");
     assert!(guessed.unasked(true).is_some(), "the user has rules that forbid");
     assert!(of("cp x .envrc").unasked(false).is_some(), "that is no guess");
 }
@@ -227,7 +227,7 @@ fn what_is_allowed_everywhere_is_allowed_in_the_sessions_folders() {
     assert!(allows("/etc/*.md", "/etc/a.md") && allows("/**", "/etc/a.md"));
     let rejects = Rule { path: Some("*.md".into()), ..Rule::new(Decision::Reject, Source::Options(1)) };
     assert_eq!(of_file(&[rejects], "/etc/a.md", true).decision, Some(Decision::Reject));
-    assert_eq!(of_file(&[], "/etc/a.md", true).why, "it is outside of the session's folders");
+    assert_eq!(of_file(&[], "/etc/a.md", true).why, "/etc/a.md is outside of the session's folders");
 }
 
 #[test]

@@ -154,6 +154,14 @@ impl Session {
         Some((open.entry, self.entry(open.entry)?.tool()?))
     }
 
+    /// What rules allow, and what waits since the user is asked about a limit.
+    pub fn held_by_limit(&self) -> impl Iterator<Item = &OpenAsk> {
+        let is_held = |open: &&OpenAsk| {
+            self.entry(open.entry).and_then(|entry| entry.tool()).is_some_and(ToolCall::waits_at_limit)
+        };
+        self.judging.iter().filter(is_held)
+    }
+
     /// Whether a question about this call waits to be judged.
     pub fn is_judged_now(&self, entry: EntryId) -> bool {
         self.judging.iter().any(|open| open.entry == entry)
@@ -167,13 +175,17 @@ impl Session {
         self.advance(open.entry, &Cause::Asked, now);
         open.offer(ruling.as_deref().map_or(&[], |ruling| &ruling.offers));
         let option = answer_of(ruling.as_deref_mut(), open.options());
-        // Nothing is allowed without the user while they are asked about a limit.
-        let stays = |option: &PermissionOption| self.is_held() && option.kind.allows();
-        if let Some(option) = option.filter(|option| !stays(option)) {
-            return self.ruled(&open, option, ruling, now);
-        }
-        self.set_ruling(open.entry, ruling);
         let entry = open.entry;
+        match option {
+            // Nothing is allowed without the user while they are asked about a limit; and it is that which asks them.
+            Some(option) if self.is_held() && option.kind.allows() => {
+                self.set_ruling(entry, ruling);
+                self.judging.insert(at, open);
+                return Vec::new();
+            }
+            Some(option) => return self.ruled(&open, option, ruling, now),
+            None => self.set_ruling(entry, ruling),
+        }
         // In the order in which they came, however long each took to judge.
         let is_before = |other: &OpenAsk| other.ask < ask || self.is_about_limit(other.entry);
         let at = self.asks.iter().rposition(is_before).map_or(0, |before| before + 1);
@@ -283,8 +295,14 @@ impl Session {
         }
         self.turn.answered = true;
         let verdict = Verdict::Open;
-        let elicitation =
-            Elicitation { asker: self.speaker(), message, subject, verdict, choices: Vec::new() };
+        let elicitation = Elicitation {
+            asker: self.speaker(),
+            message,
+            subject,
+            verdict,
+            choices: Vec::new(),
+            is_long: false,
+        };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
         self.asks.push(OpenAsk { ask, entry, wanted, offers: Vec::new() });
         self.note_user_time(now);
@@ -335,10 +353,18 @@ impl Session {
 
     /// A question is over without the user.
     pub fn withdrawn(&mut self, ask: AskId, now: Moment) -> bool {
-        self.judging.retain(|open| open.ask != ask);
+        if let Some(at) = self.judging.iter().position(|open| open.ask == ask) {
+            let open = self.judging.remove(at);
+            self.advance(open.entry, &Cause::Withdrawn, now);
+        }
+        self.end_question(ask, Verdict::Withdrawn, now)
+    }
+
+    /// The same of one that the user has seen; says whether it was open.
+    pub(super) fn end_question(&mut self, ask: AskId, verdict: Verdict, now: Moment) -> bool {
         let Some(open) = self.close(ask, now) else { return false };
         self.advance(open.entry, &Cause::Withdrawn, now);
-        self.judge(open.entry, Verdict::Withdrawn);
+        self.judge(open.entry, verdict);
         true
     }
 
@@ -404,7 +430,10 @@ impl Session {
                 call.is_long &= !choices.is_empty();
                 call.choices = choices;
             }
-            Some(Body::Elicitation(asked)) => asked.choices = choices,
+            Some(Body::Elicitation(asked)) => {
+                asked.is_long &= !choices.is_empty();
+                asked.choices = choices;
+            }
             _ => return,
         }
         self.touched.insert(entry);
@@ -415,6 +444,7 @@ impl Session {
         let Some(entry) = self.open_ask(ask).map(|open| open.entry) else { return false };
         match self.entries.get_mut(entry.0).map(|entry| &mut entry.body) {
             Some(Body::Tool(call)) if !call.is_long => call.is_long = true,
+            Some(Body::Elicitation(asked)) if !asked.is_long => asked.is_long = true,
             _ => return false,
         }
         self.touched.insert(entry)

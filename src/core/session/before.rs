@@ -40,7 +40,7 @@ impl Session {
                 }
                 Body::Message { text } => format!("## Agent\n\n{}", text.trim_end()),
                 Body::Tool(call) => {
-                    let became = match call.status {
+                    let became = match call.shown_status() {
                         Status::Done => "",
                         Status::Failed => " (failed)",
                         Status::Rejected => " (rejected by the user)",

@@ -33,6 +33,8 @@ pub struct Reached {
     pub span: Span,
     pub measure: Measure,
     pub used: f64,
+    /// So many of the commands that were counted have not begun.
+    pub not_begun: usize,
     /// What counts now: after each time that the agent may go on it is as much more.
     pub limit: f64,
     /// What is wanted next would go beyond it, and waits.
@@ -122,6 +124,19 @@ impl Word {
 }
 
 impl Reached {
+    fn done(&self) -> f64 {
+        self.used - self.not_begun as f64
+    }
+
+    /// The same where so many of the commands that were counted have not begun: the next of them may be what is beyond.
+    pub fn without(mut self, not_begun: usize) -> Self {
+        if self.measure == Measure::Commands {
+            self.not_begun = not_begun;
+            self.is_wanted |= self.done() <= self.limit;
+        }
+        self
+    }
+
     /// As it stands after the agent's name: `changed 31 files in this turn; your limit is 30`.
     pub fn words(&self) -> String {
         let span = match self.span {
@@ -140,7 +155,7 @@ impl Reached {
             );
         }
         let number = |number: f64| (number as u64).to_string();
-        let count = |what: &str| match self.used as u64 {
+        let count = |what: &str| match self.done() as u64 {
             1 => format!("1 {what}"),
             used => format!("{used} {what}s"),
         };
@@ -185,7 +200,7 @@ impl Used {
                 Measure::Time | Measure::Cost => used >= limit,
                 _ => used > limit,
             };
-            is_reached.then_some(Reached { span, measure, used, limit, is_wanted: false })
+            is_reached.then_some(Reached { span, measure, used, not_begun: 0, limit, is_wanted: false })
         });
         reached.into_iter().next()
     }

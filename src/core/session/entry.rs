@@ -187,6 +187,8 @@ pub struct Elicitation {
     pub verdict: Verdict,
     /// What the user may answer to a question for permission, while it waits.
     pub choices: Vec<String>,
+    /// Not all that they are asked about can be seen at once: they are told how to read and to answer it.
+    pub is_long: bool,
 }
 
 impl Elicitation {
@@ -242,6 +244,8 @@ pub enum Verdict {
     Cancelled,
     /// It went away without the user.
     Withdrawn,
+    /// So did one about a limit, with the turn that it was about.
+    TurnOver,
 }
 
 impl Entry {

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::asks::{OpenAsk, Wanted};
 use super::budget::{Budget, Reached, Used, Word};
 use super::entry::{Body, Elicitation, Subject, Verdict};
+use super::tool_call::{Status, ToolCall};
 use super::{Phase, Session};
 use crate::core::ids::{AskId, EntryId, Moment};
 use crate::core::message::{Command, Hold, Measure, Span, ToolKind};
@@ -35,9 +36,12 @@ impl Session {
         self.budget.turn = Used::default();
     }
 
-    /// The turn is over.
+    /// The turn is over, and with it the question whether it goes on.
     pub(super) fn end_budget(&mut self, now: Moment) {
         self.budget.before += self.worked(now);
+        if let Some((ask, _)) = self.budget.asked.take() {
+            self.end_question(ask, Verdict::TurnOver, now);
+        }
     }
 
     /// A limit is reached by an agent that works, and that the user is not asked about already.
@@ -56,6 +60,14 @@ impl Session {
         let in_session = self.cost.as_ref().map_or(in_turn, |cost| cost.amount);
         turn.reached(Span::Turn, &bounds.turn, worked, in_turn)
             .or_else(|| session.reached(Span::Session, &bounds.session, before + worked, in_session))
+            .map(|reached| reached.without(self.commands_not_begun()))
+    }
+
+    /// How many of the commands that were counted have not begun, as far as the agent tells.
+    fn commands_not_begun(&self) -> usize {
+        let is_next = |call: &ToolCall| matches!(call.status, Status::Pending | Status::Waiting);
+        let next = self.open_calls().filter(|(_, call)| is_next(call));
+        next.filter(|(entry, _)| self.budget.counted.contains(entry)).count()
     }
 
     /// The limit that what is wanted next would go beyond, unless it counts no longer or the user is asked already.
@@ -66,7 +78,7 @@ impl Session {
         let hold = self.hold();
         let ceiling = if span == Span::Turn { hold.turn } else { hold.session };
         let limit = if measure == Measure::Commands { ceiling.commands } else { ceiling.files }? as f64;
-        Some(Reached { span, measure, used: limit, limit, is_wanted: true })
+        Some(Reached { span, measure, used: limit, not_begun: 0, limit, is_wanted: true })
     }
 
     /// What it may do before the user is asked.
@@ -103,6 +115,7 @@ impl Session {
             subject: Subject::Limit,
             verdict: Verdict::Open,
             choices: Vec::new(),
+            is_long: false,
         };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
         let wanted = Wanted::Permission(Word::ALL.map(|word| word.option(reached.span)).to_vec());
@@ -139,7 +152,11 @@ impl Session {
 mod tests {
     use super::*;
     use crate::core::ids::{AgentId, SessionKey};
-    use crate::core::message::{AgentInfo, Content, Opened, Place, StopReason, ToolCallPatch, TurnEnd};
+    use crate::core::message::{
+        AgentInfo, Answer, Content, Opened, PermissionKind, PermissionOption, Place, StopReason,
+        ToolCallPatch, TurnEnd, WireStatus,
+    };
+    use crate::core::rules::{Decision, Ruling};
     use crate::core::session::budget::{Bounds, Limits};
 
     const ASK: AskId = AskId(9);
@@ -177,8 +194,13 @@ mod tests {
         );
 
         let mut session = working(Limits { commands: Some(1), ..Limits::default() }, Limits::default());
-        for id in ["1", "2", "2"] {
-            let patch = ToolCallPatch { kind: Some(ToolKind::Execute), ..ToolCallPatch::new(id) };
+        for (id, status) in
+            [("1", WireStatus::InProgress), ("2", WireStatus::Pending), ("2", WireStatus::InProgress)]
+        {
+            let wanted = words(&session, 1);
+            assert!(wanted.is_none_or(|words| words.starts_with("wants to run more than 1 command in ")));
+            let kind = Some(ToolKind::Execute);
+            let patch = ToolCallPatch { kind, status: Some(status), ..ToolCallPatch::new(id) };
             let entry = session.upsert(patch, Moment(1));
             session.count_call(entry);
         }
@@ -228,6 +250,42 @@ mod tests {
             assert!(commands.contains(&Command::Cancel { session: SessionKey(1) }), "{commands:?}");
             assert!(!session.is_held() && session.limit_reached(Moment(3)).is_none());
         }
+    }
+
+    #[test]
+    fn the_question_ends_with_its_turn() {
+        let mut session = working(Limits { files: Some(0), ..Limits::default() }, Limits::default());
+        change(&mut session, &["/a"]);
+        let reached = session.limit_reached(Moment(1)).expect("a limit");
+        session.ask_to_go_on(ASK, reached, Moment(1));
+        session.turn_ended(TurnEnd::Stopped { reason: StopReason::EndTurn, usage: None }, Moment(2));
+        assert!(session.asks().is_empty() && !session.is_held());
+        session.prompt(vec![Content::Text("y".into())], Moment(3));
+        assert_eq!(session.answer(ASK, "stop", Moment(4)), [], "another turn than the one it was about");
+        assert!(session.is_working());
+    }
+
+    #[test]
+    fn what_a_rule_allows_waits_at_a_limit_without_a_question_of_its_own() {
+        let mut session = working(Limits { files: Some(0), ..Limits::default() }, Limits::default());
+        change(&mut session, &["/a"]);
+        let reached = session.limit_reached(Moment(1)).expect("a limit");
+        session.ask_to_go_on(ASK, reached, Moment(1));
+        let ask = AskId(1);
+        let kind = PermissionKind::AllowOnce;
+        let option = PermissionOption { id: "y".into(), name: "Yes".into(), kind };
+        session.asked_first(ask, ToolCallPatch::new("1"), vec![option], Moment(2));
+        let ruling = Ruling { decision: Some(Decision::Allow), ..Ruling::default() };
+        assert_eq!(session.judged(ask, Some(Box::new(ruling.clone())), Moment(2)), []);
+        assert_eq!(session.asks().iter().map(|open| open.ask).collect::<Vec<_>>(), [ASK]);
+        assert_eq!(session.held_by_limit().map(|open| open.ask).collect::<Vec<_>>(), [ask]);
+        session.answer(ASK, "continue", Moment(3));
+        let commands = session.judged(ask, Some(Box::new(ruling)), Moment(4));
+        assert!(
+            matches!(&commands[..], [Command::Answer { answer: Answer::Ruled { .. }, .. }]),
+            "{commands:?}"
+        );
+        assert_eq!(session.held_by_limit().count(), 0);
     }
 
     #[test]

@@ -54,6 +54,7 @@ impl Session {
             subject: Subject::Outside { access, folders, why, command, judgement },
             verdict: Verdict::Open,
             choices: Vec::new(),
+            is_long: false,
         };
         // A rule is no answer to where something is.
         let offers = elicitation.asked_by_rule().map(|judgement| judgement.ruling.offers.clone());

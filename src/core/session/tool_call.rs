@@ -11,8 +11,8 @@ use crate::core::ids::{Moment, TerminalId, ToolCallId};
 use crate::core::message::{
     Exit, FileDiff, Location, PlanItem, ToolCallPatch, ToolContent, ToolKind, WireStatus,
 };
-use crate::core::rules::Ruling;
 use crate::core::rules::unasked::Unasked;
+use crate::core::rules::{Decision, Ruling};
 use crate::core::session::call_commands::CallCommands;
 
 /// How far a call is, as the user should see it.
@@ -130,6 +130,8 @@ pub struct ToolCall {
     pub ruling: Option<Box<Ruling>>,
     /// Whoever decides was asked about it.
     pub was_asked: bool,
+    /// The user or a rule said no to it, whatever the agent says of it since.
+    pub was_rejected: bool,
     /// It was over, and put aside for rules to judge.
     pub is_put_aside: bool,
     /// The rule that should have been.
@@ -174,6 +176,7 @@ impl ToolCall {
             is_long: false,
             ruling: None,
             was_asked: false,
+            was_rejected: false,
             is_put_aside: false,
             unasked: None,
             started: now,
@@ -234,6 +237,11 @@ impl ToolCall {
         }
         self.was_asked |= *cause == Cause::Asked;
         let status = next(self.status, cause);
+        match cause {
+            Cause::Rejected => self.was_rejected = status == Status::Rejected,
+            Cause::Allowed => self.was_rejected = false,
+            _ => {}
+        }
         // When one ended of which nobody told is not known either.
         if status.is_over() && status != Status::Unreported && self.ended.is_none() {
             self.ended = Some(now);
@@ -257,9 +265,20 @@ impl ToolCall {
         self.span().map(|(start, end)| end - start)
     }
 
-    /// How it is shown: a call whose command failed has not gone well, though it is completed.
+    /// A rule allows it, and the user is asked about a limit before that counts.
+    pub fn waits_at_limit(&self) -> bool {
+        let is_allowed = self.ruling.as_ref().is_some_and(|ruling| ruling.decision == Some(Decision::Allow));
+        self.status == Status::Waiting && self.choices.is_empty() && is_allowed
+    }
+
+    /// How it is shown: a call whose command failed has not gone well, though it is completed; and what was rejected is
+    /// not done because the agent says so.
     pub fn shown_status(&self) -> Status {
-        if self.status == Status::Done && self.exit_words().is_some() { Status::Failed } else { self.status }
+        match self.status {
+            Status::Done if self.was_rejected => Status::Rejected,
+            Status::Done if self.exit_words().is_some() => Status::Failed,
+            status => status,
+        }
     }
 
     /// Read when it comes rather than when it is drawn, too. Says whether it says something else now.

@@ -46,14 +46,19 @@ pub fn draw(
     if let Some(right) = facts {
         drawing.right.push((row, right));
     }
-    if call.status == Status::Waiting || !call.choices.is_empty() {
+    if call.waits_at_limit() {
+        rules::draw_held(drawing, call);
+    } else if call.status == Status::Waiting || !call.choices.is_empty() {
         if call.is_long {
             // Before what is long.
             drawing.hint(format!("    {}", style.hints.long_question()));
         }
         if title != whole {
             // Nobody should allow what they cannot read to its end.
-            let more = drawing.beginning(&whole, "    ", None);
+            let more = match call.command() {
+                Some(_) => drawing.command(&whole, style.width),
+                None => drawing.beginning(&whole, "    ", None),
+            };
             drawing.left_out(more, "    ", &style.hints);
         }
         if !open {
@@ -409,6 +414,7 @@ fn facts_with(call: &ToolCall, changed: Option<&str>, time: Option<&str>) -> Str
         Status::Stopping => facts.push("stopping".into()),
         Status::Failed => facts.push(call.exit_words().unwrap_or_else(|| "failed".into())),
         Status::Unreported => facts.push("no result".into()),
+        Status::Done if call.was_rejected => facts.push("rejected".into()),
         Status::Done => facts.extend(call.exit_words()),
         Status::Pending | Status::Waiting | Status::Running => {}
     }

@@ -223,6 +223,7 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
         Status::Pending => "pending",
         Status::Waiting => "waits for you",
         Status::Running => "running",
+        Status::Done if call.was_rejected => "rejected; the agent says that it is completed",
         Status::Done => "done",
         Status::Failed => "failed",
         Status::Rejected => "rejected",

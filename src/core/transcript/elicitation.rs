@@ -16,15 +16,19 @@ use crate::core::text::url_check::Address;
 /// Of a command, in cells: the folder is what is asked about.
 const MOST_COMMAND: usize = 40;
 
-/// Whether the line that says who asks has only the beginning of a command.
+/// Whether the line that says who asks has not all of a command.
 fn is_cut(command: &str) -> bool {
     let line = one_line(command);
-    line != command.trim() || cut_end(&line, MOST_COMMAND) != line
+    line != command.trim() || cut_middle(&line, MOST_COMMAND) != line
 }
 
 pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Style) {
     let waits = asked.verdict == Verdict::Open;
     draw_head(drawing, asked, waits || open, style);
+    if waits && asked.is_long {
+        // Before what is long.
+        drawing.hint(format!("    {}", style.hints.long_question()));
+    }
     if waits || open {
         match &asked.subject {
             Subject::Form(form) => {
@@ -84,7 +88,8 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
         | Verdict::Limited(_)
         | Verdict::Declined
         | Verdict::Cancelled
-        | Verdict::Withdrawn => {}
+        | Verdict::Withdrawn
+        | Verdict::TurnOver => {}
     }
 }
 
@@ -96,11 +101,10 @@ fn draw_outside(
     (open, style): (bool, &Style),
 ) {
     match asked.command().filter(|command| is_cut(command)) {
-        Some(command) if open => command.lines().for_each(|line| {
-            drawing.line(format!("    {line}"), None);
-        }),
+        // Opened is how it is read to its end.
+        Some(command) if open => drawing.whole_command(command, style.width),
         Some(command) => {
-            let more = drawing.beginning(command, "    ", None);
+            let more = drawing.command(command, style.width);
             drawing.left_out(more, "    ", &style.hints);
         }
         None => {}
@@ -132,6 +136,7 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
         Verdict::Declined => (Status::Rejected, Some("declined")),
         Verdict::Cancelled => (Status::Cancelled, Some("cancelled")),
         Verdict::Withdrawn => (Status::Cancelled, Some("taken back")),
+        Verdict::TurnOver => (Status::Cancelled, Some("the turn has ended")),
     };
     let (mark, mark_group) = status_mark(status, style.icons);
     let waits = status == Status::Waiting;
@@ -141,7 +146,7 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
         Subject::Form(_) => verb.to_owned(),
         Subject::Page(_) => format!("{verb} you to open a page"),
         Subject::Outside { command: Some(command), .. } => {
-            format!("{verb} to run {} in", cut_end(&one_line(command), MOST_COMMAND))
+            format!("{verb} to run {} in", cut_middle(&one_line(command), MOST_COMMAND))
         }
         Subject::Outside { access: Access::Read, .. } => format!("{verb} to read"),
         Subject::Outside { access: Access::Wrote, .. } => format!("{verb} to write"),

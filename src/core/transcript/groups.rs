@@ -60,14 +60,13 @@ fn is_quiet(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> bool
     let is_told = |terminal: &TerminalId| tail(terminal).is_some_and(|tail| tail.running || tail.failed);
     let changes =
         matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::SwitchMode);
-    call.status == Status::Done
+    call.shown_status() == Status::Done
         && call.unasked.is_none()
         && !changes
         && call.changed_words().is_none()
         && call.diffs().next().is_none()
         && !call.content.iter().any(told)
         && !call.terminals().any(is_told)
-        && call.exit_words().is_none()
 }
 
 /// The runs among a transcript's entries, and which of them the user opened.

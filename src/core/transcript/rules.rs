@@ -29,14 +29,25 @@ pub(super) fn draw_asked(drawing: &mut Drawing, call: &ToolCall) {
     }
 }
 
+/// Under a call that a rule allows while the user is asked about a limit.
+pub(super) fn draw_held(drawing: &mut Drawing, call: &ToolCall) {
+    let why = call.ruling.as_deref().map(|ruling| reason(&ruling.why)).unwrap_or_default();
+    let text = format!("    Waits for your answer about the limit; a rule allows it: {why}");
+    drawing.line(text, Some("AcpMeta"));
+}
+
 /// Under a call that a rule has decided. What was allowed is said to who looks for it.
 pub(super) fn draw_decided(drawing: &mut Drawing, call: &ToolCall, open: bool) {
+    if call.was_rejected && call.status == Status::Done {
+        let text = "    It was rejected; the agent says that it is completed.";
+        drawing.line(text.to_owned(), Some("AcpToolWaiting"));
+    }
     if let Some(unasked) = &call.unasked {
         drawing.line(format!("    {}", unasked.words()), Some(unasked.group()));
     }
     let Some(ruling) = call.ruling.as_deref() else { return };
     let how = match ruling.decision {
-        Some(Decision::Reject) if call.status == Status::Rejected => "Rejected by a rule",
+        Some(Decision::Reject) if call.shown_status() == Status::Rejected => "Rejected by a rule",
         Some(Decision::Allow) if open => "Allowed by a rule",
         _ => return,
     };

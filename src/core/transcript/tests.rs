@@ -248,7 +248,10 @@ fn a_long_command_that_waits_is_shown_to_its_end() {
     let entry = session.entry(session.asks()[1].entry).expect("an entry");
     let drawing = draw(Some(entry), entry, &style(true), &|_| None);
     assert!(drawing.lines[0].contains('…'), "{drawing:?}");
-    assert_eq!(drawing.lines[1], format!("    Build: {command}"));
+    let until = drawing.lines.iter().position(|line| line.contains("Allow")).expect("the answers");
+    let lines: Vec<&str> = drawing.lines[1..until].iter().map(|line| line.trim()).collect();
+    assert_eq!(lines.join("\n").replace(" \\\n", " "), format!("Build: {command}"));
+    assert!(lines.len() > 1 && lines.iter().all(|line| line.len() < 80), "{lines:?}");
 }
 
 #[test]
@@ -607,6 +610,29 @@ fn a_failed_turn_keeps_the_lines_of_what_it_says() {
     let shown = last(&session, false, &|_| None);
     assert!(shown.starts_with("The turn failed: it is not allowed:\n  - a\n  - b\n  - more\n"), "{shown}");
     assert!(shown.contains("  (11 more lines, K shows all of it)\nThe session goes on"), "{shown}");
+}
+
+#[test]
+fn a_rejected_call_that_the_agent_calls_completed_is_shown_as_rejected() {
+    let mut session = tour();
+    let option = PermissionOption { id: "n".into(), name: "No".into(), kind: PermissionKind::RejectOnce };
+    let patch = ToolCallPatch {
+        title: Some("make all".into()),
+        kind: Some(ToolKind::Execute),
+        ..ToolCallPatch::new("4")
+    };
+    session.asked(AskId(2), patch, vec![option], Moment(6400));
+    session.answer(AskId(2), "n", Moment(6500));
+    assert_eq!(last(&session, false, &|_| None), "⊘ run make all | rejected\n");
+    let status = Some(WireStatus::Completed);
+    session
+        .apply(Update::ToolCall(Box::new(ToolCallPatch { status, ..ToolCallPatch::new("4") })), Moment(6600));
+    assert_eq!(
+        last(&session, false, &|_| None),
+        "⊘ run make all | rejected\n    It was rejected; the agent says that it is completed.\n"
+    );
+    let told = export::markdown(&session, 0..session.entries().len(), &|_| None);
+    assert!(told.contains("⊘ rejected: run make all"), "{told}");
 }
 
 /// A finished command whose last update has replaced its terminal.

@@ -152,7 +152,7 @@ fn fitting(chars: impl Iterator<Item = char>, width: usize) -> String {
 }
 
 /// The cells of a text. What has none counts, too: a text of nothing else would have no end.
-fn taken(text: &str) -> usize {
+pub fn taken(text: &str) -> usize {
     text.chars().map(|char| cells(char.encode_utf8(&mut [0; 4])).max(1)).sum()
 }
 

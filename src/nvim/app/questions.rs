@@ -7,6 +7,7 @@ use mlua::Result;
 
 use crate::core::ids::{AskId, Moment, SessionKey};
 use crate::core::message::{Branch, PermissionKind, Question};
+use crate::core::session::entry::Body;
 use crate::core::session::outside::OutsideUse;
 use crate::core::session::question_queue::{OpenQuestions, Sight};
 use crate::core::store::allowlist::Allowed;
@@ -36,11 +37,14 @@ impl App {
         if !staged.is_empty() {
             return staged;
         }
-        let call = front.and_then(|(key, ask)| {
+        let text = front.and_then(|(key, ask)| {
             let session = self.cx.sessions.get(&key)?;
-            session.entry(session.open_ask(ask)?.entry)?.tool()
+            match &session.entry(session.open_ask(ask)?.entry)?.body {
+                Body::Tool(call) => Some(call.command().unwrap_or_else(|| call.headline())),
+                Body::Elicitation(asked) => asked.command().map(str::to_owned),
+                _ => None,
+            }
         });
-        let text = call.map(|call| call.command().unwrap_or_else(|| call.headline()));
         Rc::new(text.iter().flat_map(|text| text.lines()).map(str::to_owned).collect())
     }
 

@@ -31,8 +31,6 @@ impl Chats {
         let win = float(&cx.editor, &lines)?;
         let buf = cx.editor.win_buf(win)?;
         cx.editor.set_buf_option(buf, "filetype", "acp-details")?;
-        cx.editor.set_win_option(win, "wrap", true)?;
-        cx.editor.set_win_option(win, "linebreak", true)?;
         self.highlight.attach(buf);
         self.highlight.open(buf, 0, 0);
         self.highlight.close(buf, 0, lines.len());

@@ -14,6 +14,11 @@ pub fn float(editor: &Editor, lines: &[String]) -> Result<Win> {
     config.set("style", "minimal")?;
     editor.command("stopinsert")?;
     let win = editor.open_win(buf, true, config)?;
+    // Words that are longer than the window go on where their line begins.
+    for option in ["wrap", "linebreak", "breakindent"] {
+        editor.set_win_option(win, option, true)?;
+    }
+    make_room(editor, win, lines)?;
     for key in ["q", "<Esc>", "g?"] {
         let options = editor.table([("buffer", Value::Integer(buf.0)), ("nowait", Value::Boolean(true))])?;
         let keymap: Table = editor.module("keymap")?;
@@ -25,7 +30,23 @@ pub fn float(editor: &Editor, lines: &[String]) -> Result<Win> {
 
 /// Has such a window fit other lines, or another screen.
 pub fn refit(editor: &Editor, win: Win, lines: &[String]) -> Result<()> {
-    editor.api("nvim_win_set_config", (win, place(editor, lines)?))
+    editor.api::<()>("nvim_win_set_config", (win, place(editor, lines)?))?;
+    make_room(editor, win, lines)
+}
+
+/// Lines that wrap take more rows than one.
+fn make_room(editor: &Editor, win: Win, lines: &[String]) -> Result<()> {
+    let most = editor.size().1.saturating_sub(4).max(1);
+    let (width, height) = editor.win_size(win)?;
+    if height >= most || lines.len() >= usize::from(most) {
+        return Ok(());
+    }
+    let needed: usize = editor.helper("rows_of_text", win)?;
+    let needed = u16::try_from(needed).unwrap_or(most).min(most);
+    if needed == height {
+        return Ok(());
+    }
+    editor.api("nvim_win_set_config", (win, in_the_middle(editor, width, needed)?))
 }
 
 fn place(editor: &Editor, lines: &[String]) -> Result<Table> {
@@ -33,6 +54,11 @@ fn place(editor: &Editor, lines: &[String]) -> Result<Table> {
     let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(20) + 2;
     let width = u16::try_from(width).unwrap_or(columns).min(columns.saturating_sub(4)).max(1);
     let height = u16::try_from(lines.len()).unwrap_or(rows).min(rows.saturating_sub(4)).max(1);
+    in_the_middle(editor, width, height)
+}
+
+fn in_the_middle(editor: &Editor, width: u16, height: u16) -> Result<Table> {
+    let (columns, rows) = editor.size();
     editor.table([
         ("relative", editor.string("editor")?),
         ("width", Value::Integer(width.into())),

@@ -14,7 +14,7 @@ use crate::core::session::Session;
 use crate::core::session::entry::{Body, Subject};
 use crate::core::session::outside::OutsideUse;
 use crate::core::store::allowlist::{Allowed, Rules, Until, doing};
-use crate::core::transcript::cut_end;
+use crate::core::transcript::cut_middle;
 use crate::core::transcript::rules::dangers;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
@@ -143,14 +143,14 @@ fn marked(judgement: Option<&Judgement>) -> String {
     dangers.map(|words| format!(" [! {words}]")).unwrap_or_default()
 }
 
-/// Whether a picker shows only the beginning of a command.
+/// Whether a picker shows only the beginning and the end of a command.
 pub fn is_command_cut(command: &str) -> bool {
     command.trim().contains('\n') || command.chars().count() > SHOWN
 }
 
 fn doing_what(access: Access, command: Option<&str>) -> String {
     match (access, command) {
-        (_, Some(command)) => format!("run {} in", cut_end(&plain(command), SHOWN)),
+        (_, Some(command)) => format!("run {} in", cut_middle(&plain(command), SHOWN)),
         (Access::Read, None) => "read".to_owned(),
         (Access::Wrote, None) => "write".to_owned(),
     }

@@ -63,7 +63,18 @@ impl Sessions {
                 Some((session.key, open.ask, request))
             })
         });
-        for (key, ask, request) in waiting.collect::<Vec<_>>() {
+        let held = cx.sessions.values().flat_map(|session| {
+            let open = session.held_by_limit();
+            open.filter_map(|open| {
+                let call = session.entry(open.entry)?.tool()?;
+                Some((session.key, open.ask, call.requested(&session.place.cwd)))
+            })
+        });
+        let (waiting, held): (Vec<_>, Vec<_>) = (waiting.collect(), held.collect());
+        for (key, ask, request) in held {
+            Self::judge(cx, key, ask, request);
+        }
+        for (key, ask, request) in waiting {
             let Ok(case) = cx.case(Some(key), request) else { continue };
             cx.compute(Work::Judge(Box::new(case)), move |_: &mut Self, cx, outcome| {
                 if let Outcome::Judged(ruling) = outcome {
@@ -114,7 +125,7 @@ impl Sessions {
         let news = problem.clone().filter(|_| session.rules_problem != problem);
         session.rules_problem = problem;
         let commands = session.judged(ask, ruling, now);
-        let waits = commands.is_empty();
+        let waits = session.open_ask(ask).is_some();
         let call = session.entry(entry).and_then(|entry| entry.tool());
         let title = call.map(|call| call.headline()).unwrap_or_default();
         let request = call.map(|call| call.request()).unwrap_or_default();

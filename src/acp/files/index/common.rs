@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use super::allowed::AllowedCommands;
 use super::holders::Holders;
 use super::texts::{Location, Pack};
 use crate::acp::mutex::lock;
@@ -38,6 +39,7 @@ pub struct Common {
     pub log: WireLog,
     pub activities: Mutex<Activities>,
     pub holders: Holders,
+    pub allowed: Mutex<AllowedCommands>,
     /// The folders of each worker, by its number.
     pub roots: Mutex<HashMap<u64, Vec<PathBuf>>>,
     pub later: Mutex<Later>,
@@ -73,6 +75,7 @@ impl Common {
             log,
             activities: Mutex::default(),
             holders: Holders::default(),
+            allowed: Mutex::default(),
             roots: Mutex::default(),
             later: Mutex::new(Later::new(cache.clone())),
             cache: Mutex::new(cache),

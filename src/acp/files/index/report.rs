@@ -28,6 +28,7 @@ impl Report {
     }
 
     pub fn add(&mut self, cause: Cause, mut file: ChangedFile) {
+        lock(&self.common.allowed).changed(&cause, &file.path);
         let bytes = file.before.size() + file.after.size();
         if bytes > 0 && (self.told + bytes > ALLOWANCE || !self.common.may_tell(bytes)) {
             put_away(&self.common, &mut file);
