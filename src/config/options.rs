@@ -235,7 +235,8 @@ options! {
     pub struct WindowOptions in "window." {
         layout: Layout = Layout::Right, Layout::KIND,
             "Where the chat opens: along an edge of the editor, floating, in a tab page of its own, or in the \
-             current window.";
+             current window. A chat that floats is hidden when you go to a window that it covers; |:AcpChat| shows it \
+             again.";
         width: Option<Size> = None, OWN_SIZE,
             "The chat's width at the right, at the left and floating: columns, or a share of the editor's. Where \
              it is not given, half of it at an edge; floating, 100 columns, or as many as there are.";
