@@ -127,6 +127,8 @@ pub enum Greeting {
     Ready {
         title: String,
         version: Option<String>,
+        /// Nothing was said in the chat before.
+        is_first: bool,
     },
     /// The agent wants a login first.
     LoginNeeded {

@@ -48,7 +48,8 @@ impl Session {
         self.options = options;
         self.phase = Phase::Idle;
         let version = self.info.as_ref().and_then(|info| info.version.clone());
-        self.greet(Greeting::Ready { title: self.name(), version });
+        let is_first = !self.entries.iter().any(|entry| matches!(entry.body, Body::User { .. }));
+        self.greet(Greeting::Ready { title: self.name(), version, is_first });
         let mut commands = if is_new { self.set_defaults(now) } else { Vec::new() };
         commands.extend(self.go_on_after_login(now));
         commands

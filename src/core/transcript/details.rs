@@ -53,7 +53,7 @@ pub fn of_entry(entry: &Entry) -> Option<Drawing> {
 impl Page {
     /// What the top of a chat leaves unsaid: which of the editor's tools the agent was given.
     fn tools(&mut self, session: &Session, entry: &Entry) -> bool {
-        let Body::Greeting(Greeting::Ready { title, version }) = &entry.body else { return false };
+        let Body::Greeting(Greeting::Ready { title, version, .. }) = &entry.body else { return false };
         if session.tools.is_empty() {
             return false;
         }

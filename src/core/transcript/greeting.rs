@@ -23,16 +23,17 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             drawing.line(format!("{title} is opening a session …"), Some("AcpAgent"));
             drawing.line(format!("You can type already; {cancel} stops it."), Some("AcpMeta"));
         }
-        Greeting::Ready { title, version } => {
+        Greeting::Ready { title, version, is_first } => {
             let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
             drawing.line(format!("{title}{version}"), Some("AcpAgent"));
             // Each fits into half of 80 columns.
-            for line in [
+            let steps = [
                 "Ask for a change, or about the code",
                 "@ adds a file, errors, a selection",
                 "/ gives the agent's own commands",
                 &hints.first_steps(),
-            ] {
+            ];
+            for line in steps.into_iter().filter(|_| *is_first) {
                 drawing.line(line, Some("AcpMeta"));
             }
         }
@@ -52,7 +53,7 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             drawing.line(capitalized(&text), Some("AcpError"));
             last_words::draw(drawing, stderr, hints);
             drawing.hint(format!(
-                "{restart} {} · :Acp log shows the messages · :checkhealth acp finds causes",
+                "{restart} {} · :Acp inspect shows messages · :checkhealth acp finds causes",
                 does(*how)
             ));
         }

@@ -60,7 +60,7 @@ pub fn advice(failure: &Failure, hints: &Hints) -> String {
             "The agent may not do that: change what it may, then send the prompt again".into()
         }
         FailureKind::Timeout => format!("Send the prompt again, or {restart} starts the agent again"),
-        _ => "The session goes on: send the prompt again, or :Acp log shows the messages".into(),
+        _ => "The session goes on: send the prompt again, or :Acp inspect shows messages".into(),
     }
 }
 
