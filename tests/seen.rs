@@ -290,6 +290,21 @@ fn what_a_command_of_no_call_changes_has_a_line_in_the_chat() {
 }
 
 #[test]
+fn what_a_command_of_no_call_changes_in_a_buffers_file_has_a_line_in_the_chat() {
+    let turn = turn_of_no_call("sed -i s/two/TWO/ a.txt; echo new > b.txt; mv c.txt d.txt");
+    let mut ran = Ran::new(&[("a.txt", LINES), ("c.txt", LINES)], &[turn]);
+    for name in ["b.txt", "d.txt", "a.txt"] {
+        ran.edit(name);
+    }
+    ran.open_chat();
+    ran.turn();
+    ran.chat.wait_for("wrote a.txt on the disk");
+    ran.chat.wait_for("created b.txt on the disk");
+    ran.chat.wait_for("renamed c.txt to d.txt on the disk");
+    assert!(!ran.chat.nvim.screen().contains("times"), "{}", ran.chat.nvim.screen());
+}
+
+#[test]
 fn what_a_command_of_no_call_deletes_or_renames_has_a_line_in_the_chat() {
     let turn = turn_of_no_call("rm a.txt; mv b.txt d.txt");
     let mut ran = Ran::new(&[("a.txt", "one\ntwo\n"), ("b.txt", LINES)], &[turn]);
