@@ -202,13 +202,12 @@ fn what_a_command_changes_after_a_restart_is_a_hunk_too() {
     let mut ran = Ran::new(&[("a.txt", LINES)], &[turn]);
     ran.open_chat();
     ran.turn();
-    ran.chat.wait_for("created b.txt on the disk");
+    ran.chat.nvim.wait_for_screen("changed 2 files");
     ran.chat.nvim.command("Acp keep! all");
     ran.chat.nvim.command("Acp restart");
     let idle = "return require('acp').status().sessions[1].state";
     ran.chat.nvim.wait_until(|nvim| nvim.exec_lua(idle, []).as_str() == Some("idle"), "a session");
     ran.turn();
-    ran.chat.wait_for("wrote b.txt on the disk");
     assert_eq!(ran.review("six").matches("@@").count(), 2);
 }
 
@@ -279,42 +278,48 @@ fn what_one_of_two_sessions_has_changed_is_a_hunk_of_either() {
 }
 
 #[test]
-fn what_a_command_of_no_call_changes_has_a_line_in_the_chat() {
-    let turn = turn_of_no_call("sed -i s/two/TWO/ a.txt; echo new > b.txt");
-    let mut ran = Ran::new(&[("a.txt", LINES)], &[turn]);
-    ran.open_chat();
-    ran.turn();
-    ran.chat.wait_for("wrote a.txt on the disk");
-    ran.chat.wait_for("created b.txt on the disk");
-    assert_eq!(ran.review("TWO").matches("@@").count(), 2);
-}
-
-#[test]
-fn what_a_command_of_no_call_changes_in_a_buffers_file_has_a_line_in_the_chat() {
-    let turn = turn_of_no_call("sed -i s/two/TWO/ a.txt; echo new > b.txt; mv c.txt d.txt");
-    let mut ran = Ran::new(&[("a.txt", LINES), ("c.txt", LINES)], &[turn]);
-    for name in ["b.txt", "d.txt", "a.txt"] {
-        ran.edit(name);
+fn a_command_of_no_call_has_a_line_in_the_chat_as_a_call_has() {
+    let line = "sed -i s/two/TWO/ a.txt; rm b.txt; mv c.txt d.txt; echo new > e.txt; exit 3";
+    let files = [("a.txt", LINES), ("b.txt", LINES), ("c.txt", "c\n")];
+    for open in [&[][..], &["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"]] {
+        let mut ran = Ran::new(&files, &[turn_of_no_call(line)]);
+        open.iter().for_each(|name| ran.edit(name));
+        ran.open_chat();
+        ran.turn();
+        ran.chat.nvim.command("AcpChat");
+        ran.chat.nvim.command("wincmd |");
+        ran.chat.nvim.wait_for_screen("changed 4 files · exit 3");
+        ran.chat.nvim.wait_for_screen("✗ run sh -c 'sed -i s/two/TWO/ a.tx");
+        let shown = ran.chat.nvim.screen();
+        assert!(!shown.contains("on the disk"), "{shown}");
+        assert!(ran.review("TWO").contains("@@ 2  Fake: run sh -c 'sed -i s/two/TWO/ a.txt; rm"));
     }
-    ran.open_chat();
-    ran.turn();
-    ran.chat.wait_for("wrote a.txt on the disk");
-    ran.chat.wait_for("created b.txt on the disk");
-    ran.chat.wait_for("renamed c.txt to d.txt on the disk");
-    assert!(!ran.chat.nvim.screen().contains("times"), "{}", ran.chat.nvim.screen());
 }
 
 #[test]
-fn what_a_command_of_no_call_deletes_or_renames_has_a_line_in_the_chat() {
-    let turn = turn_of_no_call("rm a.txt; mv b.txt d.txt");
-    let mut ran = Ran::new(&[("a.txt", "one\ntwo\n"), ("b.txt", LINES)], &[turn]);
-    ran.edit("b.txt");
-    ran.open_chat();
-    ran.turn();
-    ran.chat.wait_for("deleted a.txt on the disk");
-    ran.chat.wait_for("renamed b.txt to d.txt on the disk");
-    ran.chat.nvim.wait_for_screen("+0 -2");
-    assert!(!ran.chat.nvim.screen().contains("deleted b.txt"), "{}", ran.chat.nvim.screen());
+fn what_an_agent_changes_without_a_call_that_says_so_has_a_line_in_the_chat() {
+    let call = |status: &str| {
+        json!({ "send": { "method": "session/update", "params": { "sessionId": "s1", "update": {
+            "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Look", "kind": "read", "status": status } } } })
+    };
+    let table = [
+        ("sed -i s/two/TWO/ a.txt; rm e.txt", &["wrote a.txt", "deleted e.txt"][..]),
+        ("echo new > b.txt; mv c.txt d.txt", &["created b.txt", "renamed c.txt to d.txt"]),
+    ];
+    let files = [("a.txt", LINES), ("c.txt", "c\n"), ("e.txt", "one\ntwo\n")];
+    for (line, told) in table {
+        let run = json!({ "run": ["sh", "-ec", format!("cd $PROJECT; {line}")] });
+        let turn = [prompt(), call("in_progress"), run, call("completed"), says("Ran."), ends("end_turn")];
+        for open in [&[][..], &["b.txt", "d.txt", "c.txt", "a.txt"]] {
+            let mut ran = Ran::new(&files, &[turn.to_vec()]);
+            open.iter().for_each(|name| ran.edit(name));
+            ran.open_chat();
+            ran.turn();
+            told.iter().for_each(|told| ran.chat.wait_for(&format!("{told} on the disk")));
+            let shown = ran.chat.nvim.screen();
+            assert!(!shown.contains("times") && !shown.contains("deleted c.txt"), "{shown}");
+        }
+    }
 }
 
 #[test]

@@ -625,7 +625,7 @@ fn ran(content: Vec<ToolContent>, exit: Exit) -> Session {
     };
     session.apply(run(vec![ToolContent::Terminal(id.clone())]), Moment(6300));
     session.apply(run(content), Moment(6300));
-    session.command_ended(&id, &exit);
+    session.command_ended(&id, &exit, Moment(2));
     session
 }
 
