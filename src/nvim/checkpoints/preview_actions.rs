@@ -19,8 +19,8 @@ use crate::nvim::events::EditorEvent;
 impl Checkpoints {
     /// Looks at what a restore would change.
     pub fn show_preview(&mut self, cx: &mut Context, restore: Restore) -> Result<()> {
-        self.fetch_restore(cx, restore, |this, cx, restore, fetched| {
-            let page = page_of(&restore, &fetched, &cx.config.keys);
+        self.fetch_restore(cx, restore, |this, cx, restore, found| {
+            let page = page_of(&restore, &found, &cx.config.keys);
             let known = this.preview.as_ref().map(|preview| preview.buf);
             let buf = match known.filter(|buf| cx.editor.buf_is_valid(*buf)) {
                 Some(buf) => buf,
@@ -43,8 +43,8 @@ impl Checkpoints {
             return Ok(());
         }
         let restore = preview.restore.clone();
-        self.fetch_restore(cx, restore, |this, cx, restore, fetched| {
-            let page = page_of(&restore, &fetched, &cx.config.keys);
+        self.fetch_restore(cx, restore, |this, cx, restore, found| {
+            let page = page_of(&restore, &found, &cx.config.keys);
             let Some(preview) = &mut this.preview else { return Ok(()) };
             if !cx.editor.buf_is_loaded(preview.buf) {
                 return Ok(());

@@ -13,7 +13,7 @@ use crate::config::{DiffStyle, Stay};
 use crate::core::changes::file_review::{FileReview, Written};
 use crate::core::changes::review::Splice;
 use crate::core::changes::scope::{Origin, Other, Scope};
-use crate::core::changes::unknown_change::{UnknownChange, outside_lines};
+use crate::core::changes::unknown_change::{OutsideLines, UnknownChange};
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{EntryId, OriginId, SessionKey};
 use crate::core::locations::Look;
@@ -868,7 +868,7 @@ fn why_unknown((before, after): &(Held, Held)) -> &'static str {
         (Held::Link(_), _) | (_, Held::Link(_)) => "a symbolic link",
         (Held::Bytes(..), _) | (_, Held::Bytes(..)) => "not a text",
         (Held::Text(one, _), Held::Text(other, _)) => {
-            outside_lines(one, other).unwrap_or("its permissions changed")
+            OutsideLines::of(one, other).map_or("its permissions changed", OutsideLines::changed)
         }
         _ => "its text before is not known",
     }
