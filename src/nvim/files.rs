@@ -36,6 +36,8 @@ pub struct Files {
     pub watching: Watching,
     pub on_disk: OnDisk,
     own_saves: OwnSaves,
+    /// The marks of files that are gone are drawn anew in a moment.
+    marks_scheduled: bool,
     /// The conflicts that wait for the user, oldest first.
     conflicts: Vec<Waiting>,
     /// How many there were.
