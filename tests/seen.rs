@@ -76,6 +76,19 @@ impl Ran {
         found
     }
 
+    /// Waits until `:Acp changes` lists this.
+    #[track_caller]
+    fn wait_for_changes(&mut self, all: &str) {
+        let listed = "local found = {}
+                      local select = vim.ui.select
+                      vim.ui.select = function(items) found = items end
+                      vim.cmd('Acp changes')
+                      vim.ui.select = select
+                      return table.concat(found, '\\n')";
+        let is_listed = |nvim: &mut support::Nvim| nvim.exec_lua(listed, []).as_str() == Some(all);
+        self.chat.nvim.wait_until(is_listed, &format!("the changes to be {all:?}"));
+    }
+
     #[track_caller]
     fn wait_for_file(&mut self, name: &str, text: &str) {
         let project = &self.chat.project;
@@ -440,28 +453,40 @@ fn a_command_that_removes_ignored_files_is_listed_since_nobody_knows_which() {
 }
 
 #[test]
+fn changes_are_listed_as_the_review_has_them_and_what_was_undone_is_said_to_be() {
+    let command = "sed -i -e s/two/TWO/ -e s/five/5/ a.txt; sed -i 1d b.txt; rm c.txt; echo new > d.txt";
+    let files = [("a.txt", LINES), ("b.txt", LINES), ("c.txt", "c\n")];
+    for open in [&[][..], &["c.txt", "b.txt", "a.txt"]] {
+        let mut ran = Ran::new(&files, &[turn_that_runs(&[command])]);
+        open.iter().for_each(|name| ran.edit(name));
+        ran.open_chat();
+        ran.turn();
+        let review = ran.review("TWO");
+        for head in ["a.txt  2 hunks · +2 -2\n", "b.txt  1 hunk · +0 -1\n"] {
+            assert!(review.contains(head), "{review}");
+        }
+        ran.wait_for_changes(
+            "a.txt 2 hunks · +2 -2\nb.txt 1 hunk · +0 -1\nc.txt 1 hunk · +0 -1 · deleted\nd.txt 1 hunk · +1 -0 · new file",
+        );
+        ran.edit("a.txt");
+        ran.chat.nvim.command("2Acp keep");
+        ran.wait_for_changes(
+            "a.txt 1 hunk · +1 -1\nb.txt 1 hunk · +0 -1\nc.txt 1 hunk · +0 -1 · deleted\nd.txt 1 hunk · +1 -0 · new file",
+        );
+        ran.chat.nvim.command("Acp undo! all");
+        ran.wait_for_changes("a.txt kept\nb.txt undone\nc.txt undone\nd.txt undone");
+    }
+}
+
+#[test]
 fn what_others_change_between_two_turns_is_listed_as_such() {
     let turns = [turn_that_runs(&["sed -i s/two/TWO/ a.txt"])];
     let mut ran = Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &turns);
     ran.open_chat();
     ran.turn();
     ran.outside("sed", &["-i", "s/four/4/", "a.txt", "b.txt"]);
-    let listed = "local found = {}
-                  local select = vim.ui.select
-                  vim.ui.select = function(items) found = items end
-                  vim.cmd('Acp changes')
-                  vim.ui.select = select
-                  return table.concat(found, '\\n')";
-    let all = "a.txt +1 -1\na.txt +1 -1, changed from outside\nb.txt +1 -1, changed from outside";
-    let mut found = String::new();
-    ran.chat.nvim.wait_until(
-        |nvim| {
-            found = nvim.exec_lua(listed, []).as_str().unwrap_or_default().to_owned();
-            found.lines().count() == 3
-        },
-        "what others changed to be listed",
-    );
-    assert_eq!(found, all);
+    let all = "a.txt 1 hunk · +1 -1\na.txt +1 -1, changed from outside\nb.txt +1 -1, changed from outside";
+    ran.wait_for_changes(all);
     assert_eq!(ran.review("TWO").lines().count(), 4, "one hunk, and no other file");
     ran.chat.nvim.command("Acp undo! all");
     ran.wait_for_file("a.txt", "one\ntwo\nthree\n4\nfive\n");
