@@ -492,6 +492,15 @@ fn one_hunk_of_a_turn_is_put_back_after_a_look_at_it() {
     assert_eq!(chat.nvim.buffer_text(file), "one\ntwo\nthree");
     chat.nvim.input("ga");
     wait_told(&mut chat, "this shows what would be put back");
+    chat.nvim.input("g?");
+    chat.nvim.wait_for_screen("g? all keys");
+    insta::assert_snapshot!(chat.nvim.buffer_text(0), @"
+    gx    put back          <CR>  go to the line    [c    previous change
+    gX    put back all      ]c    next change       q     close
+
+    g? all keys · q closes this · :Acp lists the commands
+    ");
+    chat.nvim.input("q");
     chat.nvim.input("q");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("acp://restore"), "the preview to close");
 }

@@ -14,6 +14,7 @@ use crate::nvim::checkpoints::preview::{Preview, page_of};
 use crate::nvim::context::Context;
 use crate::nvim::diff_view::page::put;
 use crate::nvim::diff_view::page_window::{page_buf, show_page, step_in_page};
+use crate::nvim::editor::Buf;
 use crate::nvim::events::EditorEvent;
 
 impl Checkpoints {
@@ -55,9 +56,12 @@ impl Checkpoints {
         })
     }
 
+    pub fn is_preview(&self, buf: Buf) -> bool {
+        self.preview.as_ref().is_some_and(|preview| preview.buf == buf)
+    }
+
     fn is_on_preview(&self, cx: &Context) -> bool {
-        let here = cx.editor.current_buf().ok();
-        self.preview.as_ref().is_some_and(|preview| Some(preview.buf) == here)
+        cx.editor.current_buf().is_ok_and(|here| self.is_preview(here))
     }
 
     /// A key of the review's, pressed in the preview; says whether it was.
