@@ -168,37 +168,56 @@ fn what_a_command_changes_below_unsaved_edits_is_a_hunk_beside_them() {
     assert_eq!(ran.chat.project.read("a.txt"), LINES.replace("two", "TWO"), "unsaved edits stay unsaved");
 }
 
-/// Two sessions with one agent, each with a call under way when a file changes; then the turns end.
-/// What the user does in Neovim while a command of the agent's runs: a name for it, and Lua.
+/// What the user does in Neovim while a command of the agent's runs: a name for it, and the keys.
 const USERS: &[(&str, &str)] = &[
-    ("an edit that is saved", "vim.cmd('edit b.txt | 2s/two/mine/ | write')"),
-    ("an edit that is saved by :wall", "vim.cmd('edit b.txt | 2s/two/mine/ | wall')"),
-    (
-        "a new file",
-        "vim.cmd('edit new.txt') vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'mine' }) vim.cmd('write')",
-    ),
-    (":saveas", "vim.cmd('edit b.txt | saveas new.txt')"),
-    (":write to another name", "vim.cmd('edit b.txt | write new.txt')"),
-    (":write of some lines to another name", "vim.cmd('edit b.txt | 2,3write new.txt')"),
-    (":write that appends", "vim.cmd('edit a.txt | 1,2write >> b.txt')"),
+    ("an edit that is saved", ":edit b.txt | 2s/two/mine/ | write<CR>"),
+    ("an edit that is saved by :wall", ":edit b.txt | 2s/two/mine/ | wall<CR>"),
+    ("a new file", ":edit new.txt | call setline(1, 'mine') | write<CR>"),
+    (":saveas", ":edit b.txt | saveas new.txt<CR>"),
+    (":write to another name", ":edit b.txt | write new.txt<CR>"),
+    (":write of some lines to another name", ":edit b.txt | 2,3write new.txt<CR>"),
+    (":write that appends", ":edit a.txt | 1,2write >> b.txt<CR>"),
+    ("writefile()", ":call writefile(['mine'], 'new.txt')<CR>"),
+    ("delete()", ":call delete('b.txt')<CR>"),
+    ("rename()", ":call rename('b.txt', 'new.txt')<CR>"),
+    (":!", ":!rm b.txt<CR><CR>"),
+    (":! that takes a while", ":!sleep 1; rm b.txt<CR><CR>"),
+    ("system()", ":call system('echo mine > new.txt')<CR>"),
+    (":lua", ":lua os.remove('b.txt')<CR>"),
+    ("a key of a file explorer's", ":new explorer<CR>x"),
+    ("a key of a file explorer's that asks", ":new explorer<CR>Xy<CR>"),
 ];
+
+/// A file explorer, as plugins make them.
+const EXPLORER: &str =
+    "vim.api.nvim_create_autocmd('BufNewFile', { pattern = 'explorer', callback = function(event)
+    vim.bo.buftype = 'nofile'
+    vim.keymap.set('n', 'x', function() os.remove('b.txt') end, { buffer = event.buf })
+    vim.keymap.set('n', 'X', function()
+      if vim.fn.input('Delete? ') == 'y' then os.remove('b.txt') end
+    end, { buffer = event.buf })
+  end })";
 
 #[test]
 fn what_the_user_does_while_a_command_runs_is_no_agents() {
     let mut wrong = String::new();
-    for (what, lua) in USERS {
+    for (what, keys) in USERS {
         let line = "sed -i s/two/TWO/ a.txt; read go < .agent/gate";
         let mut ran = Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &[turn_that_runs(&[line])]);
         let gate = ran.chat.project.file(".agent/gate");
         ran.outside("mkfifo", &[".agent/gate"]);
+        ran.chat.nvim.exec_lua(EXPLORER, []);
         ran.open_chat();
         ran.chat.nvim.command("AcpChat");
         ran.chat.nvim.command("startinsert");
         ran.chat.send("Go on");
-        ran.chat.nvim.wait_for_screen("TWO");
+        ran.wait_for_file("a.txt", &LINES.replace("two", "TWO"));
         ran.chat.nvim.stop_insert();
         ran.chat.nvim.command("wincmd h");
-        ran.chat.nvim.exec_lua(lua, []);
+        ran.chat.nvim.input(keys);
+        let (b, new) = (ran.chat.project.file("b.txt"), ran.chat.project.file("new.txt"));
+        let is_done = || new.exists() || std::fs::read_to_string(&b).map_or(true, |now| now != LINES);
+        ran.chat.nvim.wait_until(|_| is_done(), what);
         std::fs::write(gate, "go\n").expect("the command waits");
         ran.chat.nvim.wait_for_screen("Done");
         let page = ran.review("TWO");
@@ -224,6 +243,7 @@ fn what_a_command_changes_after_a_restart_is_a_hunk_too() {
     assert_eq!(ran.review("six").matches("@@").count(), 2);
 }
 
+/// Two sessions with one agent, each with a call under way when a file changes; then the turns end.
 #[test]
 fn what_one_of_two_sessions_has_changed_is_a_hunk_of_either() {
     let of = |session: &str, update: Value| json!({ "send": { "method": "session/update", "params": { "sessionId": session, "update": update } } });
