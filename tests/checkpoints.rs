@@ -177,6 +177,32 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
 }
 
 #[test]
+fn what_becomes_of_unsaved_edits_is_said_first_and_then_happens() {
+    let mut chat = two_turns();
+    chat.nvim.input("Gomine<Esc>");
+    chat.nvim.command("Acp checkpoints");
+    picker(&mut chat);
+    choose(&mut chat, 2);
+    let shown = preview(&mut chat);
+    let line = "\na.txt  1 hunk · +2 -3 · your unsaved edits go, too; :write saves it\n";
+    assert!(shown.contains(line), "{shown}");
+    restore(&mut chat, None);
+    picker(&mut chat);
+    choose(&mut chat, 1);
+    wait_told(&mut chat, "restored 3 files to before \"Change two\"");
+    let left = "\na.txt  its buffer holds this already, unsaved; :write saves it";
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(0).ends_with(left), "what is left to do");
+    back_in_the_file(&mut chat);
+    assert_eq!(chat.nvim.buffer_text(0), "one\ntwo\nthree");
+    assert_eq!(chat.project.read("a.txt"), "one\nTWO\nTHREE\n");
+    chat.nvim.command("write");
+    chat.nvim.command("Acp checkpoints");
+    picker(&mut chat);
+    choose(&mut chat, 3);
+    chat.nvim.wait_for_screen("Nothing has changed since then");
+}
+
+#[test]
 fn what_was_changed_since_is_asked_about_and_nothing_of_it_is_lost() {
     let mut chat = two_turns();
     chat.nvim.input("Gomine<Esc>");
@@ -466,6 +492,15 @@ fn one_hunk_of_a_turn_is_put_back_after_a_look_at_it() {
     assert_eq!(chat.nvim.buffer_text(file), "one\ntwo\nthree");
     chat.nvim.input("ga");
     wait_told(&mut chat, "this shows what would be put back");
+    chat.nvim.input("g?");
+    chat.nvim.wait_for_screen("g? all keys");
+    insta::assert_snapshot!(chat.nvim.buffer_text(0), @"
+    gx    put back          <CR>  go to the line    [c    previous change
+    gX    put back all      ]c    next change       q     close
+
+    g? all keys · q closes this · :Acp lists the commands
+    ");
+    chat.nvim.input("q");
     chat.nvim.input("q");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("acp://restore"), "the preview to close");
 }

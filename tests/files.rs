@@ -967,7 +967,8 @@ fn what_was_changed_is_listed_told_of_and_put_into_the_quickfix_list() {
     catch_pickers(&mut chat.nvim);
     chat.nvim.command("Acp changes");
     let offered = wait_for_picker(&mut chat.nvim);
-    assert!(offered.contains("a.txt +1 -1") && offered.contains("new.txt +2 -0"), "{offered}");
+    assert!(offered.contains("a.txt 1 hunk · +1 -1"), "{offered}");
+    assert!(offered.contains("new.txt 1 hunk · +2 -0 · new file"), "{offered}");
     chat.nvim.command("Acp changes quickfix");
     let lines = "return vim.tbl_map(function(item) return vim.fn.bufname(item.bufnr):match('[^/]*$') .. ':' .. item.lnum end, vim.fn.getqflist())";
     let list = chat.nvim.exec_lua(&format!("return table.concat((function() {lines} end)(), ' ')"), []);

@@ -225,7 +225,7 @@ fn a_renamed_file_is_one_in_the_chat_the_list_the_question_and_the_notice() {
     chat.nvim.command("Acp changes quickfix");
     let list = "return vim.tbl_map(function(item) return item.text end, vim.fn.getqflist())";
     let list = chat.nvim.exec_lua(&format!("return table.concat((function() {list} end)(), '; ')"), []);
-    assert_eq!(list.as_str(), Some("+1 -0; renamed from a.txt"));
+    assert_eq!(list.as_str(), Some("1 hunk · +1 -0; renamed from a.txt"));
     chat.nvim.command("cclose");
     chat.nvim.command("Acp review");
     chat.nvim.wait_for_screen("Review: 2 files");

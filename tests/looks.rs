@@ -495,6 +495,53 @@ fn the_note_of_a_deleted_file_stands_above_its_first_line_however_long_that_is()
 }
 
 #[test]
+fn what_stands_above_the_first_line_is_seen_in_a_buffer_that_is_entered_later() {
+    let to = "folder/of/a/longer/name/c.txt";
+    let mut all = vec![prompt()];
+    all.extend(runs(
+        "1",
+        &format!("sed -i 1d a.txt; mkdir -p folder/of/a/longer/name; mv b.txt {to}; rm d.txt"),
+    ));
+    all.push(ends("end_turn"));
+    let lines = "one\ntwo\nthree\n";
+    let files = [("a.txt", lines), ("b.txt", "b\n"), ("d.txt", "d\n"), ("z.txt", "z\n")];
+    let mut chat = Scripted::sized(&files, steps(all), 80, 24);
+    for name in ["a.txt", "b.txt", "d.txt", "z.txt"] {
+        chat.nvim.command(&format!("edit {name}"));
+    }
+    chat.chat();
+    chat.send("Go on");
+    chat.wait_for("Done");
+    let gone = |name: &str| {
+        format!("return #vim.api.nvim_buf_get_extmarks(vim.fn.bufnr('{name}'), -1, 0, -1, {{}}) > 0")
+    };
+    for name in ["a.txt", "b.txt", "d.txt"] {
+        let is_marked = |nvim: &mut support::Nvim| nvim.exec_lua(&gone(name), []) == true.into();
+        chat.nvim.wait_until(is_marked, &format!("{name} to have a mark"));
+    }
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp toggle");
+    for _ in 0..2 {
+        chat.nvim.command("buffer a.txt");
+        chat.nvim.wait_for_screen("- one");
+        chat.nvim.command("buffer z.txt");
+        chat.nvim.wait_until(|nvim| !nvim.screen().contains("- one"), "another buffer");
+    }
+    chat.nvim.command("buffer b.txt");
+    chat.nvim.wait_for_screen(&format!("renamed to {to} · :Acp settle"));
+    chat.nvim.command("30vsplit d.txt");
+    chat.nvim.wait_for_screen("deleted on the disk           │");
+    chat.nvim.wait_for_screen(":Acp settle                   │");
+    chat.nvim.command("buffer b.txt");
+    chat.nvim.wait_for_screen("renamed to folder/of/a/longer/│");
+    chat.nvim.wait_for_screen("name/c.txt                    │");
+    // Nobody knows where the user is at work once the chat's folder is another one than Neovim's.
+    chat.nvim.command("cd /");
+    chat.nvim.command("close");
+    chat.nvim.wait_for_screen(&format!("renamed to {to} · :Acp settle"));
+}
+
+#[test]
 fn changes_that_a_screen_has_no_room_for_are_a_quickfix_list() {
     let mut all = vec![prompt()];
     for number in 0..40 {

@@ -533,7 +533,7 @@ fn a_hook_that_a_command_writes_is_listed_and_marked() {
     chat.wait_for("Done without asking: ask");
     chat.nvim.stop_insert();
     chat.nvim.input(":Acp changes<CR>");
-    chat.nvim.wait_for_screen(".git/hooks/pre-commit +1 -0");
+    chat.nvim.wait_for_screen(".git/hooks/pre-commit 1 hunk · +1 -0");
     assert!(!chat.nvim.screen().contains(".git/HEAD"), "git's own business");
 }
 

@@ -76,6 +76,19 @@ impl Ran {
         found
     }
 
+    /// Waits until `:Acp changes` lists this.
+    #[track_caller]
+    fn wait_for_changes(&mut self, all: &str) {
+        let listed = "local found = {}
+                      local select = vim.ui.select
+                      vim.ui.select = function(items) found = items end
+                      vim.cmd('Acp changes')
+                      vim.ui.select = select
+                      return table.concat(found, '\\n')";
+        let is_listed = |nvim: &mut support::Nvim| nvim.exec_lua(listed, []).as_str() == Some(all);
+        self.chat.nvim.wait_until(is_listed, &format!("the changes to be {all:?}"));
+    }
+
     #[track_caller]
     fn wait_for_file(&mut self, name: &str, text: &str) {
         let project = &self.chat.project;
@@ -155,37 +168,56 @@ fn what_a_command_changes_below_unsaved_edits_is_a_hunk_beside_them() {
     assert_eq!(ran.chat.project.read("a.txt"), LINES.replace("two", "TWO"), "unsaved edits stay unsaved");
 }
 
-/// Two sessions with one agent, each with a call under way when a file changes; then the turns end.
-/// What the user does in Neovim while a command of the agent's runs: a name for it, and Lua.
+/// What the user does in Neovim while a command of the agent's runs: a name for it, and the keys.
 const USERS: &[(&str, &str)] = &[
-    ("an edit that is saved", "vim.cmd('edit b.txt | 2s/two/mine/ | write')"),
-    ("an edit that is saved by :wall", "vim.cmd('edit b.txt | 2s/two/mine/ | wall')"),
-    (
-        "a new file",
-        "vim.cmd('edit new.txt') vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'mine' }) vim.cmd('write')",
-    ),
-    (":saveas", "vim.cmd('edit b.txt | saveas new.txt')"),
-    (":write to another name", "vim.cmd('edit b.txt | write new.txt')"),
-    (":write of some lines to another name", "vim.cmd('edit b.txt | 2,3write new.txt')"),
-    (":write that appends", "vim.cmd('edit a.txt | 1,2write >> b.txt')"),
+    ("an edit that is saved", ":edit b.txt | 2s/two/mine/ | write<CR>"),
+    ("an edit that is saved by :wall", ":edit b.txt | 2s/two/mine/ | wall<CR>"),
+    ("a new file", ":edit new.txt | call setline(1, 'mine') | write<CR>"),
+    (":saveas", ":edit b.txt | saveas new.txt<CR>"),
+    (":write to another name", ":edit b.txt | write new.txt<CR>"),
+    (":write of some lines to another name", ":edit b.txt | 2,3write new.txt<CR>"),
+    (":write that appends", ":edit a.txt | 1,2write >> b.txt<CR>"),
+    ("writefile()", ":call writefile(['mine'], 'new.txt')<CR>"),
+    ("delete()", ":call delete('b.txt')<CR>"),
+    ("rename()", ":call rename('b.txt', 'new.txt')<CR>"),
+    (":!", ":!rm b.txt<CR><CR>"),
+    (":! that takes a while", ":!sleep 1; rm b.txt<CR><CR>"),
+    ("system()", ":call system('echo mine > new.txt')<CR>"),
+    (":lua", ":lua os.remove('b.txt')<CR>"),
+    ("a key of a file explorer's", ":new explorer<CR>x"),
+    ("a key of a file explorer's that asks", ":new explorer<CR>Xy<CR>"),
 ];
+
+/// A file explorer, as plugins make them.
+const EXPLORER: &str =
+    "vim.api.nvim_create_autocmd('BufNewFile', { pattern = 'explorer', callback = function(event)
+    vim.bo.buftype = 'nofile'
+    vim.keymap.set('n', 'x', function() os.remove('b.txt') end, { buffer = event.buf })
+    vim.keymap.set('n', 'X', function()
+      if vim.fn.input('Delete? ') == 'y' then os.remove('b.txt') end
+    end, { buffer = event.buf })
+  end })";
 
 #[test]
 fn what_the_user_does_while_a_command_runs_is_no_agents() {
     let mut wrong = String::new();
-    for (what, lua) in USERS {
+    for (what, keys) in USERS {
         let line = "sed -i s/two/TWO/ a.txt; read go < .agent/gate";
         let mut ran = Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &[turn_that_runs(&[line])]);
         let gate = ran.chat.project.file(".agent/gate");
         ran.outside("mkfifo", &[".agent/gate"]);
+        ran.chat.nvim.exec_lua(EXPLORER, []);
         ran.open_chat();
         ran.chat.nvim.command("AcpChat");
         ran.chat.nvim.command("startinsert");
         ran.chat.send("Go on");
-        ran.chat.nvim.wait_for_screen("TWO");
+        ran.wait_for_file("a.txt", &LINES.replace("two", "TWO"));
         ran.chat.nvim.stop_insert();
         ran.chat.nvim.command("wincmd h");
-        ran.chat.nvim.exec_lua(lua, []);
+        ran.chat.nvim.input(keys);
+        let (b, new) = (ran.chat.project.file("b.txt"), ran.chat.project.file("new.txt"));
+        let is_done = || new.exists() || std::fs::read_to_string(&b).map_or(true, |now| now != LINES);
+        ran.chat.nvim.wait_until(|_| is_done(), what);
         std::fs::write(gate, "go\n").expect("the command waits");
         ran.chat.nvim.wait_for_screen("Done");
         let page = ran.review("TWO");
@@ -202,16 +234,16 @@ fn what_a_command_changes_after_a_restart_is_a_hunk_too() {
     let mut ran = Ran::new(&[("a.txt", LINES)], &[turn]);
     ran.open_chat();
     ran.turn();
-    ran.chat.wait_for("created b.txt on the disk");
+    ran.chat.nvim.wait_for_screen("changed 2 files");
     ran.chat.nvim.command("Acp keep! all");
     ran.chat.nvim.command("Acp restart");
     let idle = "return require('acp').status().sessions[1].state";
     ran.chat.nvim.wait_until(|nvim| nvim.exec_lua(idle, []).as_str() == Some("idle"), "a session");
     ran.turn();
-    ran.chat.wait_for("wrote b.txt on the disk");
     assert_eq!(ran.review("six").matches("@@").count(), 2);
 }
 
+/// Two sessions with one agent, each with a call under way when a file changes; then the turns end.
 #[test]
 fn what_one_of_two_sessions_has_changed_is_a_hunk_of_either() {
     let of = |session: &str, update: Value| json!({ "send": { "method": "session/update", "params": { "sessionId": session, "update": update } } });
@@ -279,27 +311,48 @@ fn what_one_of_two_sessions_has_changed_is_a_hunk_of_either() {
 }
 
 #[test]
-fn what_a_command_of_no_call_changes_has_a_line_in_the_chat() {
-    let turn = turn_of_no_call("sed -i s/two/TWO/ a.txt; echo new > b.txt");
-    let mut ran = Ran::new(&[("a.txt", LINES)], &[turn]);
-    ran.open_chat();
-    ran.turn();
-    ran.chat.wait_for("wrote a.txt on the disk");
-    ran.chat.wait_for("created b.txt on the disk");
-    assert_eq!(ran.review("TWO").matches("@@").count(), 2);
+fn a_command_of_no_call_has_a_line_in_the_chat_as_a_call_has() {
+    let line = "sed -i s/two/TWO/ a.txt; rm b.txt; mv c.txt d.txt; echo new > e.txt; exit 3";
+    let files = [("a.txt", LINES), ("b.txt", LINES), ("c.txt", "c\n")];
+    for open in [&[][..], &["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"]] {
+        let mut ran = Ran::new(&files, &[turn_of_no_call(line)]);
+        open.iter().for_each(|name| ran.edit(name));
+        ran.open_chat();
+        ran.turn();
+        ran.chat.nvim.command("AcpChat");
+        ran.chat.nvim.command("wincmd |");
+        ran.chat.nvim.wait_for_screen("changed 4 files · exit 3");
+        ran.chat.nvim.wait_for_screen("✗ run sh -c 'sed -i s/two/TWO/ a.tx");
+        let shown = ran.chat.nvim.screen();
+        assert!(!shown.contains("on the disk"), "{shown}");
+        assert!(ran.review("TWO").contains("@@ 2  Fake: run sh -c 'sed -i s/two/TWO/ a.txt; rm"));
+    }
 }
 
 #[test]
-fn what_a_command_of_no_call_deletes_or_renames_has_a_line_in_the_chat() {
-    let turn = turn_of_no_call("rm a.txt; mv b.txt d.txt");
-    let mut ran = Ran::new(&[("a.txt", "one\ntwo\n"), ("b.txt", LINES)], &[turn]);
-    ran.edit("b.txt");
-    ran.open_chat();
-    ran.turn();
-    ran.chat.wait_for("deleted a.txt on the disk");
-    ran.chat.wait_for("renamed b.txt to d.txt on the disk");
-    ran.chat.nvim.wait_for_screen("+0 -2");
-    assert!(!ran.chat.nvim.screen().contains("deleted b.txt"), "{}", ran.chat.nvim.screen());
+fn what_an_agent_changes_without_a_call_that_says_so_has_a_line_in_the_chat() {
+    let call = |status: &str| {
+        json!({ "send": { "method": "session/update", "params": { "sessionId": "s1", "update": {
+            "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Look", "kind": "read", "status": status } } } })
+    };
+    let table = [
+        ("sed -i s/two/TWO/ a.txt; rm e.txt", &["wrote a.txt", "deleted e.txt"][..]),
+        ("echo new > b.txt; mv c.txt d.txt", &["created b.txt", "renamed c.txt to d.txt"]),
+    ];
+    let files = [("a.txt", LINES), ("c.txt", "c\n"), ("e.txt", "one\ntwo\n")];
+    for (line, told) in table {
+        let run = json!({ "run": ["sh", "-ec", format!("cd $PROJECT; {line}")] });
+        let turn = [prompt(), call("in_progress"), run, call("completed"), says("Ran."), ends("end_turn")];
+        for open in [&[][..], &["b.txt", "d.txt", "c.txt", "a.txt"]] {
+            let mut ran = Ran::new(&files, &[turn.to_vec()]);
+            open.iter().for_each(|name| ran.edit(name));
+            ran.open_chat();
+            ran.turn();
+            told.iter().for_each(|told| ran.chat.wait_for(&format!("{told} on the disk")));
+            let shown = ran.chat.nvim.screen();
+            assert!(!shown.contains("times") && !shown.contains("deleted c.txt"), "{shown}");
+        }
+    }
 }
 
 #[test]
@@ -420,28 +473,40 @@ fn a_command_that_removes_ignored_files_is_listed_since_nobody_knows_which() {
 }
 
 #[test]
+fn changes_are_listed_as_the_review_has_them_and_what_was_undone_is_said_to_be() {
+    let command = "sed -i -e s/two/TWO/ -e s/five/5/ a.txt; sed -i 1d b.txt; rm c.txt; echo new > d.txt";
+    let files = [("a.txt", LINES), ("b.txt", LINES), ("c.txt", "c\n")];
+    for open in [&[][..], &["c.txt", "b.txt", "a.txt"]] {
+        let mut ran = Ran::new(&files, &[turn_that_runs(&[command])]);
+        open.iter().for_each(|name| ran.edit(name));
+        ran.open_chat();
+        ran.turn();
+        let review = ran.review("TWO");
+        for head in ["a.txt  2 hunks · +2 -2\n", "b.txt  1 hunk · +0 -1\n"] {
+            assert!(review.contains(head), "{review}");
+        }
+        ran.wait_for_changes(
+            "a.txt 2 hunks · +2 -2\nb.txt 1 hunk · +0 -1\nc.txt 1 hunk · +0 -1 · deleted\nd.txt 1 hunk · +1 -0 · new file",
+        );
+        ran.edit("a.txt");
+        ran.chat.nvim.command("2Acp keep");
+        ran.wait_for_changes(
+            "a.txt 1 hunk · +1 -1\nb.txt 1 hunk · +0 -1\nc.txt 1 hunk · +0 -1 · deleted\nd.txt 1 hunk · +1 -0 · new file",
+        );
+        ran.chat.nvim.command("Acp undo! all");
+        ran.wait_for_changes("a.txt kept\nb.txt undone\nc.txt undone\nd.txt undone");
+    }
+}
+
+#[test]
 fn what_others_change_between_two_turns_is_listed_as_such() {
     let turns = [turn_that_runs(&["sed -i s/two/TWO/ a.txt"])];
     let mut ran = Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &turns);
     ran.open_chat();
     ran.turn();
     ran.outside("sed", &["-i", "s/four/4/", "a.txt", "b.txt"]);
-    let listed = "local found = {}
-                  local select = vim.ui.select
-                  vim.ui.select = function(items) found = items end
-                  vim.cmd('Acp changes')
-                  vim.ui.select = select
-                  return table.concat(found, '\\n')";
-    let all = "a.txt +1 -1\na.txt +1 -1, changed from outside\nb.txt +1 -1, changed from outside";
-    let mut found = String::new();
-    ran.chat.nvim.wait_until(
-        |nvim| {
-            found = nvim.exec_lua(listed, []).as_str().unwrap_or_default().to_owned();
-            found.lines().count() == 3
-        },
-        "what others changed to be listed",
-    );
-    assert_eq!(found, all);
+    let all = "a.txt 1 hunk · +1 -1\na.txt +1 -1, changed from outside\nb.txt +1 -1, changed from outside";
+    ran.wait_for_changes(all);
     assert_eq!(ran.review("TWO").lines().count(), 4, "one hunk, and no other file");
     ran.chat.nvim.command("Acp undo! all");
     ran.wait_for_file("a.txt", "one\ntwo\nthree\n4\nfive\n");

@@ -84,6 +84,10 @@ pub enum Command {
     List { agent: AgentId, cwd: Option<PathBuf>, cursor: Option<String> },
     /// `session/delete` of a stored session.
     Delete { agent: AgentId, acp_id: String },
+    /// The user has Neovim do something that may change files, since so many milliseconds after 1970 began.
+    UserBegan { at: u64 },
+    /// It is done.
+    UserEnded,
     /// `session/close` where offered; the session is forgotten either way.
     Close { session: SessionKey },
     /// The same of a session that is forgotten already: its agent wanted a login first.
@@ -533,6 +537,8 @@ impl Command {
             | Self::Disconnect { .. }
             | Self::Tools { .. }
             | Self::AnswerTool { .. }
+            | Self::UserBegan { .. }
+            | Self::UserEnded
             | Self::Shutdown => None,
         }
     }

@@ -53,6 +53,17 @@ pub fn watch(editor: &Editor) -> Result<()> {
     acp.on_buffer(&["BufWinEnter"], App::buffer_shown)?;
     acp.on_buffer(&["BufEnter"], App::buffer_entered)?;
     acp.on_buffer(&["BufEnter"], App::buffer_visited)?;
+    acp.on_buffer(&["BufEnter", "BufWinEnter"], App::user_entered)?;
+    acp.create(
+        &["CmdlineLeave"],
+        vec![("pattern", Value::String(editor.lua.create_string(":")?))],
+        |_, _| {
+            run(App::user_commands);
+            Ok(())
+        },
+    )?;
+    // What a `:!` has put out may have the user press a key before anything else comes.
+    acp.on(&["ShellCmdPost"], App::user_is_done)?;
     acp.on(&["WinNew"], App::window_opened)?;
     acp.on(&["WinEnter"], App::window_entered)?;
     acp.on(&["VimResized"], App::screen_resized)?;

@@ -438,9 +438,19 @@ impl Context {
 
     /// A path below the folder of a session, or of the current one.
     pub fn short_name(&self, key: Option<SessionKey>, path: &Path) -> String {
-        let session = key.or(self.current).and_then(|key| self.sessions.get(&key));
-        let cwd = session.map(|session| session.place.cwd.clone()).unwrap_or_default();
-        let short = path.strip_prefix(&cwd).or_else(|_| path.strip_prefix(canonical(&cwd)));
+        let folder = |key: SessionKey| self.sessions.get(&key).map(|session| session.place.cwd.clone());
+        let below =
+            |folder: &Path| path.strip_prefix(folder).or_else(|_| path.strip_prefix(canonical(folder))).ok();
+        let of_session = key.or(self.current).and_then(folder);
+        let short = match (of_session, key) {
+            (Some(folder), _) if below(&folder).is_some() => below(&folder),
+            (_, Some(_)) => None,
+            // Which session's it is nobody says: the user may be at work elsewhere.
+            (_, None) => {
+                let others = self.sessions.values().map(|session| session.place.cwd.clone());
+                others.chain([self.editor.cwd()]).find_map(|folder| below(&folder))
+            }
+        };
         short.unwrap_or(path).display().to_string()
     }
 

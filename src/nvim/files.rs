@@ -12,6 +12,7 @@ pub mod on_disk;
 pub mod own_saves;
 pub mod reports;
 pub mod times;
+pub mod user_acts;
 pub mod watching;
 pub mod whose;
 
@@ -36,6 +37,10 @@ pub struct Files {
     pub watching: Watching,
     pub on_disk: OnDisk,
     own_saves: OwnSaves,
+    /// The user has Neovim do something right now.
+    user_acts: bool,
+    /// The marks of files that are gone are drawn anew in a moment.
+    marks_scheduled: bool,
     /// The conflicts that wait for the user, oldest first.
     conflicts: Vec<Waiting>,
     /// How many there were.

@@ -15,6 +15,7 @@ use crate::config::{KEYS, Keys, Pane};
 use crate::core::session::Session;
 use crate::nvim::app::App;
 use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::files::user_acts;
 pub use crate::nvim::keys::bind::bind_pane;
 use crate::nvim::keys::bind::{ANSWER, key_action};
 
@@ -102,6 +103,7 @@ pub fn listen(editor: &Editor) -> Result<()> {
         // What Neovim tells itself comes as keys, too.
         if !key.as_bytes().starts_with(INTERNAL) {
             last_input::key_typed();
+            user_acts::key_typed(lua);
         }
         if key.as_bytes() != INTERRUPT || heard.get() {
             return Ok(());

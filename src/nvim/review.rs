@@ -76,6 +76,8 @@ pub struct Reviews {
     pub readings: u64,
     /// A redraw is on its way.
     pub drawing: bool,
+    /// Windows may show a buffer that they did not: they need room for what is above its first line.
+    needs_room_above: bool,
     pub panel: Option<Panel>,
     /// What waits until it is known what agents did to files that were opened for it.
     pub when_known: Vec<Then>,

@@ -175,6 +175,8 @@ impl Connection {
             | Command::ReadAgents { .. }
             | Command::Keep(_)
             | Command::KeepImages { .. }
+            | Command::UserBegan { .. }
+            | Command::UserEnded
             | Command::Shutdown => {}
         }
     }

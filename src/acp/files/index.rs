@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
@@ -359,6 +359,20 @@ impl FolderIndexes {
         self.0.common.pass(now);
         self.0.common.holders.ended(session, terminal);
         drop(self.check(session));
+    }
+
+    /// The user has Neovim do something that may change files since this time of the system's.
+    pub fn user_began(&self, since: SystemTime) {
+        let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let seconds = i64::try_from(since.as_secs()).unwrap_or_default();
+        let since = self.0.common.at_time((seconds, i64::from(since.subsec_nanos())));
+        self.activities(|activities, now| activities.user_began(since.unwrap_or(now)));
+    }
+
+    /// It is done, and what it has changed is known by now.
+    pub fn user_ended(&self) {
+        let now = self.activities(|activities, now| activities.user_ended(now));
+        self.0.common.pass(now);
     }
 
     /// What was done until now has its time before what is told here.

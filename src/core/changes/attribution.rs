@@ -22,10 +22,15 @@ const LEARNED: usize = 256;
 /// What ended longer ago is nobody's work any more.
 const OLD: Millis = 10 * 60 * 1000;
 
+/// The user's times that are remembered; the older ones go.
+const MAX_USER_SPANS: usize = 256;
+
 /// When each session's calls and commands ran.
 #[derive(Debug, Default)]
 pub struct Activities {
     sessions: BTreeMap<SessionKey, Session>,
+    /// When the user had Neovim do something that may change files. The last one may go on.
+    user: VecDeque<UserSpan>,
     /// From when on changes may be judged otherwise since something was learned; the latest last.
     learned: VecDeque<Millis>,
     /// How many there were.
@@ -70,6 +75,12 @@ struct Session {
     calls: HashMap<ToolCallId, Call>,
     /// Calls know theirs by their places here, so none goes while a turn's calls are known.
     spans: Vec<Span>,
+}
+
+#[derive(Debug)]
+struct UserSpan {
+    began: Millis,
+    ended: Option<Millis>,
 }
 
 #[derive(Debug)]
@@ -233,17 +244,43 @@ impl Activities {
         }
     }
 
+    /// The user has Neovim do something from now on: a command of theirs, a key in another plugin's buffer.
+    pub fn user_began(&mut self, at: Millis) {
+        self.user_ended(at);
+        if self.user.len() == MAX_USER_SPANS {
+            self.user.pop_front();
+        }
+        self.user.push_back(UserSpan { began: at, ended: None });
+    }
+
+    /// It is done.
+    pub fn user_ended(&mut self, at: Millis) {
+        if let Some(last) = self.user.back_mut() {
+            last.ended.get_or_insert(at.max(last.began));
+        }
+    }
+
+    /// Whether it was the user's time when something changed.
+    fn is_users(&self, (first, last): (Millis, Millis)) -> bool {
+        let holds = |span: &UserSpan| span.began <= first && span.ended.is_none_or(|ended| last <= ended);
+        self.user.iter().any(holds)
+    }
+
     /// Whether a turn runs in a session that works where the path is.
     pub fn is_at_work(&self, path: &Path) -> bool {
         self.about(path).any(|(_, known)| known.turn.is_some())
     }
 
-    /// Whether several sessions or commands run where the path is: it is worth a look which of them has the file open.
+    /// Whether several sessions or commands run where the path is, or the user is at work, too: it is worth a look which of them has the file open.
     pub fn is_contested(&self, path: &Path) -> bool {
         let commands = |known: &Session| {
             known.spans.iter().filter(|span| span.terminal.is_some() && span.ended.is_none()).count()
         };
-        self.running(path).len() > 1 || self.about(path).any(|(_, known)| commands(known) > 1)
+        let running = self.running(path).len();
+        let is_user_at_work = self.user.back().is_some_and(|span| span.ended.is_none());
+        running > 1
+            || running > 0 && is_user_at_work
+            || self.about(path).any(|(_, known)| commands(known) > 1)
     }
 
     /// The sessions with something running where the path is.
@@ -281,6 +318,13 @@ impl Activities {
             .about(path)
             .filter_map(|(session, known)| Some(explained(session, known, known.best(path, first, last)?)));
         let mut best: Vec<(Fit, Activity)> = then.collect();
+        if self.is_users((first, last)) {
+            // What the user does is never taken for an agent's, unless a call says that it is about this file.
+            best.retain(|(fit, _)| fit.names);
+            if best.is_empty() {
+                return Judgement::By(Cause::Outside);
+            }
+        }
         if best.is_empty() {
             let soon = self.about(path).filter_map(|(session, known)| {
                 let before = || known.best_soon_before(path, first);

@@ -243,7 +243,8 @@ fn title(shown: &Shown, files: usize, (hunks, unread): (usize, usize)) -> String
     title
 }
 
-fn add_file(page: &mut Page, shown: &Shown, path: &Path, file: &FileReview, meant: &[usize]) {
+/// How much is left to decide of a file: `2 hunks · +3 -1`, `1 hunk · +1 -0 · new file`.
+pub fn left_in(file: &FileReview, meant: &[usize]) -> String {
     let state = match (file.was_there, file.is_there) {
         (false, true) => " · new file",
         (true, false) => " · deleted",
@@ -251,26 +252,40 @@ fn add_file(page: &mut Page, shown: &Shown, path: &Path, file: &FileReview, mean
     };
     let missing = file.missing().count();
     if meant.is_empty() && missing > 0 {
-        let origin: Vec<OriginId> = file.missing().filter_map(|each| each.origin).collect();
-        return add_head(page, shown, path, (&origin, &not_in_file(missing)));
+        return not_in_file(missing);
     }
-    if let Some(last) = file.without_hunks() {
-        return add_head(page, shown, path, (&[last], &format!("empty{state}")));
+    if file.without_hunks().is_some() {
+        return format!("empty{state}");
     }
-    let all = file.hunks();
-    let of_file: Vec<Hunk> = meant.iter().map(|at| all[*at].clone()).collect();
-    // An empty file has no lines, either.
+    let (all, sides) = (file.hunks(), sides(file));
+    let visible: Vec<Hunk> = meant.iter().map(|at| visible(&all[*at], sides)).collect();
+    let (added, removed) = counts(&visible);
+    format!("{} {} · +{added} -{removed}{state}", meant.len(), plural(meant.len(), "hunk"))
+}
+
+/// Whether the file had and has any lines: an empty one has none, either.
+fn sides(file: &FileReview) -> (bool, bool) {
     let has_lines = |lines: &[String]| lines.iter().any(|line| !line.is_empty()) || lines.len() > 1;
-    let sides = (
+    (
         file.was_there && has_lines(file.base_lines()),
         file.is_there && (file.line_count() > 1 || has_lines(file.lines())),
-    );
-    let visible: Vec<Hunk> = of_file.iter().map(|hunk| visible(hunk, sides)).collect();
-    let (added, removed) = counts(&visible);
-    let count = format!("{} {}", of_file.len(), plural(of_file.len(), "hunk"));
+    )
+}
+
+fn add_file(page: &mut Page, shown: &Shown, path: &Path, file: &FileReview, meant: &[usize]) {
+    let missing = file.missing().count();
+    let what = left_in(file, meant);
+    if meant.is_empty() && missing > 0 {
+        let origin: Vec<OriginId> = file.missing().filter_map(|each| each.origin).collect();
+        return add_head(page, shown, path, (&origin, &what));
+    }
+    if let Some(last) = file.without_hunks() {
+        return add_head(page, shown, path, (&[last], &what));
+    }
+    let (all, sides) = (file.hunks(), sides(file));
+    let of_file: Vec<Hunk> = meant.iter().map(|at| all[*at].clone()).collect();
     let name = path.strip_prefix(shown.root).unwrap_or(path).display();
-    let head = format!("{name}  {count} · +{added} -{removed}{state}");
-    page.add(head, About::File(path.to_owned()), ">1", "AcpTool");
+    page.add(format!("{name}  {what}"), About::File(path.to_owned()), ">1", "AcpTool");
     let mut last = None;
     for (at, hunk) in meant.iter().zip(&of_file) {
         // Who it was is said where it is another one than before.

@@ -72,15 +72,44 @@ impl UnknownChange {
     }
 }
 
-/// How two texts differ that have the same lines.
-pub fn outside_lines(one: &str, other: &str) -> Option<&'static str> {
-    let is_marked = |text: &str| text.starts_with('\u{feff}');
-    match () {
-        () if one == other => None,
-        () if is_marked(one) != is_marked(other) => Some("its byte order mark changed"),
-        () if one.contains('\r') != other.contains('\r') => Some("its line ends changed"),
-        () if one.ends_with('\n') != other.ends_with('\n') => Some("the end of its last line changed"),
-        () => Some("its line ends changed"),
+/// What differs in two texts that have the same lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutsideLines {
+    ByteOrderMark,
+    LineEnds,
+    LastLineEnd,
+}
+
+impl OutsideLines {
+    pub fn of(one: &str, other: &str) -> Option<Self> {
+        let is_marked = |text: &str| text.starts_with('\u{feff}');
+        let lines =
+            |text: &str| text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
+        let (lines, other_lines) = (lines(one), lines(other));
+        match () {
+            () if one == other => None,
+            () if lines.trim_end_matches('\n') != other_lines.trim_end_matches('\n') => None,
+            () if is_marked(one) != is_marked(other) => Some(Self::ByteOrderMark),
+            () if one.contains('\r') != other.contains('\r') => Some(Self::LineEnds),
+            () if lines.ends_with('\n') != other_lines.ends_with('\n') => Some(Self::LastLineEnd),
+            () => Some(Self::LineEnds),
+        }
+    }
+
+    pub fn changed(self) -> &'static str {
+        match self {
+            Self::ByteOrderMark => "its byte order mark changed",
+            Self::LineEnds => "its line ends changed",
+            Self::LastLineEnd => "the end of its last line changed",
+        }
+    }
+
+    pub fn comes_back(self) -> &'static str {
+        match self {
+            Self::ByteOrderMark => "its byte order mark is put back",
+            Self::LineEnds => "its line ends are put back",
+            Self::LastLineEnd => "the end of its last line is put back",
+        }
     }
 }
 
@@ -112,10 +141,12 @@ mod tests {
 
     #[test]
     fn what_is_no_part_of_a_line_is_said_by_its_name() {
-        let of = outside_lines;
+        let of = OutsideLines::of;
         assert_eq!(of("a\n", "a\n"), None);
-        assert_eq!(of("a\n", "\u{feff}a\n"), Some("its byte order mark changed"));
-        assert_eq!(of("a\r\nb", "a\nb"), Some("its line ends changed"));
-        assert_eq!(of("a\nb\n", "a\nb"), Some("the end of its last line changed"));
+        assert_eq!(of("a\n", "b\n"), None, "that is a line");
+        assert_eq!(of("a\n", "\u{feff}a\n"), Some(OutsideLines::ByteOrderMark));
+        assert_eq!(of("a\r\nb", "a\nb"), Some(OutsideLines::LineEnds));
+        assert_eq!(of("a\r\nb\n", "a\nb\r\n"), Some(OutsideLines::LineEnds));
+        assert_eq!(of("a\nb\n", "a\nb"), Some(OutsideLines::LastLineEnd));
     }
 }

@@ -922,7 +922,7 @@ fn a_call_keeps_its_terminal_when_its_content_is_replaced() {
     shows(&mut session, "c", vec![ToolContent::Content(Content::Text("done".into()))]);
     assert_eq!(terminals_of(&session, "c"), ["t"]);
     assert_eq!(session.title_of(&id).as_deref(), Some("run"), "its bar is named after the call");
-    session.command_ended(&id, &ended(Some(1), None));
+    session.command_ended(&id, &ended(Some(1), None), Moment(2));
     assert_eq!(call(&session).exit_words().as_deref(), Some("exit 1"));
 }
 
@@ -937,8 +937,8 @@ fn a_terminal_that_no_call_shows_belongs_to_the_open_call_that_fits_best() {
     session.apply(run("same", ToolKind::Execute, "make test"), Moment(1));
     session.apply(run("other", ToolKind::Execute, "ls"), Moment(1));
     session.apply(run("read", ToolKind::Read, ""), Moment(1));
-    session.command_started(&TerminalId("t".into()), "make test");
-    session.command_started(&TerminalId("u".into()), "pwd");
+    session.command_started(&TerminalId("t".into()), "make test", Moment(2));
+    session.command_started(&TerminalId("u".into()), "pwd", Moment(2));
     assert_eq!(terminals_of(&session, "same"), ["t"]);
     assert_eq!(
         terminals_of(&session, "other"),
@@ -950,12 +950,62 @@ fn a_terminal_that_no_call_shows_belongs_to_the_open_call_that_fits_best() {
     assert_eq!((terminals_of(&session, "other").len(), terminals_of(&session, "late").len()), (0, 1));
 }
 
+/// The title, the status and the terminals of each call that is shown.
+fn shown_calls(session: &Session) -> Vec<(String, Status, usize)> {
+    let calls = session.entries().iter().filter_map(|entry| entry.tool());
+    calls.map(|call| (call.headline(), call.shown_status(), call.terminals().count())).collect()
+}
+
+#[test]
+fn a_command_without_a_call_is_shown_like_one() {
+    let mut session = working();
+    let (first, second) = (TerminalId("t".into()), TerminalId("u".into()));
+    session.command_started(&first, "make all", Moment(1));
+    session.command_started(&second, "ls", Moment(1));
+    let running = |line: &str| (format!("run {line}"), Status::Running, 1);
+    assert_eq!(shown_calls(&session), [running("make all"), running("ls")]);
+    session.command_ended(&first, &ended(Some(0), None), Moment(2));
+    session.command_ended(&second, &ended(Some(2), None), Moment(2));
+    let calls = shown_calls(&session);
+    assert_eq!((calls[0].1, calls[1].1), (Status::Done, Status::Failed));
+}
+
+#[test]
+fn a_new_call_takes_the_place_of_the_command_whose_terminal_it_shows() {
+    let mut session = working();
+    let (id, content) = terminal("t");
+    session.command_started(&id, "make", Moment(1));
+    let alone = session.entries().len() - 1;
+    session.call_changed(EntryId(alone), Path::new("/p/a"));
+    session.command_ended(&id, &ended(Some(2), None), Moment(2));
+    shows(&mut session, "c", vec![content]);
+    assert_eq!(session.entries().len() - 1, alone);
+    assert_eq!(call(&session).told_id(), Some("c"));
+    assert_eq!(call(&session).changed_words().as_deref(), Some("changed /p/a"));
+    assert_eq!(call(&session).exit_words().as_deref(), Some("exit 2"));
+}
+
+#[test]
+fn a_command_of_a_call_that_was_told_before_has_no_line_of_its_own() {
+    let mut session = working();
+    let (id, content) = terminal("t");
+    shows(&mut session, "c", Vec::new());
+    session.apply(status(WireStatus::Failed), Moment(1));
+    session.command_started(&id, "make", Moment(1));
+    session.call_changed(EntryId(session.entries().len() - 1), Path::new("/p/a"));
+    assert_eq!(shown_calls(&session).len(), 2);
+    shows(&mut session, "c", vec![content]);
+    assert_eq!(shown_calls(&session).len(), 1);
+    assert_eq!(call(&session).changed.len(), 1);
+    assert_eq!(session.open_calls().count(), 0);
+}
+
 #[test]
 fn a_terminal_that_ended_before_its_call_showed_it_is_known_to_have_ended() {
     let mut session = working();
     let (id, content) = terminal("t");
-    session.command_started(&id, "make");
-    session.command_ended(&id, &ended(Some(2), None));
+    session.command_started(&id, "make", Moment(2));
+    session.command_ended(&id, &ended(Some(2), None), Moment(2));
     shows(&mut session, "c", vec![content]);
     assert_eq!(call(&session).exit_words().as_deref(), Some("exit 2"));
 }
@@ -968,7 +1018,7 @@ fn a_call_whose_command_the_cancel_ended_is_cancelled_though_the_agent_says_comp
         shows(&mut session, "c", vec![content]);
         session.cancel(Moment(2));
         session.apply(status(WireStatus::Completed), Moment(3));
-        session.command_ended(&id, &ended(code, signal));
+        session.command_ended(&id, &ended(code, signal), Moment(2));
         session.turn_ended(stopped(StopReason::Cancelled), Moment(4));
         call(&session).status
     };

@@ -40,7 +40,8 @@ impl Told {
     pub fn news(&mut self, session: &Session, entries: &BTreeSet<EntryId>, status: bool) -> Vec<News> {
         let mut news = Vec::new();
         for entry in entries {
-            let Some(call) = session.entry(*entry).and_then(|entry| entry.tool()) else { continue };
+            let call = session.entry(*entry).and_then(|entry| entry.tool());
+            let Some(call) = call.filter(|call| !call.is_command_alone) else { continue };
             if self.calls.insert(*entry, call.status) != Some(call.status) {
                 news.push(News::Call(*entry));
             }

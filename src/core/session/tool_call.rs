@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{tool_input, tool_output};
 use crate::core::ids::{Moment, TerminalId, ToolCallId};
@@ -118,6 +118,8 @@ pub struct ToolCall {
     pub raw_output: Option<Value>,
     /// The commands that it runs in terminals, also those that its content shows no more.
     pub commands: CallCommands,
+    /// The agent has told of no call: this is a command that it runs all the same.
+    pub is_command_alone: bool,
     /// What the raw input says of files, which counts where content and locations say nothing.
     from_input: FromInput,
     /// The last message about the call changed that.
@@ -170,6 +172,7 @@ impl ToolCall {
             raw_input: None,
             raw_output: None,
             commands: CallCommands::default(),
+            is_command_alone: false,
             from_input: FromInput::default(),
             news_in_input: false,
             choices: Vec::new(),
@@ -184,6 +187,29 @@ impl ToolCall {
             waited: 0,
             asked: None,
         }
+    }
+
+    /// What stands for a command of which the agent has told no call.
+    pub fn of_command(terminal: &TerminalId, line: &str, now: Moment) -> Self {
+        let mut call = Self::new(ToolCallId(String::new()), now);
+        call.patch(
+            ToolCallPatch {
+                kind: Some(ToolKind::Execute),
+                title: Some(line.to_owned()),
+                raw_input: Some(json!({ "command": line })),
+                status: Some(WireStatus::InProgress),
+                ..ToolCallPatch::new("")
+            },
+            now,
+        );
+        call.commands.add(terminal);
+        call.is_command_alone = true;
+        call
+    }
+
+    /// Its id as the agent wrote it; none of a command without a call.
+    pub fn told_id(&self) -> Option<&str> {
+        (!self.is_command_alone).then(|| self.id.as_told())
     }
 
     /// Given fields replace, absent ones stay; lists are replaced as a whole.

@@ -55,7 +55,7 @@ impl Session {
         let act = Act::File { path: path.to_owned(), writes: true };
         let kind = Some(ToolKind::Edit.word().to_owned());
         Some(UnaskedAction {
-            call: call.map(|call| call.id.clone()),
+            call: call.filter(|call| !call.is_command_alone).map(|call| call.id.clone()),
             request: Request { kind, acts: vec![act], ..Request::default() },
             is_found: true,
             part_of: call.map(|call| call.requested(&self.place.cwd)),

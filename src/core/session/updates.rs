@@ -306,7 +306,14 @@ impl Session {
                 let id = patch.id.clone();
                 let mut call = ToolCall::new(id.clone(), now);
                 call.root.clone_from(&self.place.cwd);
-                let entry = self.say(Body::Tool(Box::new(call)), now);
+                let alone = self.command_to_become(patch.content.as_deref().unwrap_or_default());
+                let entry = match alone {
+                    Some(entry) => {
+                        self.become_call(entry, call);
+                        entry
+                    }
+                    None => self.say(Body::Tool(Box::new(call)), now),
+                };
                 self.turn.calls.insert(id, entry);
                 entry
             }

@@ -204,8 +204,9 @@ mod tests {
             Write::default(),
             Moment(1)
         )));
-        let run =
-            |session: &mut Session| session.command_started(&crate::core::ids::TerminalId("t".into()), "x");
+        let run = |session: &mut Session| {
+            session.command_started(&crate::core::ids::TerminalId("t".into()), "x", Moment(1))
+        };
         assert!(!is_silent(run));
     }
 }

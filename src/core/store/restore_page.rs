@@ -6,18 +6,23 @@ use std::path::Path;
 use crate::core::changes::diff::{Hunk, counts};
 use crate::core::changes::hunk_page::{About, Page, plural, visible};
 use crate::core::changes::review_page::Hints;
-use crate::core::changes::unknown_change::outside_lines;
+use crate::core::changes::unknown_change::OutsideLines;
 use crate::core::store::checkpoint::{Fetched, Held, Kind, Mode, Repository};
-use crate::core::store::restore::Restore;
+use crate::core::store::restore::{InBuffer, Restore, Road, road};
 use crate::core::terminal::bar::amount;
 
+/// A file as it would be put back, and the buffer that holds it.
+pub type Found = (Fetched, Option<InBuffer>);
+
 /// The page of what a restore would change; files are named from `root`.
-pub fn restore_page(restore: &Restore, fetched: &[Fetched], root: &Path, hints: Hints) -> Page {
+pub fn restore_page(restore: &Restore, found: &[Found], root: &Path, hints: Hints) -> Page {
     let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
-    let becomes = |file: &Fetched| becomes(file, fetched, root);
-    let differs = |file: &&Fetched| !file.hunks.is_empty() || becomes(file).is_some();
-    let files: Vec<&Fetched> = fetched.iter().filter(differs).collect();
-    let hunks: usize = files.iter().map(|file| file.hunks.len()).sum();
+    let listed = found.iter().filter_map(|(file, buffer)| {
+        let more = becomes((file, buffer.as_ref()), found, root);
+        (!file.hunks.is_empty() || more.is_some()).then(|| (file, buffer, more.unwrap_or_default()))
+    });
+    let files: Vec<(&Fetched, &Option<InBuffer>, String)> = listed.collect();
+    let hunks: usize = files.iter().map(|(file, ..)| file.hunks.len()).sum();
     let mut page = Page::default();
     let what = match restore.head.kind {
         Kind::Turn => format!("Back to before \"{}\"", restore.head.prompt),
@@ -33,7 +38,7 @@ pub fn restore_page(restore: &Restore, fetched: &[Fetched], root: &Path, hints: 
     let hint = if files.is_empty() { hints.none } else { hints.some };
     page.add(hint, About::Nothing, "0", "AcpMeta");
     let mut repositories: Vec<&Repository> =
-        files.iter().filter_map(|file| file.repository.as_ref()).collect();
+        files.iter().filter_map(|(file, ..)| file.repository.as_ref()).collect();
     repositories.sort_by_key(|repository| &repository.folder);
     repositories.dedup();
     for Repository { folder, is_new } in repositories {
@@ -45,9 +50,10 @@ pub fn restore_page(restore: &Restore, fetched: &[Fetched], root: &Path, hints: 
         page.add(text, About::Nothing, "0", "AcpToolWaiting");
     }
     page.add(String::new(), About::Nothing, "0", "");
-    for file in files {
+    for (file, buffer, more) in files {
         let there = |held: Option<&Held>| held != Some(&Held::Absent);
-        let sides = (there(Some(&file.disk)), there(file.target.as_ref().ok()));
+        let now = buffer.as_ref().map_or(&file.disk, |buffer| &buffer.held);
+        let sides = (there(Some(now)), there(file.target.as_ref().ok()));
         let shown: Vec<Hunk> = file.hunks.iter().map(|hunk| visible(hunk, sides)).collect();
         let (added, removed) = counts(&shown);
         let count = file.hunks.len();
@@ -55,7 +61,6 @@ pub fn restore_page(restore: &Restore, fetched: &[Fetched], root: &Path, hints: 
             0 => String::new(),
             _ => format!("{count} {} · +{added} -{removed}", plural(count, "hunk")),
         };
-        let more = becomes(file).unwrap_or_default();
         let gap = if counts.is_empty() || more.is_empty() { "" } else { " · " };
         let about = About::File(file.path.clone());
         page.add(format!("{}  {counts}{gap}{more}", name(&file.path)), about, ">1", "AcpTool");
@@ -67,16 +72,24 @@ pub fn restore_page(restore: &Restore, fetched: &[Fetched], root: &Path, hints: 
 }
 
 /// What becomes of a file beside its lines; what is the same is not told.
-fn becomes(file: &Fetched, all: &[Fetched], root: &Path) -> Option<String> {
-    let target = match &file.target {
-        Ok(target) => target,
+fn becomes((file, buffer): (&Fetched, Option<&InBuffer>), all: &[Found], root: &Path) -> Option<String> {
+    let target = file.target.as_ref();
+    let known = target.map_err(Clone::clone).and_then(|target| Ok((target, road(buffer.cloned(), file)?)));
+    let (target, (now, road)) = match known {
+        Ok(known) => known,
         Err(why) => return Some(format!("can't be put back: {why}")),
     };
+    let is_unsaved = buffer.is_some_and(|buffer| buffer.is_modified) && road != Road::Disk;
+    if is_unsaved && target.matches(&now) {
+        return (!target.matches(&file.disk))
+            .then(|| "its buffer holds this already, unsaved; :write saves it".to_owned());
+    }
+    let is_missing = now == Held::Absent || road == Road::NewFile;
     let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
     let folder = file.folder.as_deref().map(name);
-    let mut parts = match (target, &file.disk) {
-        (Held::Absent, Held::Absent) => return None,
-        (Held::Absent, _) => {
+    let mut parts = match (target, is_missing) {
+        (Held::Absent, true) => return None,
+        (Held::Absent, false) => {
             let gone = match old_name(file, all) {
                 Some(old) => format!("gets its name {} back", name(old)),
                 None => "was not there: is removed".to_owned(),
@@ -86,32 +99,37 @@ fn becomes(file: &Fetched, all: &[Fetched], root: &Path) -> Option<String> {
                 None => gone,
             }]
         }
-        (_, Held::Absent) => vec![match folder {
+        (_, true) => vec![match folder {
             Some(folder) => format!("comes back, and the folder {folder} with it"),
             None => "comes back".to_owned(),
         }],
-        _ => Vec::new(),
+        (_, false) => Vec::new(),
     };
-    parts.extend(match (told(&file.disk), told(target)) {
+    parts.extend(match (told(&now), told(target)) {
         (None, None) => None,
-        (now, then) if now == then => {
-            Some("other bytes of the same length".to_owned()).filter(|_| !file.disk.matches(target))
+        (one, other) if one == other => {
+            Some("other bytes of the same length".to_owned()).filter(|_| !now.matches(target))
         }
         (Some(one), None) if *target == Held::Absent => Some(one),
-        (None, Some(one)) if file.disk == Held::Absent => Some(one),
+        (None, Some(one)) if now == Held::Absent => Some(one),
         (now, then) => {
             let or_text = |told: Option<String>| told.unwrap_or_else(|| "text".to_owned());
             Some(format!("{} becomes {}", or_text(now), or_text(then)))
         }
     });
-    if let (Held::Text(now, _), Held::Text(then, _), true) = (&file.disk, target, file.hunks.is_empty()) {
-        parts.extend(outside_lines(now, then).map(|what| what.replace("changed", "is put back")));
+    if let (Held::Text(now, _), Held::Text(then, _), true) = (&now, target, file.hunks.is_empty()) {
+        parts.extend(OutsideLines::of(now, then).map(|what| what.comes_back().to_owned()));
     }
     if let (Some(now), Some(then)) = (file.disk.mode().0, target.mode().0)
         && now != then
     {
         parts.push(format!("mode {} to {}", Mode(Some(now)), Mode(Some(then))));
     }
+    let saves = *target == Held::Absent || road == Road::NewFile;
+    parts.extend(is_unsaved.then(|| match saves {
+        true => "your unsaved edits go, too".to_owned(),
+        false => "your unsaved edits go, too; :write saves it".to_owned(),
+    }));
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
@@ -129,14 +147,14 @@ fn size(bytes: usize) -> String {
 }
 
 /// Where a file comes back that holds what this one, which goes, holds now: it was renamed.
-fn old_name<'a>(file: &Fetched, all: &'a [Fetched]) -> Option<&'a Path> {
+fn old_name<'a>(file: &Fetched, all: &'a [Found]) -> Option<&'a Path> {
     let came = |other: &&Fetched| {
         other.disk == Held::Absent
             && other.target.as_ref().is_ok_and(|target| target.bytes() == file.disk.bytes())
     };
     file.disk.bytes().filter(|bytes| !bytes.is_empty())?;
     let same_name = |other: &&&Fetched| other.path.file_name() == file.path.file_name();
-    let all: Vec<&Fetched> = all.iter().filter(came).collect();
+    let all: Vec<&Fetched> = all.iter().map(|(file, _)| file).filter(came).collect();
     let found = all.iter().find(same_name).or(all.first())?;
     Some(&found.path)
 }
@@ -166,6 +184,11 @@ mod tests {
     }
 
     fn lines(kind: Kind, fetched: &[Fetched]) -> Vec<String> {
+        let found: Vec<Found> = fetched.iter().map(|file| (file.clone(), None)).collect();
+        lines_of(kind, &found)
+    }
+
+    fn lines_of(kind: Kind, found: &[Found]) -> Vec<String> {
         let head = Head {
             agent: "demo".into(),
             acp_id: "1".into(),
@@ -176,7 +199,59 @@ mod tests {
         };
         let restore = Restore { head, files: Vec::new(), since: 0, hunk: None };
         let hints = Hints { some: "keys".into(), none: "nothing".into() };
-        restore_page(&restore, fetched, Path::new("/p"), hints).lines
+        restore_page(&restore, found, Path::new("/p"), hints).lines
+    }
+
+    /// What is on the disk, what stands unsaved in the buffer, what is to come back, and what is said of it.
+    #[test]
+    fn what_becomes_of_unsaved_edits_is_said() {
+        let gone = || Held::Absent;
+        let table = [
+            (
+                text("now\n"),
+                text("mine\n"),
+                text("was\n"),
+                "a  1 hunk · +1 -1 · your unsaved edits go, too; :write saves it",
+            ),
+            (
+                text("now\n"),
+                text("was\n"),
+                text("was\n"),
+                "a  its buffer holds this already, unsaved; :write saves it",
+            ),
+            (
+                text("now\n"),
+                text("mine\n"),
+                gone(),
+                "a  1 hunk · +0 -1 · was not there: is removed · your unsaved edits go, too",
+            ),
+            (
+                gone(),
+                text("mine\n"),
+                text("was\n"),
+                "a  1 hunk · +1 -1 · comes back · your unsaved edits go, too",
+            ),
+            (
+                text("now\n"),
+                text("mine\n"),
+                Held::Link("b".into()),
+                "a  can't be put back: its buffer has unsaved edits; save or drop them first",
+            ),
+        ];
+        for (disk, held, target, said) in table {
+            let mut one = file("/p/a", disk.clone(), target.clone());
+            (one.hunks, one.expected) = (hunks(&held, &target), Some(disk.clone()));
+            let told = lines_of(Kind::Turn, &[(one, Some(InBuffer { held, is_modified: true }))]);
+            assert_eq!(told[3], said, "{disk:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_part_of_a_line_is_put_back_in_plain_words() {
+        let told = |disk, target| lines(Kind::Turn, &[file("/p/a", text(disk), text(target))])[3].clone();
+        assert_eq!(told("a\r\nb\r\n", "a\nb\n"), "a  its line ends are put back");
+        assert_eq!(told("\u{feff}a\n", "a\n"), "a  its byte order mark is put back");
+        assert_eq!(told("a\n", "a"), "a  the end of its last line is put back");
     }
 
     #[test]

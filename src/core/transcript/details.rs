@@ -235,7 +235,7 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
     facts.extend(call.exit_words());
     facts.extend(call.took().map(seconds));
     facts.extend(call.name.as_ref().map(|name| format!("tool {name}")));
-    facts.push(format!("id {}", call.id.0));
+    facts.extend((!call.is_command_alone).then(|| format!("id {}", call.id.0)));
     page.line(facts.join(" · "));
     if headline.chars().nth(TITLE).is_some() && !call.title.contains(&headline) {
         page.text(&headline);
@@ -257,7 +257,7 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
         page.section("What your rules say");
         ruling.into_iter().for_each(|line| page.line(line));
     }
-    if let Some(input) = &call.raw_input {
+    if let Some(input) = call.raw_input.as_ref().filter(|_| !call.is_command_alone) {
         page.section("Input");
         page.json(input);
     }

@@ -11,6 +11,7 @@ use crate::core::message::{Access, AskReason};
 use crate::core::session::entry::{Elicitation, Subject, Verdict};
 use crate::core::session::form::{Control, Field};
 use crate::core::session::tool_call::Status;
+use crate::core::text::cells;
 use crate::core::text::url_check::Address;
 
 /// Of a command, in cells: the folder is what is asked about.
@@ -168,7 +169,8 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
         // What came of it stands at the end of the same row.
         head = cut_end(&head, style.width.saturating_sub(beside + 4).max(8));
     } else if !full {
-        head = cut_end(&head, style.width.saturating_sub(18).max(20));
+        let beside = fact.map_or(0, |fact| fact.len() + 2);
+        head = cut_end(&head, style.width.saturating_sub(mark.chars().count() + 3 + beside).max(20));
     }
     let row = drawing.lines.len();
     let start = mark.len() + 1;
@@ -176,12 +178,17 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
     drawing.marks.push(Mark { row, start, end: start + head.len(), group });
     drawing.lines.push(format!("{mark} {head}"));
     drawing.framed(if waits { mark_group } else { "AcpMeta" });
-    drawing.right.extend(fact.map(|fact| (row, fact.to_owned())));
+    let fits = |fact: &&str| cells(&drawing.lines[row]) + cells(fact) + 2 <= style.width;
+    let beside = fact.filter(fits);
+    drawing.right.extend(beside.map(|fact| (row, fact.to_owned())));
     if full {
         lines.for_each(|line| {
             drawing.line(format!("    {line}"), Some(group));
         });
         drawing.left_out(more, "    ", &style.hints);
+    }
+    if let Some(fact) = fact.filter(|_| beside.is_none()) {
+        drawing.hint(format!("    {fact}"));
     }
 }
 

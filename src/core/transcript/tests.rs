@@ -11,11 +11,12 @@ use crate::core::message::{
     TurnUsage, Update, WireStatus,
 };
 use crate::core::message::{Failure, FailureKind};
+use crate::core::rules::Decision;
 use crate::core::session::Session;
 use crate::core::session::outside::OutsideUse;
 use crate::core::session::written::Write;
 use crate::core::session::written_files::{FileChangeKind, Road};
-use crate::core::text::visible;
+use crate::core::text::{cells, visible};
 
 fn style(icons: bool) -> Style {
     Style { icons, width: 80, clock: None, hints: Default::default() }
@@ -651,7 +652,7 @@ fn ran(content: Vec<ToolContent>, exit: Exit) -> Session {
     };
     session.apply(run(vec![ToolContent::Terminal(id.clone())]), Moment(6300));
     session.apply(run(content), Moment(6300));
-    session.command_ended(&id, &exit);
+    session.command_ended(&id, &exit, Moment(2));
     session
 }
 
@@ -802,6 +803,59 @@ fn what_came_of_a_question_about_a_command_does_not_stand_on_it() {
         let drawing = draw(None, session.entries().last().expect("a question"), &style, &|_| None);
         let (left, right) = (&drawing.lines[0], &drawing.right[0].1);
         assert!(left.chars().count() + right.len() + 2 <= width, "{width}: {left:?} {right:?}");
+    }
+}
+
+#[test]
+fn what_stands_at_the_right_edge_never_stands_over_the_text() {
+    use crate::core::rules::unasked::Unasked;
+    use crate::core::session::budget::Word;
+    use crate::core::session::entry::{Elicitation, Subject, Verdict};
+    use crate::core::session::written_files::{Written, WrittenFile};
+    use crate::core::store::allowlist::Choice;
+
+    let long = "a word and another ".repeat(12);
+    let asked = |subject, verdict| {
+        Body::Elicitation(Box::new(Elicitation {
+            asker: "Claude".into(),
+            message: long.clone(),
+            subject,
+            verdict,
+            choices: Vec::new(),
+        }))
+    };
+    let file = |number| WrittenFile {
+        path: format!("/p/{number}").into(),
+        name: format!("{long}{number}"),
+        kind: FileChangeKind::Changed,
+        times: 1,
+        counted: Some((1234, 567)),
+        unasked: Some(Box::new(Unasked { decision: Decision::Ask, rule: "one".into() })),
+    };
+    let written =
+        |count| Body::Written(Box::new(Written { road: Road::Disk, files: (0..count).map(file).collect() }));
+    let outside = || Subject::Outside {
+        access: Access::Wrote,
+        folders: vec!["/p".into()],
+        why: AskReason::OutsideFolders,
+        command: None,
+        judgement: None,
+    };
+    let limits = Word::ALL.map(|word| asked(Subject::Limit, Verdict::Limited(word)));
+    let choices = [Choice::Always, Choice::Never].map(|choice| asked(outside(), Verdict::Chosen(choice)));
+    let stop = StopReason::Refusal;
+    let stop = Body::Stop { reason: stop, silent: false, took: 1000, tokens: None, cost: None };
+    let others = [written(1), written(9), asked(Subject::Limit, Verdict::Withdrawn), stop];
+    for body in limits.into_iter().chain(choices).chain(others) {
+        for (width, open) in (40..160).flat_map(|width| [(width, false), (width, true)]) {
+            let style = Style { width, clock: Some(0), ..style(true) };
+            let entry = Entry { at: Moment(0), parent: None, body: body.clone(), open, refused: false };
+            let drawing = draw(None, &entry, &style, &|_| None);
+            for (row, right) in &drawing.right {
+                let (left, right) = (cells(&drawing.lines[*row]), cells(right));
+                assert!(left + right + 2 <= width, "{width} {open}: {:?}", drawing.lines[*row]);
+            }
+        }
     }
 }
 

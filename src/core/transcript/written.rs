@@ -27,10 +27,10 @@ pub fn draw(drawing: &mut Drawing, written: &Written, open: bool, style: &Style)
     if open {
         for file in written.files.iter().take(MAX_LISTED_FILES) {
             target(drawing, file);
-            if let Some(counts) = counted([file]) {
-                drawing.right.push((drawing.lines.len(), counts));
-            }
-            drawing.line(format!("    {}", listed(file)), Some("AcpMeta"));
+            let counts = counted([file]);
+            let room = style.width.saturating_sub(counts.as_ref().map_or(0, |counts| counts.len() + 2) + 6);
+            drawing.right.extend(counts.map(|counts| (drawing.lines.len(), counts)));
+            drawing.line(format!("    {}", cut_middle(&listed(file), room.max(12))), Some("AcpMeta"));
             unasked(drawing, file);
         }
         drawing.left_out(written.files.len().saturating_sub(MAX_LISTED_FILES), "    ", &style.hints);

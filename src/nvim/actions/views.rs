@@ -12,7 +12,7 @@ use crate::nvim::app::App;
 use crate::nvim::editor::float::float;
 use crate::nvim::editor::{Buf, Win};
 use crate::nvim::follow;
-use crate::nvim::keys::page::{MORE, Page, page, table};
+use crate::nvim::keys::page::{MORE, Page, page, preview_table, table};
 use crate::nvim::run;
 
 impl App {
@@ -46,7 +46,11 @@ impl App {
         let (columns, _) = self.cx.editor.size();
         let session = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
         let can = |name: &str| session.is_none_or(|session| can(session, name));
-        let page = table(&self.cx.config.keys, pane, usize::from(columns.saturating_sub(6)).min(90), &can);
+        let (keys, width) = (&self.cx.config.keys, usize::from(columns.saturating_sub(6)).min(90));
+        let page = match self.checkpoints.is_preview(here) {
+            true => preview_table(keys, width),
+            false => table(keys, pane, width, &can),
+        };
         let win = self.show_page_of_keys(&page)?;
         let buf = self.cx.editor.win_buf(win)?;
         let set: Function = self.cx.editor.module("keymap")?.get("set")?;
@@ -66,7 +70,8 @@ impl App {
         if let Some(chat) = self.cx.chats.values().find(|chat| chat.prompt == buf || chat.transcript == buf) {
             return Some(if chat.prompt == buf { Pane::Prompt } else { Pane::Transcript });
         }
-        if self.reviews.panel.as_ref().is_some_and(|panel| panel.buf == buf) {
+        let is_review = self.reviews.panel.as_ref().is_some_and(|panel| panel.buf == buf);
+        if is_review || self.checkpoints.is_preview(buf) {
             return Some(Pane::Review);
         }
         if self.inspector.is_page(buf) {

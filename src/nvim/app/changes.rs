@@ -105,7 +105,7 @@ impl App {
         let ranges: Vec<[usize; 2]> = ranges.iter().map(|(first, end)| [*first + 1, *end]).collect();
         let call = call
             .and_then(|entry| self.cx.sessions.get(&session)?.entry(entry)?.tool())
-            .map(|call| call.id.as_told().to_owned());
+            .and_then(|call| call.told_id().map(str::to_owned));
         self.cx.emit(
             "AcpFileChanged",
             session,

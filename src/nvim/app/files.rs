@@ -9,7 +9,7 @@ use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::message::{Cause, ChangedFile, FileChange};
 use crate::nvim::app::App;
 use crate::nvim::editor::Buf;
-use crate::nvim::files::{Task, whose};
+use crate::nvim::files::{Files, Task, whose};
 
 impl App {
     pub fn buffer_loaded(&mut self, buf: Buf) -> Result<()> {
@@ -44,6 +44,20 @@ impl App {
 
     pub fn file_written(&mut self, buf: Buf, path: &Path) -> Result<()> {
         self.files.file_written(&mut self.cx, buf, path)
+    }
+
+    pub fn user_entered(&mut self, buf: Buf) -> Result<()> {
+        Files::user_entered(&self.cx, buf)
+    }
+
+    pub fn user_commands(&mut self) -> Result<()> {
+        self.files.user_commands(&mut self.cx)?;
+        self.route()
+    }
+
+    pub fn user_is_done(&mut self) -> Result<()> {
+        self.files.user_is_done(&mut self.cx)?;
+        self.route()
     }
 
     pub fn file_looked_at(&mut self, buf: Buf) -> Result<()> {

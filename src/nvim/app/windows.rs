@@ -32,6 +32,7 @@ impl App {
     pub fn resized(&mut self) -> Result<()> {
         self.cx.editor.helper::<()>("keep_on_screen", ())?;
         self.looks_changed();
+        self.files.windows_changed(&mut self.cx)?;
         self.terminals.resized(&mut self.cx)?;
         self.serve_commands()?;
         self.chats.resized(&self.cx)?;

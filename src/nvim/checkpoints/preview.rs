@@ -4,9 +4,8 @@
 use crate::config::Keys;
 use crate::core::changes::hunk_page::Page;
 use crate::core::changes::review_page::Hints;
-use crate::core::store::checkpoint::Fetched;
 use crate::core::store::restore::Restore;
-use crate::core::store::restore_page::restore_page;
+use crate::core::store::restore_page::{Found, restore_page};
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::diff_view::page::nothing_left;
 use crate::nvim::editor::Buf;
@@ -17,7 +16,7 @@ pub struct Preview {
     pub page: Page,
 }
 
-pub fn page_of(restore: &Restore, fetched: &[Fetched], keys: &Keys) -> Page {
+pub fn page_of(restore: &Restore, found: &[Found], keys: &Keys) -> Page {
     let some = keys.line(&[
         ("review_undo", "put back this hunk or file"),
         ("review_undo_all", "put back all"),
@@ -26,5 +25,5 @@ pub fn page_of(restore: &Restore, fetched: &[Fetched], keys: &Keys) -> Page {
         ("review_help", "keys"),
     ]);
     let none = nothing_left("Nothing has changed since then", keys);
-    restore_page(restore, fetched, &canonical(&restore.head.cwd), Hints { some, none })
+    restore_page(restore, found, &canonical(&restore.head.cwd), Hints { some, none })
 }

@@ -14,13 +14,14 @@ use crate::nvim::checkpoints::preview::{Preview, page_of};
 use crate::nvim::context::Context;
 use crate::nvim::diff_view::page::put;
 use crate::nvim::diff_view::page_window::{page_buf, show_page, step_in_page};
+use crate::nvim::editor::Buf;
 use crate::nvim::events::EditorEvent;
 
 impl Checkpoints {
     /// Looks at what a restore would change.
     pub fn show_preview(&mut self, cx: &mut Context, restore: Restore) -> Result<()> {
-        self.fetch_restore(cx, restore, |this, cx, restore, fetched| {
-            let page = page_of(&restore, &fetched, &cx.config.keys);
+        self.fetch_restore(cx, restore, |this, cx, restore, found| {
+            let page = page_of(&restore, &found, &cx.config.keys);
             let known = this.preview.as_ref().map(|preview| preview.buf);
             let buf = match known.filter(|buf| cx.editor.buf_is_valid(*buf)) {
                 Some(buf) => buf,
@@ -43,8 +44,8 @@ impl Checkpoints {
             return Ok(());
         }
         let restore = preview.restore.clone();
-        self.fetch_restore(cx, restore, |this, cx, restore, fetched| {
-            let page = page_of(&restore, &fetched, &cx.config.keys);
+        self.fetch_restore(cx, restore, |this, cx, restore, found| {
+            let page = page_of(&restore, &found, &cx.config.keys);
             let Some(preview) = &mut this.preview else { return Ok(()) };
             if !cx.editor.buf_is_loaded(preview.buf) {
                 return Ok(());
@@ -55,9 +56,12 @@ impl Checkpoints {
         })
     }
 
+    pub fn is_preview(&self, buf: Buf) -> bool {
+        self.preview.as_ref().is_some_and(|preview| preview.buf == buf)
+    }
+
     fn is_on_preview(&self, cx: &Context) -> bool {
-        let here = cx.editor.current_buf().ok();
-        self.preview.as_ref().is_some_and(|preview| Some(preview.buf) == here)
+        cx.editor.current_buf().is_ok_and(|here| self.is_preview(here))
     }
 
     /// A key of the review's, pressed in the preview; says whether it was.

@@ -12,6 +12,7 @@ use crate::core::changes::text_edits::TextEdit;
 use crate::core::session::Session;
 use crate::core::store::checkpoint::{CheckpointRequest, Fetched, Held, Loaded, Planned, Reply, TurnKey};
 use crate::core::store::restore::{Choice, InBuffer, Plan, Question, Restore, Road, question, road};
+use crate::core::store::restore_page::Found;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::{self, saving};
 use crate::nvim::checkpoints::Checkpoints;
@@ -87,15 +88,22 @@ impl Checkpoints {
         &mut self,
         cx: &mut Context,
         restore: Restore,
-        then: impl FnOnce(&mut Self, &mut Context, Restore, Vec<Fetched>) -> Result<()> + 'static,
+        then: impl FnOnce(&mut Self, &mut Context, Restore, Vec<Found>) -> Result<()> + 'static,
     ) -> Result<()> {
-        let (_, files) = for_fetching(cx, &restore)?;
+        let (bufs, files) = for_fetching(cx, &restore)?;
         let (cwd, since) = (restore.head.cwd.clone(), restore.since);
         self.ask_store(
             cx,
             |job| CheckpointRequest::Fetch { job, cwd, since, files },
             move |this, cx, reply| match reply {
-                Reply::Fetched(fetched) => then(this, cx, restore, fetched),
+                Reply::Fetched(fetched) => {
+                    let found = fetched.into_iter().zip(bufs).map(|(file, buf)| {
+                        let buffer = buf.map(|buf| in_buffer(cx, buf, &file.disk));
+                        (file, buffer)
+                    });
+                    let found = found.collect();
+                    then(this, cx, restore, found)
+                }
                 _ => Ok(()),
             },
         );

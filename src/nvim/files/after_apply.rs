@@ -166,18 +166,7 @@ impl Files {
         let is_clean = landing.is_theirs;
         // As the file was written before the buffer takes over how it is written now.
         let was = held_before(&cx.editor, job.buf, &landing.start, &landing.disk);
-        if cx.editor.buf_option::<bool>(job.buf, "bomb")? != *bomb {
-            cx.editor.set_buf_option(job.buf, "bomb", *bomb)?;
-        }
-        let format: String = cx.editor.buf_option(job.buf, "fileformat")?;
-        let on_disk = match text.contains('\n') {
-            true if is_dos(text) => "dos",
-            true if format == "dos" => "unix",
-            _ => &format,
-        };
-        if on_disk != format {
-            cx.editor.set_buf_option(job.buf, "fileformat", on_disk)?;
-        }
+        let format = take_format(&cx.editor, job.buf, (text, *bomb))?;
         if let Some(held) = cx.buffers.held(&job.path) {
             held.stamp = Some(*stamp);
             held.saved = (!is_clean).then(|| text.clone());
@@ -192,7 +181,7 @@ impl Files {
             && self.is_own_write(cx, session, call, &job.path)
         {
             // The agent has written this itself.
-            self.see(cx, job, as_lines(text, on_disk));
+            self.see(cx, job, as_lines(text, &format));
         }
         self.watching.has_settled(&job.path);
         let now = Held::text(if *bomb { format!("\u{feff}{text}").into() } else { text.clone() });
@@ -218,13 +207,19 @@ impl Files {
             None => landing.start.text.body(),
         };
         let before = if is_new { Held::Absent } else { reported.unwrap_or(was.with_mode(old_mode)) };
-        let news = self.on_disk.told.news(&job.path, &before, &now.with_mode(mode));
+        let now = now.with_mode(mode);
+        let news = self.on_disk.told.news(&job.path, &before, &now);
         if news == News::Nothing {
             cx.raise(EditorEvent::ReviewOutdated(job.buf));
             return Ok(());
         }
         let told = [&[Writer { session, call }], writers.others()].concat();
         self.on_disk.has_told(&job.path, told);
+        if call.is_none() {
+            let texts = ((!is_new).then(|| text_before.clone()), Some(landing.text.body()));
+            let kind = change_kind(cx, session, None, (&before, &now));
+            note_write(cx, session, (&job.path, Road::Disk), kind, texts);
+        }
         cx.raise(EditorEvent::FileChanged(Box::new(Change {
             session,
             call,
@@ -319,6 +314,23 @@ impl Files {
         }
         Ok(())
     }
+}
+
+/// The buffer writes its file as this text is written from now on. Gives its 'fileformat'.
+fn take_format(editor: &Editor, buf: Buf, (text, bomb): (&Text, bool)) -> Result<String> {
+    if editor.buf_option::<bool>(buf, "bomb")? != bomb {
+        editor.set_buf_option(buf, "bomb", bomb)?;
+    }
+    let format: String = editor.buf_option(buf, "fileformat")?;
+    let on_disk = match text.contains('\n') {
+        true if is_dos(text) => "dos",
+        true if format == "dos" => "unix",
+        _ => return Ok(format),
+    };
+    if on_disk != format {
+        editor.set_buf_option(buf, "fileformat", on_disk)?;
+    }
+    Ok(on_disk.to_owned())
 }
 
 /// What the file held before a task, as far as the buffer knows.

@@ -2,23 +2,28 @@
 //! chooses what becomes of it. Who noticed that the file is gone is left to `engine`.
 
 use std::path::Path;
+use std::time::Duration;
 
-use mlua::{Result, Value};
+use mlua::{Result, Table, Value};
 
 use crate::core::message::Severity;
+use crate::core::text::cells;
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::cut_middle;
 use crate::nvim::buffers::Gone;
 use crate::nvim::buffers::open;
 use crate::nvim::context::Context;
 use crate::nvim::diff_view::marks::{forget_above_first_line, show_above_first_line};
-use crate::nvim::editor::{Buf, Editor, Win};
+use crate::nvim::editor::{Buf, Win};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::files::Files;
 use crate::nvim::files::job::Job;
 
 /// The new name of a file has this many cells at most in the line that tells of it.
 const LONGEST_NAME: usize = 40;
+
+/// What the user does about a file that is gone.
+const SETTLE: &str = ":Acp settle";
 
 #[derive(Clone, Copy)]
 enum Choice {
@@ -46,23 +51,34 @@ impl Files {
         }
         cx.editor.set_buf_option(job.buf, "modified", true)?;
         let name = cx.short_name(job.session(), &job.path);
-        let (mark, text) = match &gone {
-            Gone::Deleted => (
-                "deleted on the disk \u{b7} :Acp settle".to_owned(),
-                format!("{name} is gone from the disk; its buffer keeps the text: :Acp settle in it chooses"),
-            ),
+        let text = match &gone {
+            Gone::Deleted => {
+                format!("{name} is gone from the disk; its buffer keeps the text: :Acp settle in it chooses")
+            }
             Gone::Renamed(to) => {
                 let to = cx.short_name(job.session(), to);
-                (
-                    format!("renamed to {} \u{b7} :Acp settle", cut_middle(&to, LONGEST_NAME)),
-                    format!("{name} is {to} now; its buffer keeps the text: :Acp settle in it chooses"),
-                )
+                format!("{name} is {to} now; its buffer keeps the text: :Acp settle in it chooses")
             }
         };
-        cx.editor.clear_namespace(job.buf, cx.editor.namespace("acp.gone")?, 0, -1)?;
-        mark_gone(&cx.editor, job.buf, &mark)?;
+        mark_gone(cx, job.buf, &gone)?;
         cx.note(job.session(), Severity::Warning, text);
         self.acknowledge(cx, job.buf, &job.path, None)
+    }
+
+    /// Windows show other buffers, or have other sizes: a mark above a first line is to be seen in all of them.
+    pub fn windows_changed(&mut self, cx: &mut Context) -> Result<()> {
+        if self.marks_scheduled || !cx.buffers.all().any(|(_, held)| held.gone.is_some()) {
+            return Ok(());
+        }
+        self.marks_scheduled = true;
+        // A window that has just got its buffer is yet to settle what it shows of it.
+        cx.later(Duration::ZERO, |files: &mut Self, cx| {
+            files.marks_scheduled = false;
+            let gone: Vec<(Buf, Gone)> =
+                cx.buffers.all().filter_map(|(_, held)| Some((held.buf, held.gone.clone()?))).collect();
+            let is_shown = |buf: &Buf| cx.editor.buf_is_loaded(*buf) && !cx.editor.wins_of(*buf).is_empty();
+            gone.iter().filter(|(buf, _)| is_shown(buf)).try_for_each(|(buf, gone)| mark_gone(cx, *buf, gone))
+        })
     }
 
     /// The file is there again.
@@ -136,16 +152,67 @@ impl Files {
     }
 }
 
-/// A line above the first one: beside it, a long line would hide it.
-fn mark_gone(editor: &Editor, buf: Buf, text: &str) -> Result<()> {
+/// Lines above the first one: beside it, a long line would hide them. They fit into all windows that show the buffer.
+fn mark_gone(cx: &Context, buf: Buf, gone: &Gone) -> Result<()> {
+    let editor = &cx.editor;
+    let what = match gone {
+        Gone::Deleted => "deleted on the disk".to_owned(),
+        Gone::Renamed(to) => format!("renamed to {}", cut_middle(&cx.short_name(None, to), LONGEST_NAME)),
+    };
+    let widths = editor.wins_of(buf).into_iter().filter_map(|win| editor.win_size(win).ok());
+    let width = widths.map(|(columns, _)| usize::from(columns)).min().unwrap_or(usize::MAX);
+    let rows = rows_of_note(&visible_line(&what), width);
+    let lines: Vec<Table> = rows
+        .iter()
+        .map(|row| {
+            let chunk = editor.lua.create_sequence_from([row.as_str(), "AcpError"])?;
+            editor.lua.create_sequence_from([chunk])
+        })
+        .collect::<Result<_>>()?;
     let ns = editor.namespace("acp.gone")?;
-    let chunk = editor.lua.create_sequence_from([visible_line(text).as_str(), "AcpError"])?;
-    let line = editor.lua.create_sequence_from([chunk])?;
+    editor.clear_namespace(buf, ns, 0, -1)?;
     let options = editor.table([
-        ("virt_lines", Value::Table(editor.lua.create_sequence_from([line])?)),
+        ("virt_lines", Value::Table(editor.lua.create_sequence_from(lines)?)),
         ("virt_lines_above", Value::Boolean(true)),
+        ("virt_lines_leftcol", Value::Boolean(true)),
     ])?;
     editor.set_extmark(buf, ns, 0, 0, options)?;
     show_above_first_line(editor, buf);
     Ok(())
+}
+
+/// What became of the file, and what to do about it; each by itself where a row has not so many cells.
+fn rows_of_note(what: &str, width: usize) -> Vec<String> {
+    let whole = format!("{what} \u{b7} {SETTLE}");
+    match cells(&whole) <= width {
+        true => vec![whole],
+        false => [in_rows(what, width), in_rows(SETTLE, width)].concat(),
+    }
+}
+
+/// A text in rows of so many cells at most.
+fn in_rows(text: &str, width: usize) -> Vec<String> {
+    let mut rows = vec![String::new()];
+    for char in text.chars() {
+        let mut buffer = [0; 4];
+        let char = char.encode_utf8(&mut buffer);
+        match rows.last_mut() {
+            Some(row) if cells(row) + cells(char) <= width.max(2) => row.push_str(char),
+            _ => rows.push(char.to_owned()),
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_has_the_rows_that_it_needs() {
+        assert_eq!(rows_of_note("deleted", 80), ["deleted · :Acp settle"]);
+        assert_eq!(rows_of_note("deleted", 12), ["deleted", ":Acp settle"]);
+        assert_eq!(rows_of_note("deleted", 6), ["delete", "d", ":Acp s", "ettle"]);
+        assert_eq!(in_rows("漢字a", 3), ["漢", "字a"]);
+    }
 }

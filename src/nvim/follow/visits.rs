@@ -385,7 +385,7 @@ fn location_data(session: &Session, visit: &Visit) -> Json {
         "line": visit.line(),
         "verb": visit.verb.word(),
         "kind": call.map(|call| crate::core::session::tool_call::kind_word(call.kind)),
-        "call": call.map(|call| call.id.as_told()),
+        "call": call.and_then(|call| call.told_id()),
         "session": visit.session.0,
         "agent": session.agent_name,
     })

@@ -161,13 +161,38 @@ fn label(key: &KeySpec) -> String {
     }
 }
 
+/// What the review's keys do in the preview of what is put back; the others do nothing there.
+const PREVIEW: &[(&str, &str)] = &[
+    ("review_undo", "put back"),
+    ("review_undo_all", "put back all"),
+    ("review_go", "go to the line"),
+    ("review_next", "next change"),
+    ("review_previous", "previous change"),
+    ("review_close", "close"),
+];
+
+/// The keys of the preview of what is put back, in columns.
+pub fn preview_table(keys: &Keys, width: usize) -> Page {
+    let label = |key: &KeySpec| {
+        let known = PREVIEW.iter().find(|(name, _)| *name == key.name);
+        known.map(|(_, label)| (*label).to_owned())
+    };
+    columns(keys, Pane::Review, width, &label)
+}
+
 /// The keys of a buffer that `can` do something now, in columns.
 pub fn table(keys: &Keys, pane: Pane, width: usize, can: &dyn Fn(&str) -> bool) -> Page {
+    let does_more = |key: &KeySpec| key.name != "click" && !key.name.ends_with("help");
+    columns(keys, pane, width, &|key| (does_more(key) && can(key.name)).then(|| label(key)))
+}
+
+/// The keys of a buffer that have a label, in columns.
+fn columns(keys: &Keys, pane: Pane, width: usize, label: &dyn Fn(&KeySpec) -> Option<String>) -> Page {
     // Those that do the same share a place. The mouse and this table itself need no word.
     let mut rows: Vec<(String, String)> = Vec::new();
-    let of_pane = KEYS.iter().filter(|key| key.panes.contains(&pane) && key.name != "click");
-    for key in of_pane.filter(|key| !key.name.ends_with("help") && can(key.name)) {
-        let (lhs, label) = (keys.shown(key.name), label(key));
+    let of_pane = KEYS.iter().filter(|key| key.panes.contains(&pane));
+    for (key, label) in of_pane.filter_map(|key| Some((key, label(key)?))) {
+        let lhs = keys.shown(key.name);
         match rows.iter_mut().find(|(_, known)| *known == label) {
             _ if lhs.is_empty() => {}
             Some((all, _)) if !all.split(' ').any(|one| one == lhs) => *all = format!("{all} {lhs}"),

@@ -2,6 +2,7 @@
 //! texts themselves are not kept here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use crate::core::changes::writers::Writer;
@@ -37,7 +38,12 @@ pub struct Changes {
     pub saved: bool,
     /// Such as "new file", or why nothing more is known.
     pub note: Option<String>,
+    /// What the file held before the first of them.
+    first: Option<Print>,
 }
+
+/// A text by its hash; `None` where there was no file.
+type Print = Option<u64>;
 
 impl ChangeStats {
     pub fn add(&mut self, change: &Change) {
@@ -45,6 +51,9 @@ impl ChangeStats {
         for session in std::iter::once(change.session).chain(sessions) {
             let changes = self.agents.entry((session, change.path.clone())).or_default();
             let (before, after) = (change.before.as_deref(), change.after.as_deref());
+            if changes.times == 0 && (before.is_some() || change.held.0 == Held::Absent) {
+                changes.first = Some(before.map(print_of));
+            }
             changes.add(before, after, &change.ranges, change.lines);
             changes.saved = change.saved;
             changes.note = note(change);
@@ -98,6 +107,11 @@ impl ChangeStats {
 }
 
 impl Changes {
+    /// Whether a file that holds this is as it was before the first change.
+    pub fn are_undone(&self, now: Option<&str>) -> bool {
+        self.first == Some(now.map(print_of))
+    }
+
     fn add(
         &mut self,
         before: Option<&str>,
@@ -125,6 +139,12 @@ impl Changes {
         self.removed += (before + added).saturating_sub(after);
         self.ranges = ranges.iter().map(|(first, end)| (first + 1, (*end).max(first + 1))).collect();
     }
+}
+
+fn print_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The lines that came and went, as its tool call counts them, too; nothing for files that are long to compare.
@@ -203,7 +223,17 @@ mod tests {
         let changes: Vec<Changes> = stats.of(SessionKey(1)).map(|(_, changes)| changes.clone()).collect();
         assert_eq!(
             changes,
-            [Changes { times: 2, added: 2, removed: 2, ranges: vec![(2, 2)], saved: true, note: None }]
+            [Changes {
+                times: 2,
+                added: 2,
+                removed: 2,
+                ranges: vec![(2, 2)],
+                saved: true,
+                note: None,
+                first: Some(Some(print_of("a\nb\nc"))),
+            }]
         );
+        assert!(changes[0].are_undone(Some("a\nb\nc")));
+        assert!(!changes[0].are_undone(Some("a\nc\nd")) && !changes[0].are_undone(None));
     }
 }

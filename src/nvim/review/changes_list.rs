@@ -1,10 +1,11 @@
 //! `:Acp changes`: what the session has changed, as a list to choose from or in the quickfix list.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use mlua::{Result, Value};
 
+use crate::core::changes::review_page::left_in;
 use crate::core::changes::scope::{Origin, Scope};
 use crate::core::changes::unknown_change::removes_ignored;
 use crate::core::ids::SessionKey;
@@ -22,6 +23,8 @@ use crate::nvim::editor::Level;
 use crate::nvim::editor::code_window::code_window;
 use crate::nvim::editor::picker::is_builtin;
 use crate::nvim::review::Reviews;
+use crate::nvim::review::change_stats::Changes;
+use crate::nvim::review::decisions::text_of;
 
 /// A file, how much of it was changed, and where.
 type Changed = (PathBuf, String, Vec<(usize, usize)>);
@@ -41,15 +44,23 @@ impl Reviews {
         let is_old = |path: &Path| self.renamed.iter().any(|(to, from)| from == path && is_listed(to));
         let agents = self.stats.of(key).filter(|(path, _)| !is_old(path));
         let agents = agents.map(|(path, changes)| (path, changes, ""));
+        let left = self.left_of(key);
         let all = agents.chain(outside.map(|(path, changes)| (path, changes, ", changed from outside")));
         let mut changed: Vec<Changed> = all
             .map(|(path, changes, whose)| {
                 let times =
                     if changes.times > 1 { format!(", {} times", changes.times) } else { String::new() };
                 let saved = if changes.saved { "" } else { ", not saved" };
-                let note = changes.note.as_ref().map(|note| format!(", {note}")).unwrap_or_default();
-                let counts = match self.renamed.get(path).filter(|from| is_listed(from) && changes.times == 1)
+                let old_name = self.renamed.get(path).filter(|from| is_listed(from) && changes.times == 1);
+                let is_left = left.contains_key(path);
+                if whose.is_empty()
+                    && !(old_name.is_some() && is_left)
+                    && let Some((what, ranges)) = self.state_of(path, changes, left.get(path))
                 {
+                    return (path.to_owned(), format!("{what}{saved}"), ranges);
+                }
+                let note = changes.note.as_ref().map(|note| format!(", {note}")).unwrap_or_default();
+                let counts = match old_name {
                     // Its lines were neither added nor removed.
                     Some(from) => format!("renamed from {}{saved}", cx.short_name(Some(key), from)),
                     None => format!("+{} -{}{times}{saved}{note}{whose}", changes.added, changes.removed),
@@ -75,6 +86,16 @@ impl Reviews {
         if let Some(other) = args.first() {
             return fail(format!("changes takes quickfix or nothing, not {other:?}"));
         }
+        Self::pick_change(cx, (key, &name), changed, unknown);
+        Ok(())
+    }
+
+    fn pick_change(
+        cx: &mut Context,
+        (key, name): (SessionKey, &str),
+        changed: Vec<Changed>,
+        unknown: Vec<String>,
+    ) {
         let columns = usize::from(cx.editor.size().0);
         // Neovim's own picker wraps what is too long, after the number before it.
         let room = |counts: &str| match is_builtin(&cx.editor) {
@@ -109,7 +130,37 @@ impl Reviews {
             });
             Ok(())
         });
-        Ok(())
+    }
+
+    /// The hunks of a session's that are left to decide, by the file.
+    fn left_of(&self, key: SessionKey) -> BTreeMap<PathBuf, Vec<usize>> {
+        let scope = Scope::Session(key);
+        let listed = self.listed().into_iter();
+        listed
+            .filter_map(|(path, file)| Some((path.to_owned(), file.meant(&scope, &self.origins, path)?)))
+            .collect()
+    }
+
+    /// What is left of the changes of a file, in the review's words, and where; nothing where the review doesn't know.
+    fn state_of(
+        &self,
+        path: &Path,
+        changes: &Changes,
+        left: Option<&Vec<usize>>,
+    ) -> Option<(String, Vec<(usize, usize)>)> {
+        let reviewed = self.files.get(path).filter(|reviewed| reviewed.unread.is_empty())?;
+        let file = reviewed.file.as_deref()?;
+        let Some(hunks) = left else {
+            let text = text_of(file);
+            let what = if changes.are_undone(text.as_deref()) { "undone" } else { "kept" };
+            return Some((what.to_owned(), changes.ranges.clone()));
+        };
+        let all = file.hunks();
+        let ranges = hunks.iter().filter_map(|at| all.get(*at)).map(|hunk| {
+            let first = hunk.row + 1;
+            (first, (hunk.row + hunk.added.len()).max(first))
+        });
+        Some((left_in(file, hunks), ranges.collect()))
     }
 
     /// The files that a session changed as far as its calls say, and nobody saw it on the disk.

@@ -93,6 +93,11 @@ impl Drawn {
         Ok(())
     }
 
+    /// Whether lines that are gone are drawn above the first one.
+    pub fn is_above_first_line(&self) -> bool {
+        self.hunks.first().is_some_and(|drawn| drawn.hunk.row == 0 && drawn.marks.is_some())
+    }
+
     /// Draws what waits for it, until the time is over. Gives back whether all is drawn.
     pub fn draw(&mut self, editor: &Editor, buf: Buf, until: Instant) -> Result<bool> {
         let ns = namespace(editor)?;

@@ -49,6 +49,10 @@ impl Proposals {
         self.drawn.get(&call).is_some_and(|bufs| bufs.contains(&buf))
     }
 
+    pub fn is_any_drawn(&self) -> bool {
+        !self.drawn.is_empty()
+    }
+
     /// The calls whose changes are drawn, and where.
     pub fn all_drawn(&self) -> Vec<(Call, Vec<Buf>)> {
         self.drawn.iter().map(|(call, bufs)| (*call, bufs.clone())).collect()

@@ -13,7 +13,7 @@ use crate::config::{DiffStyle, Stay};
 use crate::core::changes::file_review::{FileReview, Written};
 use crate::core::changes::review::Splice;
 use crate::core::changes::scope::{Origin, Other, Scope};
-use crate::core::changes::unknown_change::{UnknownChange, outside_lines};
+use crate::core::changes::unknown_change::{OutsideLines, UnknownChange};
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{EntryId, OriginId, SessionKey};
 use crate::core::locations::Look;
@@ -25,6 +25,7 @@ use crate::core::text::{Text, one_line};
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::texts::Snapshot;
 use crate::nvim::context::{self, Context};
+use crate::nvim::diff_view::marks::show_above_first_line;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::{Change, EditorEvent, OutsideChange, Renamed};
 use crate::nvim::review::{Input, Reviews, Then};
@@ -787,12 +788,13 @@ impl Reviews {
     /// Buffers may look otherwise now, in windows of other sizes or with other options: so do lines that are
     /// gone.
     pub fn looks_changed(&mut self, cx: &Context) {
-        let mut any = false;
+        let mut any = self.proposals.is_any_drawn();
         for reviewed in self.files.values_mut().filter(|reviewed| reviewed.buf.is_some()) {
             reviewed.touched = true;
             any = true;
         }
         if any {
+            self.needs_room_above = true;
             self.draw_reviews_soon(cx, PAUSE);
         }
     }
@@ -823,6 +825,12 @@ impl Reviews {
             file.has_hunks_back = false;
             reviewed.touched = !reviewed.drawn.draw(&editor, buf, until)?;
             left |= reviewed.touched;
+        }
+        if std::mem::take(&mut self.needs_room_above) {
+            let reviewed = self.files.values().filter(|reviewed| reviewed.drawn.is_above_first_line());
+            let reviewed = reviewed.filter_map(|reviewed| reviewed.buf);
+            let proposed = self.proposals.all_drawn().into_iter().flat_map(|(_, bufs)| bufs);
+            reviewed.chain(proposed).for_each(|buf| show_above_first_line(&editor, buf));
         }
         if left {
             self.draw_reviews_soon(cx, PAUSE);
@@ -868,7 +876,7 @@ fn why_unknown((before, after): &(Held, Held)) -> &'static str {
         (Held::Link(_), _) | (_, Held::Link(_)) => "a symbolic link",
         (Held::Bytes(..), _) | (_, Held::Bytes(..)) => "not a text",
         (Held::Text(one, _), Held::Text(other, _)) => {
-            outside_lines(one, other).unwrap_or("its permissions changed")
+            OutsideLines::of(one, other).map_or("its permissions changed", OutsideLines::changed)
         }
         _ => "its text before is not known",
     }

@@ -102,7 +102,7 @@ fn tell(cx: &mut Context, key: SessionKey, done: Done, unasked: Option<Unasked>)
         Done::Call(entry) => {
             let is_news = session.mark_unasked(*entry, unasked.clone());
             let call = session.entry(*entry).and_then(|entry| entry.tool());
-            let (title, id) = call.map(|call| (call.headline(), call.id.as_told())).unzip();
+            let (title, id) = call.map(|call| (call.headline(), call.told_id())).unzip();
             (is_news, json!({ "title": title, "tool_call": id }))
         }
         Done::File(path) => {

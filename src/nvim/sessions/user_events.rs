@@ -61,7 +61,7 @@ fn tell_call(cx: &mut Context, key: SessionKey, entry: EntryId) {
     let call = cx.sessions.get(&key).and_then(|session| session.entry(entry)?.tool());
     let Some(call) = call else { return };
     let data = json!({
-        "id": call.id.as_told(),
+        "id": call.told_id(),
         "title": call.headline(),
         "kind": call.kind.word(),
         "status": status_word(call.status),

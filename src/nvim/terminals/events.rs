@@ -30,8 +30,9 @@ impl Terminals {
     pub fn started(&mut self, cx: &mut Context, key: Key, program: Program) -> Result<()> {
         let (command, typing) = (program.command.clone(), program.typing);
         // An agent that runs a command itself says for which call.
+        let now = cx.now();
         if let Some(session) = cx.sessions.get_mut(&key.0).filter(|_| typing) {
-            session.command_started(&key.1, &command);
+            session.command_started(&key.1, &command, now);
         }
         let buf = self.start(&cx.editor, key.clone(), program)?;
         Self::bind_keys(cx, &key, buf)?;
@@ -70,7 +71,7 @@ impl Terminals {
             })
         });
         if let Some(session) = cx.sessions.get_mut(&key.0) {
-            session.command_ended(&key.1, &exit);
+            session.command_ended(&key.1, &exit, now);
         }
         if let Some(terminal) = self.open.get_mut(&key) {
             terminal.shown.ended(exit, now);

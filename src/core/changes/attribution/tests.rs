@@ -38,6 +38,57 @@ fn ends(activities: &mut Activities, session: SessionKey, call: &str, now: Milli
     activities.call(session, &id(call), news, now);
 }
 
+/// A command of an agent's runs from 2000 on, and the user has Neovim do something from 3000 to 3100.
+#[test]
+fn what_changes_while_the_user_has_neovim_do_something_is_not_taken_for_an_agents() {
+    let run = |activities: &mut Activities| {
+        begins(activities, A, "run", ToolKind::Execute, 2000);
+        activities.command_began(A, TerminalId("t".to_owned()), 2010);
+        activities.user_began(3000);
+        activities.user_ended(3100);
+    };
+    let mut activities = one();
+    run(&mut activities);
+    let table = [
+        ("before", (2900, 2900), "1:run/t"),
+        ("in it", (3000, 3000), "outside"),
+        ("at its end", (3050, 3100), "outside"),
+        ("since before it", (2900, 3050), "1:run/t"),
+        ("until after it", (3050, 3200), "1:run/t"),
+        ("after it", (3200, 3200), "1:run/t"),
+    ];
+    for (what, (first, last), expected) in table {
+        assert_eq!(who(&activities, first, last), expected, "{what}");
+    }
+    let holder = (A, Some(TerminalId("t".to_owned())));
+    let held = activities.judge(Path::new(FILE), (3050, 3050), Some(&holder));
+    assert_eq!(said(held), "1:run/t", "a process of the command was seen with the file");
+
+    activities.user_began(4000);
+    assert_eq!(who(&activities, 4500, 4500), "outside", "it goes on");
+    assert!(activities.is_contested(Path::new(FILE)), "it is worth a look who has the file open");
+    activities.user_ended(4600);
+    assert!(!activities.is_contested(Path::new(FILE)));
+
+    let mut named = one();
+    let names = CallNews { names: vec![FILE.into()], ..news(ToolKind::Edit, WireStatus::InProgress) };
+    named.call(A, &id("edit"), names, 2000);
+    run(&mut named);
+    assert_eq!(who(&named, 3050, 3050), "1:edit", "its call says that it is about this file");
+}
+
+#[test]
+fn no_more_of_the_users_times_are_remembered_than_are_needed() {
+    let mut activities = one();
+    begins(&mut activities, A, "run", ToolKind::Execute, 2000);
+    for at in 0..10_000 {
+        activities.user_began(10_000 + at * 100);
+        activities.user_ended(10_000 + at * 100 + 20);
+    }
+    assert_eq!(activities.user.len(), MAX_USER_SPANS);
+    assert_eq!(who(&activities, 10_000 + 9_999 * 100, 10_000 + 9_999 * 100), "outside");
+}
+
 /// As "1:call" or "1:call/terminal", those of one change joined by " or ".
 fn who(activities: &Activities, first: Millis, last: Millis) -> String {
     who_changed(activities, FILE, first, last)
