@@ -104,7 +104,8 @@ const POINTS: &str = "
  54 MAY      S   hints in the error: a_way_to_log_in_may_be_told_by_the_error_that_demands_it
     + an_error_says_what_can_be_done_about_it
  55 MUST NOT 4   no secrets in the log: the_log_has_both_directions_and_no_secrets
- 56 MAY      U   the state of the login: - unstable, not offered
+ 56 MAY      U   the state of the login: whether_it_is_logged_in_is_asked_where_that_is_offered
+    + an_agents_account_is_shown_where_one_logs_in
  57 MUST     S   new sessions: a_new_session_says_where_it_works
  58 MUST     S   an absolute folder: the_sessions_folder_counts_wherever_the_agent_was_started
     + a_session_is_opened_in_its_folder_with_the_others_each_once_where_they_are_taken
@@ -443,7 +444,9 @@ const POINTS: &str = "
     + a_fork_that_the_agent_refuses_leaves_the_source_as_it_was
 256 SHOULD   U   titles given to the agent: - unstable; a title that the user gives stays here
 257 MAY      U   archives: - unstable, not used
-258 robust   U   the state of the login, at any time: the_log_has_both_directions_and_no_secrets
+258 robust   U   the state of the login, at any time: a_state_of_the_login_is_read_at_any_time_in_either_form
+    + a_state_is_read_by_its_word_and_any_other_is_unknown
+    + the_log_has_both_directions_and_no_secrets
 259 MUST NOT U   headers of providers: - unstable; providers are neither asked for nor changed
 260 MAY      U   plans by id: a_plan_has_an_id_and_one_of_three_forms
     + a_plan_in_markdown_stands_in_the_chat_and_in_the_plans_window

@@ -966,3 +966,36 @@ fn what_is_set_resumed_or_closed_before_a_login_is_done_after_it() {
     chat.nvim.command("Acp login key");
     chat.wait_for("Closed after all.");
 }
+
+#[test]
+fn an_agents_account_is_shown_where_one_logs_in() {
+    let told =
+        json!({ "state": "authenticated", "accounts": [{ "label": "Max", "active": true, "email": "a@b" }] });
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({ "auth": { "status": {} } }), json!([{ "id": "key", "name": "With a key" }])),
+            vec![json!({ "expect": "auth/status" }), json!({ "reply": "auth/status", "result": told })],
+            new_session("s1").into(),
+            vec![prompt(), says("Welcome."), ends("end_turn")],
+        ]),
+    );
+    chat.chat();
+    chat.send("hello");
+    chat.wait_for("Welcome.");
+    pick(&mut chat.nvim, &[]);
+    chat.nvim.command("Acp login");
+    chat.nvim.wait_until(|nvim| seen(nvim).contains("Log in"), "the ways to log in");
+    assert!(
+        seen(&mut chat.nvim).contains("Log in (now logged in with Max (a@b))"),
+        "{}",
+        seen(&mut chat.nvim)
+    );
+    let status = chat.nvim.exec_lua("return vim.json.encode(require('acp').status().agents[1])", []);
+    let status: Value = serde_json::from_str(status.as_str().expect("a text")).expect("JSON");
+    assert_eq!((&status["auth"], &status["accounts"]), (&json!("authenticated"), &json!(["Max (a@b)"])));
+    chat.nvim.command("checkhealth acp");
+    let report =
+        chat.nvim.exec_lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')", []);
+    assert!(report.as_str().expect("a text").contains("login: logged in with Max (a@b)"), "{report}");
+}

@@ -14,6 +14,7 @@ pub mod files;
 pub mod hold;
 pub mod image;
 pub mod launch;
+pub mod login;
 mod nullable;
 pub mod prompts;
 pub mod question;
@@ -58,6 +59,7 @@ pub use files::{
 };
 pub use hold::{Ceiling, Hold, Measure, Span};
 pub use launch::{Dialect, Launch, McpServer, Network, Place, Reopen, Sandbox, SystemPrompt};
+pub use login::AuthStatus;
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, AskReason, PermissionKind, PermissionOption, Question};
 pub use remote::Remote;
@@ -314,6 +316,11 @@ pub enum Event {
     LoggedOut {
         agent: AgentId,
     },
+    /// The agent said whether it is logged in, asked or not.
+    AuthReported {
+        agent: AgentId,
+        status: AuthStatus,
+    },
     TerminalStarted {
         session: SessionKey,
         terminal: TerminalId,
@@ -567,6 +574,7 @@ impl Event {
             | Self::Listed { .. }
             | Self::LoggedIn { .. }
             | Self::LoggedOut { .. }
+            | Self::AuthReported { .. }
             | Self::Resolved { .. }
             | Self::FileChanged { .. }
             | Self::FilesChanged { .. }

@@ -15,6 +15,8 @@ use crate::core::text::uri;
 pub const INITIALIZE: &str = v1::AGENT_METHOD_NAMES.initialize;
 pub const AUTHENTICATE: &str = v1::AGENT_METHOD_NAMES.authenticate;
 pub const LOGOUT: &str = v1::AGENT_METHOD_NAMES.logout;
+pub const AUTH_STATUS_UPDATE: &str = v1::CLIENT_METHOD_NAMES.auth_status_update;
+pub const AUTH_STATUS: &str = v1::AGENT_METHOD_NAMES.auth_status;
 pub const SESSION_NEW: &str = v1::AGENT_METHOD_NAMES.session_new;
 pub const SESSION_LOAD: &str = v1::AGENT_METHOD_NAMES.session_load;
 pub const SESSION_RESUME: &str = v1::AGENT_METHOD_NAMES.session_resume;
@@ -83,6 +85,10 @@ pub fn authenticate(method: &str) -> impl Serialize + use<> {
 
 pub fn logout() -> impl Serialize {
     v1::LogoutRequest::new()
+}
+
+pub fn auth_status() -> impl Serialize {
+    v1::AuthStatusRequest::new()
 }
 
 pub fn new_session(place: &Place, can: Capabilities) -> impl Serialize + use<> {

@@ -136,6 +136,7 @@ pub struct Capabilities {
     pub fork: bool,
     pub additional_directories: bool,
     pub logout: bool,
+    pub auth_status: bool,
     pub image: bool,
     pub audio: bool,
     pub embedded_context: bool,

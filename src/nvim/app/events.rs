@@ -73,6 +73,7 @@ impl App {
                 let text = "Logged out; :Acp login logs in again".to_owned();
                 Sessions::note(&mut self.cx, (agent, None), Severity::Info, text);
             }
+            Event::AuthReported { agent, status } => self.sessions.auth_reported(&mut self.cx, agent, status),
             Event::AgentsRead { job, stored, failure } => {
                 self.agents.was_read(&mut self.cx, job, *stored, failure)?
             }

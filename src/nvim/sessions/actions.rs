@@ -4,7 +4,7 @@ use mlua::Result;
 use serde_json::json;
 
 use crate::core::ids::{AgentId, SessionKey};
-use crate::core::message::{AuthKind, AuthMethod, Command, StoredSession};
+use crate::core::message::{AuthKind, AuthMethod, AuthStatus, Command, StoredSession};
 use crate::core::store::record::Kept;
 use crate::core::store::session_items::{is_about, of_recorded, of_session, of_stored, shortened};
 use crate::core::store::stored_sessions::Earlier;
@@ -264,7 +264,12 @@ impl Sessions {
                 (None, None) => method.name.clone(),
             })
             .collect();
-        cx.offer("Log in", "acp_login", items, move |sessions: &mut Self, cx, index| {
+        let agent = session.agent;
+        let prompt = match self.processes.auth(agent).and_then(AuthStatus::words) {
+            Some(now) => format!("Log in (now {now})"),
+            None => "Log in".to_owned(),
+        };
+        cx.offer(&prompt, "acp_login", items, move |sessions: &mut Self, cx, index| {
             sessions.log_in_by(cx, key, methods[index].clone())
         });
         Ok(())
