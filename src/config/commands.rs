@@ -502,7 +502,9 @@ pub const COMMANDS: &[CommandSpec] = &[
         range: false,
         bang: Bang::No,
         without_library: false,
-        help: "Give the session a name, in place of the agent's title for it. Without [name] you are asked.",
+        help: "Give the session a name, in place of the agent's title for it. An agent that takes names keeps \
+               it, too, perhaps in a form of its own, so that other programs list the session under it. Without \
+               [name] you are asked.",
     },
     CommandSpec {
         name: "export",

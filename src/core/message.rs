@@ -106,6 +106,8 @@ pub enum Command {
     SetMode { session: SessionKey, mode: String },
     /// `session/set_model`, for agents without a model option.
     SetModel { session: SessionKey, model: String },
+    /// `session/set_title`, for agents that take one. Answered by `TitleKept`.
+    SetTitle { session: SessionKey, title: String },
     /// `session/set_config_option`.
     SetOption { session: SessionKey, option: String, value: OptionValue },
     /// `authenticate` with a method of type agent.
@@ -300,6 +302,12 @@ pub enum Event {
     Chosen {
         session: SessionKey,
         chosen: Chosen,
+    },
+    /// The agent keeps a name that the user gave to the session, perhaps in a form of its own.
+    TitleKept {
+        session: SessionKey,
+        asked: String,
+        title: String,
     },
     /// A request of ours other than opening and prompting failed (`what` is fit for "couldn't …").
     RequestFailed {
@@ -498,6 +506,7 @@ impl Command {
             | Self::SetMode { session, .. }
             | Self::SetModel { session, .. }
             | Self::SetOption { session, .. }
+            | Self::SetTitle { session, .. }
             | Self::Kill { session, .. }
             | Self::EndLeft { session, .. }
             | Self::Type { session, .. }
@@ -559,6 +568,7 @@ impl Event {
             | Self::LeftSurvived { session, .. }
             | Self::Steered { session, .. }
             | Self::Chosen { session, .. }
+            | Self::TitleKept { session, .. }
             | Self::TerminalStarted { session, .. }
             | Self::TerminalGrew { session, .. }
             | Self::TerminalEnded { session, .. }

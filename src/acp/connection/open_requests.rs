@@ -53,5 +53,6 @@ pub(super) enum OnSuccess {
     LoggedOut,
     Mode(String),
     Model(String),
+    Title(String),
     Option(String, OptionValue),
 }

@@ -233,6 +233,12 @@ impl Connection {
             }
             OnSuccess::Mode(mode) => self.chosen(session, Chosen::Mode(mode)),
             OnSuccess::Model(model) => self.chosen(session, Chosen::Model(model)),
+            OnSuccess::Title(asked) => {
+                let title = from_acp::title_kept(answer).unwrap_or_else(|| asked.clone());
+                if let Some(session) = session.filter(|session| self.sessions.get_mut(*session).is_some()) {
+                    self.post(Event::TitleKept { session, asked, title });
+                }
+            }
             OnSuccess::Option(option, value) => {
                 let Some(known) = session.and_then(|session| self.sessions.get_mut(session)) else { return };
                 let options = from_acp::changed_options(answer);

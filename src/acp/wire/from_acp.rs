@@ -48,6 +48,7 @@ pub fn connected(result: &Value) -> Result<AgentInfo, Failure> {
         close: yes(&session["close"]),
         delete: yes(&session["delete"]),
         fork: yes(&session["fork"]),
+        set_title: yes(&session["title"]),
         additional_directories: yes(&session["additionalDirectories"]),
         logout: yes(&agent["auth"]["logout"]),
         auth_status: yes(&agent["auth"]["status"]),
@@ -68,6 +69,11 @@ pub fn connected(result: &Value) -> Result<AgentInfo, Failure> {
         can,
         auth_methods: each(&result["authMethods"], auth_method),
     })
+}
+
+/// The answer to `session/set_title`; agents may keep it in another form.
+pub fn title_kept(answer: &Value) -> Option<String> {
+    text(&answer["title"])
 }
 
 /// Whether an answer to `initialize` has the capabilities where only the draft dialect has them.

@@ -134,6 +134,7 @@ pub struct Capabilities {
     pub close: bool,
     pub delete: bool,
     pub fork: bool,
+    pub set_title: bool,
     pub additional_directories: bool,
     pub logout: bool,
     pub auth_status: bool,

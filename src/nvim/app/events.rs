@@ -64,6 +64,9 @@ impl App {
                 Sessions::steered(&mut self.cx, session, content, outcome);
             }
             Event::Chosen { session, chosen } => self.sessions.chosen(&mut self.cx, session, chosen),
+            Event::TitleKept { session, asked, title } => {
+                self.sessions.title_kept(&mut self.cx, session, (&asked, &title))
+            }
             Event::RequestFailed { agent, session, what, failure, again } => {
                 self.sessions.not_chosen(session);
                 Sessions::request_failed(&mut self.cx, (agent, session), &what, &failure, again);

@@ -153,6 +153,8 @@ impl Sessions {
     fn rename_to(&mut self, cx: &mut Context, key: SessionKey, title: &str) {
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         session.rename(title);
+        let told = session.title_to_tell();
+        told.into_iter().for_each(|command| cx.send(command));
         self.keep_title(cx, key);
         cx.raise(EditorEvent::SessionChanged(key));
     }

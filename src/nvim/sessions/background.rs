@@ -228,6 +228,14 @@ impl Sessions {
         cx.raise(EditorEvent::SessionChanged(key));
     }
 
+    pub fn title_kept(&mut self, cx: &mut Context, key: SessionKey, (asked, title): (&str, &str)) {
+        if let Some(session) = cx.sessions.get_mut(&key) {
+            session.title_kept(asked, title);
+            self.keep_title(cx, key);
+            cx.raise(EditorEvent::SessionChanged(key));
+        }
+    }
+
     /// What the user wants of the session, and could not be set yet, may be there now.
     fn choice_answered(cx: &mut Context, key: SessionKey) {
         let now = cx.now();
