@@ -53,7 +53,7 @@ pub use agent::{
 };
 pub use call::{FileDiff, Location, ToolCallPatch, ToolContent, ToolKind, WireStatus};
 pub use choices::{Chosen, ConfigOption, Models, Modes, Named, OptionGroup, OptionKind, OptionValue};
-pub use content::{Content, Picture, PicturePlace, ResourceBody};
+pub use content::{Content, Picture, PicturePlace, ResourceBody, SESSION_URI};
 pub use files::{
     Access, Activity, Cause, ChangedFile, FileChange, HalfWritten, OnDisk, PutBack, Stamp, UnsavedText,
 };
