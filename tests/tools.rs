@@ -40,13 +40,18 @@ fn chat(files: &[(&str, &str)]) -> Scripted {
 
 /// Has the scripted server work in Lua files.
 fn serve(nvim: &mut Nvim) {
+    serve_as(nvim, "at once");
+}
+
+/// The same with one that tells what is wrong at another time.
+fn serve_as(nvim: &mut Nvim, how: &str) {
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tools/server.py");
-    let code = "local server = ...
+    let code = "local server, how = ...
         vim.api.nvim_create_autocmd('FileType', { pattern = 'lua', callback = function(args)
-          vim.lsp.start({ name = 'scripted', cmd = { 'python3', server }, root_dir = vim.fn.getcwd() },
+          vim.lsp.start({ name = 'scripted', cmd = { 'python3', server, how }, root_dir = vim.fn.getcwd() },
             { bufnr = args.buf })
         end })";
-    nvim.exec_lua(code, [server.into()]);
+    nvim.exec_lua(code, [server.into(), how.into()]);
 }
 
 #[test]
@@ -86,6 +91,75 @@ fn an_agent_lists_the_tools_and_calls_them_without_a_window_being_taken() {
     let after = chat.nvim.exec_lua("return #vim.api.nvim_list_wins()", []);
     assert_eq!(after, windows);
     assert_eq!(chat.nvim.exec_lua("return vim.fn.buflisted('a.lua')", []), 0.into());
+}
+
+#[test]
+fn a_server_that_has_not_begun_is_waited_for() {
+    for how in ["late", "asked late"] {
+        let mut chat = Scripted::new(&[("a.lua", CODE)], steps([]));
+        chat.chat();
+        serve_as(&mut chat.nvim, how);
+        let mut client = Client::of(&mut chat);
+        let errors = client.gives("diagnostics", json!({ "file": "a.lua" }));
+        assert_eq!(errors, "1 diagnostic for a.lua\na.lua:6:16: error: no such name [scripted]", "{how}");
+        // After a change by which there is one less.
+        let code =
+            "local buf = vim.fn.bufnr('a.lua') vim.api.nvim_buf_set_lines(buf, 5, 6, false, { 'print()' })";
+        chat.nvim.exec_lua(code, []);
+        let errors = client.gives("diagnostics", json!({ "file": "a.lua", "wait": true }));
+        assert_eq!(errors, "no diagnostics for a.lua", "{how}");
+    }
+}
+
+#[test]
+fn ten_thousand_diagnostics_are_told_in_slices() {
+    let mut chat = chat(&[]);
+    let code = "local folder = vim.fn.getcwd()
+        vim.diagnostic.config({ virtual_text = false, signs = false, underline = false })
+        local namespace = vim.api.nvim_create_namespace('many')
+        local buf = vim.fn.bufadd(folder .. '/many.txt')
+        vim.fn.bufload(buf)
+        local lines, list = {}, {}
+        for number = 1, 10000 do
+          lines[number] = 'text'
+          list[number] = { lnum = 10000 - number, col = number % 4, severity = 1, message = 'wrong ' .. number,
+            user_data = { lsp = { code = 'c', range = { start = { line = 1, character = 1 } } } } }
+        end
+        vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+        vim.diagnostic.set(namespace, buf, list)
+        -- The time of this thread, which is the same on a busy machine.
+        local ffi = require('ffi')
+        ffi.cdef('typedef struct { long s; long ns; } acp_time; int clock_gettime(int, acp_time *);')
+        local time = ffi.new('acp_time')
+        local function now()
+          ffi.C.clock_gettime(3, time)
+          return tonumber(time.s) * 1e3 + tonumber(time.ns) / 1e6
+        end
+        local longest, found = 0, nil
+        local function measured(fn)
+          return function(...)
+            local began = now()
+            fn(...)
+            longest = math.max(longest, now() - began)
+          end
+        end
+        local ctx = { roots = { folder }, guard = measured, on_end = function() end,
+          done = function(all) found = all end }
+        -- The first run is compiled.
+        for _ = 1, 2 do
+          found, longest = nil, 0
+          local args = { severity = 'hint', offset = 5000, limit = 50, wait = false }
+          measured(function() require('acp.tools.diagnostics').diagnostics(args, ctx) end)()
+          vim.wait(10000, function() return found end, 1)
+        end
+        return { longest, found.total, #found.items, found.items[1].line, found.items[50].line, found.items[1].text }";
+    let answer = chat.nvim.exec_lua(code, []);
+    let answer = answer.as_array().expect("a list");
+    let numbers: Vec<u64> = answer[1..5].iter().map(|number| number.as_u64().expect("a number")).collect();
+    assert_eq!(numbers, [10000, 50, 5001, 5050]);
+    assert_eq!(answer[5].as_str(), Some("wrong 5000"));
+    let longest = answer[0].as_f64().expect("a time");
+    assert!(longest < 8.0, "{longest} ms at once");
 }
 
 #[test]
