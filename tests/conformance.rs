@@ -814,6 +814,50 @@ fn notices_before_a_session_is_open_and_of_any_length_are_plain_lines() {
 }
 
 #[test]
+fn calls_of_the_editors_tools_and_questions_about_them_are_in_words() {
+    let args = json!({ "file": "a.rs", "line": 5, "symbol": "login" });
+    let call = |id: &str, title: &str, input: Value| {
+        update(
+            json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": title, "kind": "other", "status": "completed",
+            "rawInput": input }),
+        )
+    };
+    let rename = json!({ "file": "a.rs", "line": 5, "symbol": "login", "new_name": "log_in" });
+    let question =
+        json!({ "toolCallId": "3", "title": "mcp__neovim__rename", "kind": "edit", "rawInput": rename });
+    let options = json!([{ "optionId": "a", "name": "Allow", "kind": "allow_once" }]);
+    let script = steps([
+        prompt(),
+        call("1", "mcp__neovim__references", args.clone()),
+        says("Then"),
+        call(
+            "2",
+            "Tool: neovim/diagnostics",
+            json!({ "server": "neovim", "tool": "diagnostics", "arguments": {} }),
+        ),
+        says("And"),
+        call("4", "mcp__neovim__buffers", json!({ "command": "rm -rf /" })),
+        permission("p", question, options),
+        answered("p"),
+        ends("end_turn"),
+    ]);
+    let mut chat = Scripted::new(&[], script);
+    hold_pickers(&mut chat.nvim);
+    chat.chat();
+    chat.send("go");
+    picker(&mut chat.nvim, 1);
+    let prompt = chat.nvim.exec_lua("return _G.seen[1].prompt", []);
+    assert!(prompt.as_str().expect("a text").contains("wants to rename `login` to `log_in`"), "{prompt}");
+    choose(&mut chat.nvim, 1, Some(1));
+    chat.wait_for("Done");
+    let text = chat.transcript();
+    for words in ["look up references to `login`", "look up diagnostics", "rename `login` to `log_in`"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(text.contains("rm -rf /") && !text.contains("open files"), "{text}");
+}
+
+#[test]
 fn the_mode_that_a_session_begins_in_is_shown_before_the_first_prompt() {
     let modes = json!({ "modes": { "currentModeId": "auto", "availableModes": [
         { "id": "default", "name": "Always ask" }, { "id": "auto", "name": "Automatic" }] } });
