@@ -29,7 +29,7 @@ use support::script::{Scripted, steps};
 const CODE: &str = "local function login()\n  return 1\nend\n\nlogin() -- é\nprint(login(), wrong)\nslow()\n";
 
 /// So many tools there are.
-const ALL: usize = 27;
+const ALL: usize = 28;
 
 fn chat(files: &[(&str, &str)]) -> Scripted {
     let mut chat = Scripted::new(files, steps([]));
@@ -183,6 +183,20 @@ fn what_the_editor_itself_knows_is_told() {
     assert!(client.gives("jumps", json!({ "list": "changes" })).contains("a.txt:2:"));
     assert!(client.gives("messages", json!({})).contains("a word"));
     assert!(client.fails("git_hunks", json!({ "file": "a.txt" })).contains("gitsigns"));
+}
+
+#[test]
+fn the_marks_that_the_user_has_set_are_told() {
+    let mut chat = chat(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "four\nfive\n")]);
+    let mut client = Client::of(&mut chat);
+    assert_eq!(client.gives("marks", json!({})), "no marks");
+    let code = "vim.cmd('topleft split a.txt | 2 | normal! lmx')
+        vim.cmd('edit b.txt | 2 | mark B')
+        vim.cmd('edit /etc/passwd | mark P | mark p')
+        vim.cmd('edit a.txt | 1')";
+    chat.nvim.exec_lua(code, []);
+    assert_eq!(client.gives("marks", json!({})), "2 marks\na.txt:2:2: x: two\nb.txt:2:1: B: five");
+    assert_eq!(client.gives("marks", json!({ "offset": 1 })), "2 marks, 2 to 2\nb.txt:2:1: B: five");
 }
 
 #[test]

@@ -27,6 +27,7 @@ const DEEDS: &[(&str, &str, &str)] = &[
     ("buffers", "look up open files", ""),
     ("selection", "look up the selection", ""),
     ("jumps", "look up where you have been", ""),
+    ("marks", "look up your marks", ""),
     ("quickfix", "look up the quickfix list", ""),
     ("outline", "look up the outline", "of"),
     ("node", "look up the code", "at"),
