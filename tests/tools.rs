@@ -275,6 +275,50 @@ fn nothing_is_left_of_the_tools_when_neovim_ends() {
 }
 
 #[test]
+fn a_bridge_does_not_outlive_a_neovim_that_is_killed() {
+    let mut chat = chat(&[]);
+    let mut client = Client::of(&mut chat);
+    chat.nvim.kill9();
+    client.ended();
+}
+
+#[test]
+fn an_agent_that_reads_no_answer_holds_up_nobody() {
+    use std::io::Write as _;
+    let mut chat = chat(&[("a.txt", "one\n")]);
+    let told = Told::of(&mut chat);
+    let of = |name: &str| told.env.iter().find(|(other, _)| other == name).expect("it").1.clone();
+    let mut deaf = std::os::unix::net::UnixStream::connect(of("ACP_NVIM_TOOLS")).expect("the socket");
+    deaf.set_nonblocking(true).expect("a socket");
+    let token = json!({ "token": of("ACP_NVIM_TOOLS_TOKEN") });
+    let mut text = format!("{token}\n").into_bytes();
+    for id in 0..20_000 {
+        let (method, params) = match id % 2 {
+            0 => ("tools/list", json!({})),
+            _ => ("tools/call", json!({ "name": "buffers", "arguments": {} })),
+        };
+        text.extend(format!("{}\n", json!({ "id": id, "method": method, "params": params })).into_bytes());
+    }
+    let mut client = Client::of(&mut chat);
+    // More is taken as long as the bridge reads, which ends when nothing is taken from it.
+    let (mut written, mut refused) = (0, 0);
+    while written < text.len() && refused < 3 {
+        match deaf.write(&text[written..]) {
+            Ok(count) => (written, refused) = (written + count, 0),
+            Err(error) => {
+                assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+                refused += 1;
+            }
+        }
+        // The others are served as if it were not there, and so is the user.
+        assert_eq!(chat.nvim.exec_lua("return 1 + 1", []), 2.into());
+        assert_eq!(client.names().len(), ALL);
+    }
+    assert!(written < text.len(), "all of it was taken");
+    assert!(client.gives("buffers", json!({})).contains("open file"));
+}
+
+#[test]
 fn what_a_user_adds_is_checked_run_and_cancelled() {
     let mut chat = chat(&[]);
     let code = "local acp = require('acp')

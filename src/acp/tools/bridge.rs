@@ -183,3 +183,71 @@ impl<S: AsyncRead> Lines<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::io::AsyncReadExt as _;
+    use tokio::net::TcpStream;
+    use tokio::runtime::Builder;
+
+    use super::*;
+    use crate::acp::tools::socket::Port;
+    use crate::core::ids::SessionKey;
+    use crate::mailbox::Mailbox;
+
+    const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+    /// What somebody who comes in at the port and says this is told, down to the end of the connection.
+    fn told(says: &str) -> String {
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+            let address = listener.local_addr().expect("an address");
+            let tools = Tools::new(Mailbox::new(|_| {}));
+            tools.give(SessionKey(1), "/none".into(), TOKEN.into(), Vec::new());
+            let port = Port::new(listener).expect("a port");
+            tokio::spawn(port.accept_all(move |stream| drop(tokio::spawn(serve(tools.clone(), stream)))));
+            let mut stream = TcpStream::connect(address).await.expect("a connection");
+            stream.write_all(says.as_bytes()).await.expect("a listener");
+            stream.shutdown().await.expect("a connection");
+            let mut told = Vec::new();
+            // It may be cut before all that was said is read.
+            let _ = timeout(Duration::from_secs(60), stream.read_to_end(&mut told)).await.expect("an end");
+            String::from_utf8(told).expect("a text")
+        })
+    }
+
+    #[test]
+    fn at_the_port_only_the_token_on_the_first_line_lets_in() {
+        let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+        let right = json!({ "token": TOKEN });
+        assert_eq!(told(&format!("{right}\n{ping}\n")), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+        let short = json!({ "token": &TOKEN[1..] });
+        for wrong in [
+            format!("{short}\n{ping}\n"),
+            format!("{}\n{ping}\n", json!({ "token": "" })),
+            format!("{}\n{ping}\n", json!({ "token": [TOKEN] })),
+            format!("{TOKEN}\n{ping}\n"),
+            format!("{ping}\n{right}\n{ping}\n"),
+            format!("\n{right}\n{ping}\n"),
+            String::new(),
+        ] {
+            assert_eq!(told(&wrong), "", "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_page_in_a_browser_is_let_in_by_no_address_origin_or_body() {
+        let body = format!("{}\n{}\n", json!({ "token": TOKEN }), json!({ "id": 1, "method": "ping" }));
+        for path in ["/", "/mcp", "/sse", "*"] {
+            for origin in ["http://localhost", "https://evil.example", "null"] {
+                let head = format!(
+                    "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: {origin}\r\nAuthorization: Bearer {TOKEN}"
+                );
+                let asked = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+                assert_eq!(told(&asked), "", "{asked}");
+            }
+        }
+    }
+}
