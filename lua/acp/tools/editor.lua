@@ -145,7 +145,8 @@ function M.marks(args, ctx)
     end
   end
   for _, mark in ipairs(vim.fn.getmarklist()) do
-    add(mark, mark.file and vim.fs.normalize(vim.fn.fnamemodify(mark.file, ":p")))
+    local buf = mark.pos[1]
+    add(mark, vim.fs.normalize(buf > 0 and api.nvim_buf_get_name(buf) or mark.file))
   end
   ctx.done(page(items, args))
 end
