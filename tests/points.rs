@@ -395,6 +395,8 @@ const POINTS: &str = "
 223 MAY      4   an audit log: a_turn_leaves_a_line_for_each_thing_with_who_decided_it_and_without_secrets
     + nothing_is_recorded_where_that_is_off
 224 MUST     4   encryption: what_is_not_encrypted_is_reached_on_this_machine_alone
+    + an_encrypted_agent_is_talked_to_where_its_signer_is_trusted
+    + an_agent_whose_signer_is_not_trusted_is_sent_nothing
     + what_is_wrong_with_an_address_is_said
 225 robust   -   nothing of an agent's is run: nothing_that_an_agent_says_is_run_or_breaks_the_screen
     + colours_titles_and_links_are_removed
