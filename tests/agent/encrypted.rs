@@ -173,8 +173,7 @@ fn is_talked_to(scheme: &str, protocols: &[&str]) -> Vec<String> {
     assert_eq!(test.stop_reason(), StopReason::EndTurn);
     let said: String = test.updates().iter().filter_map(text).collect();
     assert_eq!(said, "in secret", "{scheme}");
-    let seen = front.seen.lock().unwrap().clone();
-    seen
+    front.seen.lock().unwrap().clone()
 }
 
 #[test]

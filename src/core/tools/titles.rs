@@ -110,7 +110,8 @@ mod tests {
     fn each_tool_has_words() {
         let mut named: Vec<&str> = DEEDS.iter().map(|(name, ..)| *name).collect();
         let mut tools: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
-        (named.sort_unstable(), tools.sort_unstable());
+        named.sort_unstable();
+        tools.sort_unstable();
         assert_eq!(named, tools);
     }
 
