@@ -12,6 +12,7 @@ mod agent {
     mod changes;
     mod conversation;
     mod elsewhere;
+    mod encrypted;
     mod envelope;
     mod extensions;
     mod files;

@@ -68,6 +68,11 @@ fn status(nvim: &mut Nvim, field: &str) -> Option<String> {
     nvim.exec_lua(code, [field.into()]).as_str().map(str::to_owned)
 }
 
+fn status_of_agent(nvim: &mut Nvim, field: &str) -> String {
+    let code = "return tostring(require('acp').status().agents[1][...])";
+    nvim.exec_lua(code, [field.into()]).as_str().expect("a text").to_owned()
+}
+
 fn wait_status(nvim: &mut Nvim, field: &str, value: &str) {
     nvim.wait_until(
         |nvim| status(nvim, field).as_deref() == Some(value),
@@ -676,6 +681,191 @@ fn nothing_that_an_agent_says_is_run_or_breaks_the_screen() {
     assert!(!messages.contains("E5") && !messages.contains("rror"), "{messages}");
     let screen = chat.nvim.screen();
     assert!(!screen.contains(['\u{1b}', '\u{7}', '\u{9b}', '\0']), "{screen:?}");
+}
+
+#[test]
+fn embedded_resources_are_shown_as_text_or_as_what_they_are() {
+    let block =
+        |content: Value| update(json!({ "sessionUpdate": "agent_message_chunk", "content": content }));
+    let text =
+        json!({ "type": "resource", "resource": { "uri": "file:///p/notes.md", "text": "one\ntwo\n" } });
+    let blob = json!({ "type": "resource", "resource": { "uri": "file:///p/data", "mimeType": "application/zip", "blob": "QUJD" } });
+    let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Look", "kind": "other", "status": "failed",
+        "content": [{ "type": "content", "content": text }, { "type": "content", "content": blob }] });
+    let script = steps([prompt(), block(text.clone()), block(blob.clone()), update(call), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], script);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    let shown = chat.transcript();
+    let said = "[file:///p/notes.md](file:///p/notes.md) (2 lines)[resource: application/zip, 3 bytes](file:///p/data)";
+    assert!(shown.contains(said), "{shown}");
+    let of_call = shown.split("Look").nth(1).expect("the call");
+    assert!(of_call.contains("one\n") && of_call.contains("two\n"), "{shown}");
+    assert!(of_call.contains("application/zip, 3 bytes") && !of_call.contains("QUJD"), "{shown}");
+}
+
+#[test]
+fn the_sessions_folder_is_absolute_wherever_the_agent_is_started() {
+    let mut chat = Scripted::new(&[("sub/a.txt", "")], opened_with(json!({})));
+    chat.configure("agents = { fake = { cwd = 'sub' } }, additional_directories = { 'lib' }");
+    chat.nvim.command("cd sub | cd ..");
+    chat.chat();
+    let cwd = chat.got("session/new")["params"]["cwd"].clone();
+    assert_eq!(cwd, json!(chat.project.path()));
+    let pid = status_of_agent(&mut chat.nvim, "pid");
+    let works_in = std::fs::read_link(format!("/proc/{pid}/cwd"));
+    if cfg!(target_os = "linux") {
+        assert_eq!(works_in.expect("its folder"), chat.project.file("sub"));
+    }
+}
+
+#[test]
+fn what_is_not_encrypted_is_reached_on_this_machine_alone() {
+    let mut chat = Scripted::new(&[], opened_with(json!({})));
+    let listener = std::net::TcpListener::bind("0.0.0.0:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    for (host, refused) in
+        [("0.0.0.0", true), ("10.1.2.3", true), ("127.0.0.1.example.org", true), ("127.0.0.1", false)]
+    {
+        for scheme in ["http", "ws"] {
+            chat.nvim.exec_lua("vim.cmd.messages('clear')", []);
+            chat.configure(&format!("agents = {{ far = {{ url = '{scheme}://{host}:{port}/acp' }} }}"));
+            chat.nvim.command("silent! AcpChat! far");
+            let told = |nvim: &mut Nvim| nvim.messages().contains("is not encrypted");
+            if refused {
+                chat.nvim.wait_until(told, "the reason");
+            } else {
+                listener.accept().expect("it is connected to");
+                assert!(!told(&mut chat.nvim), "{scheme}://{host}");
+            }
+        }
+    }
+    listener.set_nonblocking(true).expect("a socket");
+    // Attempts to connect again may come; none comes from an address that is refused.
+    while let Ok((_, from)) = listener.accept() {
+        assert!(from.ip().is_loopback(), "{from}");
+    }
+}
+
+#[test]
+fn a_call_that_is_first_told_of_by_its_question_is_shown_and_decided() {
+    let call = json!({ "toolCallId": "hidden", "title": "Edit files", "kind": "edit", "content": [
+        { "type": "diff", "path": "$PROJECT/notes.txt", "oldText": "alpha\n", "newText": "ALPHA\n" }] });
+    let options = json!([{ "optionId": "a", "name": "Allow", "kind": "allow_once" }, { "optionId": "r", "name": "Reject", "kind": "reject_once" }]);
+    let script =
+        steps([prompt(), permission("p", call, options), answered("p"), says("After it."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("notes.txt", "alpha\n")], script);
+    chat.chat();
+    chat.send("go");
+    chat.decide("reject");
+    assert_eq!(chat.answer("p")["result"], chosen("r"));
+    chat.wait_for("After it.");
+    chat.wait_for("Done");
+    let text = chat.transcript();
+    assert_eq!(text.matches("notes.txt").count(), 1, "{text}");
+    assert!(text.find("notes.txt") < text.find("After it."), "{text}");
+}
+
+#[test]
+fn notices_before_a_session_is_open_and_of_any_length_are_plain_lines() {
+    let long = format!("{} **bold** [x](https://h) <b>", "word ".repeat(100));
+    let notice = |title: &str, severity: &str| {
+        update(json!({ "sessionUpdate": "notice", "severity": severity, "title": title }))
+    };
+    let script = vec![
+        json!({ "expect": "initialize" }),
+        json!({ "reply": "initialize", "result": { "protocolVersion": 1, "agentInfo": { "name": "fake", "title": "Fake", "version": "1.0" } } }),
+        json!({ "expect": "session/new" }),
+        // Before the session has a name.
+        notice("Early", "warning"),
+        notice(&long, "error"),
+        notice("# No heading\n| a | b |", "info"),
+        notice("Odd", "catastrophe"),
+        json!({ "reply": "session/new", "result": { "sessionId": "s1" } }),
+        prompt(),
+        says("Here."),
+        ends("end_turn"),
+    ];
+    let mut chat = Scripted::sized(&[], script, 80, 24);
+    chat.nvim.command("AcpChat");
+    chat.wait_for("Odd");
+    chat.send("go");
+    chat.wait_for("Done");
+    let text = chat.transcript();
+    for title in ["Early", "**bold** [x](https://h) <b>", "# No heading", "| a | b |", "Odd"] {
+        assert_eq!(text.matches(title).count(), 1, "{title} in {text}");
+    }
+    assert!(text.find("Odd") < text.find("Here."), "{text}");
+    let groups = chat.nvim.exec_lua(
+        "local buf = require('acp').status().sessions[1].buffer
+         local heads = {}
+         for row, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
+           if line:find('No heading', 1, true) then
+             for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, -1, { row - 1, 0 }, { row - 1, -1 }, { details = true })) do
+               heads[#heads + 1] = tostring(mark[4].hl_group)
+             end
+           end
+         end
+         return table.concat(heads, ' ')",
+        [],
+    );
+    assert!(!groups.as_str().expect("a text").contains("markup.heading"), "{groups}");
+}
+
+#[test]
+fn calls_of_the_editors_tools_and_questions_about_them_are_in_words() {
+    let args = json!({ "file": "a.rs", "line": 5, "symbol": "login" });
+    let call = |id: &str, title: &str, input: Value| {
+        update(
+            json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": title, "kind": "other", "status": "completed",
+            "rawInput": input }),
+        )
+    };
+    let rename = json!({ "file": "a.rs", "line": 5, "symbol": "login", "new_name": "log_in" });
+    let question =
+        json!({ "toolCallId": "3", "title": "mcp__neovim__rename", "kind": "edit", "rawInput": rename });
+    let options = json!([{ "optionId": "a", "name": "Allow", "kind": "allow_once" }]);
+    let script = steps([
+        prompt(),
+        call("1", "mcp__neovim__references", args.clone()),
+        says("Then"),
+        call(
+            "2",
+            "Tool: neovim/diagnostics",
+            json!({ "server": "neovim", "tool": "diagnostics", "arguments": {} }),
+        ),
+        says("And"),
+        call("4", "mcp__neovim__buffers", json!({ "command": "rm -rf /" })),
+        permission("p", question, options),
+        answered("p"),
+        ends("end_turn"),
+    ]);
+    let mut chat = Scripted::new(&[], script);
+    hold_pickers(&mut chat.nvim);
+    chat.chat();
+    chat.send("go");
+    picker(&mut chat.nvim, 1);
+    let prompt = chat.nvim.exec_lua("return _G.seen[1].prompt", []);
+    assert!(prompt.as_str().expect("a text").contains("wants to rename `login` to `log_in`"), "{prompt}");
+    choose(&mut chat.nvim, 1, Some(1));
+    chat.wait_for("Done");
+    let text = chat.transcript();
+    for words in ["look up references to `login`", "look up diagnostics", "rename `login` to `log_in`"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(text.contains("rm -rf /") && !text.contains("open files"), "{text}");
+}
+
+#[test]
+fn the_mode_that_a_session_begins_in_is_shown_before_the_first_prompt() {
+    let modes = json!({ "modes": { "currentModeId": "auto", "availableModes": [
+        { "id": "default", "name": "Always ask" }, { "id": "auto", "name": "Automatic" }] } });
+    let mut chat = Scripted::new(&[], opened_with(modes));
+    chat.chat();
+    chat.nvim.wait_for_screen("Automatic");
+    assert_eq!(status(&mut chat.nvim, "state").as_deref(), Some("idle"));
+    assert!(chat.record().iter().all(|message| message["method"] != "session/prompt"));
 }
 
 #[test]

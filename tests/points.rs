@@ -104,9 +104,11 @@ const POINTS: &str = "
  54 MAY      S   hints in the error: a_way_to_log_in_may_be_told_by_the_error_that_demands_it
     + an_error_says_what_can_be_done_about_it
  55 MUST NOT 4   no secrets in the log: the_log_has_both_directions_and_no_secrets
- 56 MAY      U   the state of the login: - unstable, not offered
+ 56 MAY      U   the state of the login: whether_it_is_logged_in_is_asked_where_that_is_offered
+    + an_agents_account_is_shown_where_one_logs_in
  57 MUST     S   new sessions: a_new_session_says_where_it_works
- 58 MUST     S   an absolute folder: the_sessions_folder_counts_wherever_the_agent_was_started
+ 58 MUST     S   an absolute folder: the_sessions_folder_is_absolute_wherever_the_agent_is_started
+    + the_sessions_folder_counts_wherever_the_agent_was_started
     + a_session_is_opened_in_its_folder_with_the_others_each_once_where_they_are_taken
  59 MUST     S   ids are opaque: a_sessions_name_is_the_agents_business
  60 MUST     S   loading where offered: a_session_is_loaded_with_all_that_was_said_in_it
@@ -132,8 +134,8 @@ const POINTS: &str = "
  73 robust   -   unknown sessions: what_is_for_no_session_is_dropped_or_refused
  74 robust   S   updates without a turn: updates_are_taken_when_no_turn_runs
  75 robust   DEP models as of old: modes_models_and_options_come_with_the_session
- 76 MAY      U   forks: - unstable, not offered to users
- 77 MAY      U   system prompts; of archives, states and titles see 256 and 257: a_system_prompt_is_sent_as_the_agent_takes_it_and_no_further
+ 76 MAY      U   forks, of which 255 says more: a_fork_has_what_was_said_and_both_chats_go_on_apart
+ 77 MAY      U   system prompts; of titles see 256, of archives and states 257: a_system_prompt_is_sent_as_the_agent_takes_it_and_no_further
  78 SHOULD   S   a session that is gone: a_session_that_is_gone_is_said_to_be
  79 robust   -   a slow opening can be given up: opening_can_be_given_up
  80 MUST     S   a session before a prompt: a_conversation_from_the_first_word_to_the_last
@@ -157,8 +159,8 @@ const POINTS: &str = "
  94 robust   S   pictures and sounds: each_kind_of_update_arrives_in_order
     + a_broken_block_is_a_placeholder_of_its_kind
     + what_is_no_text_is_a_line_that_names_it
- 95 MUST     S   embedded resources: an_embedded_resource_is_text_or_blob
-    + what_is_no_text_is_a_line_that_names_it
+ 95 MUST     S   embedded resources: embedded_resources_are_shown_as_text_or_as_what_they_are
+    + an_embedded_resource_is_text_or_blob
  96 MUST     S   links: a_link_without_a_name_is_called_by_its_last_part
  97 MAY      S   annotations: what_is_no_text_is_a_line_that_names_it
  98 robust   -   unknown blocks: a_block_of_an_unknown_type_stands_between_its_neighbours
@@ -196,7 +198,7 @@ const POINTS: &str = "
     + later_words_about_a_compaction_change_the_same_entry_in_another_turn_too
 116 MUST     new summaries in pieces: a_compaction_is_an_upsert
     + a_summary_is_kept_replaced_cleared_and_appended_to
-117 MAY      U   plans by operation are passed over: an_unknown_or_broken_update_is_named
+117 MAY      U   plans by id, of which 260 says more: a_plan_has_an_id_and_one_of_three_forms
 118 MAY      new subagents, also in older forms: what_a_subagent_says_is_not_said_by_its_session
     + what_a_subagent_says_and_does_stands_under_it_and_ids_are_its_own
     + older_forms_are_the_same_news
@@ -235,7 +237,7 @@ const POINTS: &str = "
 134 MUST     S   only offered answers: an_answer_that_was_not_offered_is_never_sent
 135 MUST     S   cancelling answers questions: cancelling_answers_what_is_open_and_waits_for_the_agent
     + cancelling_the_turn_leaves_a_subagents_question_to_the_agent
-136 MAY      S   rules that decide: - the user decides, and agents have modes for that
+136 MAY      S   rules that decide: what_rules_allow_or_reject_is_not_asked
 137 SHOULD   S   chosen by kind: what_is_chosen_for_the_user_goes_by_kind_and_neither_by_name_nor_by_place
 138 robust   -   unknown kinds of options: a_question_for_permission_carries_what_the_agent_said
     + what_is_chosen_for_the_user_goes_by_kind_and_neither_by_name_nor_by_place
@@ -392,11 +394,15 @@ const POINTS: &str = "
 222 SHOULD   S   no sandbox: the_help_says_that_folders_are_no_sandbox
 223 MAY      4   an audit log: a_turn_leaves_a_line_for_each_thing_with_who_decided_it_and_without_secrets
     + nothing_is_recorded_where_that_is_off
-224 MUST     4   encryption: what_is_wrong_with_an_address_is_said
+224 MUST     4   encryption: what_is_not_encrypted_is_reached_on_this_machine_alone
+    + an_encrypted_agent_is_talked_to_where_its_signer_is_trusted
+    + an_agent_whose_signer_is_not_trusted_is_sent_nothing
+    + what_is_wrong_with_an_address_is_said
 225 robust   -   nothing of an agent's is run: nothing_that_an_agent_says_is_run_or_breaks_the_screen
     + colours_titles_and_links_are_removed
     + a_proposed_text_is_never_taken_for_keys
-226 MUST     new subagents only where all of this holds: initialize_says_who_we_are_and_what_we_can
+226 MUST     new subagents only where all of this holds: subagents_are_stated_since_each_rule_about_them_has_a_test
+    + what_makes_no_sense_about_subagents_harms_nothing
 227 MUST     new one place for each, the first: a_subagent_keeps_the_place_where_it_was_announced_first
 228 MUST     new absent, null and given: what_is_left_out_null_and_given_are_three_things
     + a_field_that_is_left_out_stays_and_null_clears_it
@@ -424,11 +430,12 @@ const POINTS: &str = "
 242 robust   -   ends that leave it open: the_end_of_a_turn_ends_no_subagent_and_the_end_of_the_agent_leaves_it_unknown
 243 robust   -   the flat form: the_older_form_puts_calls_under_the_call_that_started_them
     + the_older_form_names_the_call_that_started_it
-244 robust   -   permission for a call never told of: a_permission_may_carry_almost_nothing_and_options_of_any_kind
-245 robust   -   odd ids of subagents: what_a_subagent_says_is_not_said_by_its_session
+244 robust   -   permission for a call never told of: a_call_that_is_first_told_of_by_its_question_is_shown_and_decided
+245 robust   -   odd ids of subagents: a_subagents_id_may_be_anything_and_leads_nowhere
+    + what_a_subagent_says_is_not_said_by_its_session
 246 MAY      new a subagent's options and context: a_subagents_plan_and_context_are_not_the_sessions
 247 MAY      -   older updates: older_forms_are_the_same_news
-248 robust   -   links to sessions in calls: tool_content_is_taken_in_every_form_that_is_seen
+248 robust   -   links to sessions in calls: a_call_that_points_to_a_subagent_names_it_and_to_any_other_session_is_a_placeholder
 249 MUST NOT new only what the agent takes of a system prompt: a_system_prompt_is_sent_as_the_agent_takes_it_and_no_further
 250 SHOULD   new the system prompt again, or not at all: a_session_that_is_taken_up_is_told_again
     + an_agent_that_refuses_the_prompt_has_a_session_without_it
@@ -437,19 +444,23 @@ const POINTS: &str = "
 252 robust   -   a compaction that never ends: what_was_under_way_is_unknown_once_the_agent_is_gone
     + later_words_about_a_compaction_change_the_same_entry_in_another_turn_too
 253 robust   -   what continues a conversation is not sent back: claude_takes_up_a_shortened_conversation
-254 robust   -   odd notices: a_notice_that_is_told_again_at_once_is_shown_once
+254 robust   -   odd notices: notices_before_a_session_is_open_and_of_any_length_are_plain_lines
+    + a_notice_that_is_told_again_at_once_is_shown_once
     + a_notice_is_shown_at_its_place_and_ends_no_turn
 255 MUST     U   forks: a_fork_has_what_was_said_and_both_chats_go_on_apart
     + a_fork_that_the_agent_refuses_leaves_the_source_as_it_was
-256 SHOULD   U   titles given to the agent: - unstable; a title that the user gives stays here
+256 SHOULD   U   titles given to the agent: a_name_that_the_user_gives_is_kept_by_an_agent_that_takes_one
+    + a_name_is_told_only_where_that_is_offered
 257 MAY      U   archives: - unstable, not used
-258 robust   U   the state of the login, at any time: the_log_has_both_directions_and_no_secrets
+258 robust   U   the state of the login, at any time: a_state_of_the_login_is_read_at_any_time_in_either_form
+    + a_state_is_read_by_its_word_and_any_other_is_unknown
+    + the_log_has_both_directions_and_no_secrets
 259 MUST NOT U   headers of providers: - unstable; providers are neither asked for nor changed
 260 MAY      U   plans by id: a_plan_has_an_id_and_one_of_three_forms
     + a_plan_in_markdown_stands_in_the_chat_and_in_the_plans_window
 261 robust   -   a question without content: a_question_without_content_does_not_hide_what_the_call_shows
 262 SHOULD NOT - no cancel without a turn: nothing_is_cancelled_where_no_turn_runs
-263 robust   -   the mode that a session begins in: the_bar_shows_only_what_the_agent_reports
+263 robust   -   the mode that a session begins in: the_mode_that_a_session_begins_in_is_shown_before_the_first_prompt
 264 robust   -   an update of the meta field alone: absent_fields_stay_and_lists_are_replaced
     + a_field_that_is_null_or_absent_is_not_given
 265 MAY      U   rate limits: a_limit_is_read_in_either_unit_and_whatever_is_odd_about_it
@@ -594,6 +605,16 @@ fn each_point_is_shown_by_a_test_or_is_not_ours() {
 }
 
 #[test]
+fn subagents_are_stated_since_each_rule_about_them_has_a_test() {
+    // What it says to agents is shown by `initialize_says_who_we_are_and_what_we_can`.
+    let stated = include_str!("../src/acp/wire/to_acp.rs").contains(".subagents(");
+    let points = points();
+    let rules = points.iter().filter(|point| (227..=241).contains(&point.number));
+    let bare: Vec<usize> = rules.filter(|point| point.tests.is_empty()).map(|point| point.number).collect();
+    assert!(!stated || bare.is_empty(), "stated without a test of {bare:?}");
+}
+
+#[test]
 fn a_list_with_a_gap_does_not_pass() {
     let tests = tests();
     let after = |change: &dyn Fn(&mut Vec<Point>)| {
@@ -612,7 +633,7 @@ fn a_list_with_a_gap_does_not_pass() {
     assert_eq!(after(&|points| excuse(&mut points[0])), 1, "a rule that is stable");
     assert_eq!(after(&|points| excuse(&mut points[7])), 1, "what agents in the field need");
     assert_eq!(after(&|points| excuse(&mut points[127])), 0, "a freedom");
-    assert_eq!(after(&|points| points[255].reason = Some(" ")), 1, "a reason that says nothing");
+    assert_eq!(after(&|points| points[256].reason = Some(" ")), 1, "a reason that says nothing");
 }
 
 #[test]

@@ -966,3 +966,94 @@ fn what_is_set_resumed_or_closed_before_a_login_is_done_after_it() {
     chat.nvim.command("Acp login key");
     chat.wait_for("Closed after all.");
 }
+
+#[test]
+fn an_agents_account_is_shown_where_one_logs_in() {
+    let told =
+        json!({ "state": "authenticated", "accounts": [{ "label": "Max", "active": true, "email": "a@b" }] });
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({ "auth": { "status": {} } }), json!([{ "id": "key", "name": "With a key" }])),
+            vec![json!({ "expect": "auth/status" }), json!({ "reply": "auth/status", "result": told })],
+            new_session("s1").into(),
+            vec![prompt(), says("Welcome."), ends("end_turn")],
+        ]),
+    );
+    chat.chat();
+    chat.send("hello");
+    chat.wait_for("Welcome.");
+    pick(&mut chat.nvim, &[]);
+    chat.nvim.command("Acp login");
+    chat.nvim.wait_until(|nvim| seen(nvim).contains("Log in"), "the ways to log in");
+    assert!(
+        seen(&mut chat.nvim).contains("Log in (now logged in with Max (a@b))"),
+        "{}",
+        seen(&mut chat.nvim)
+    );
+    let status = chat.nvim.exec_lua("return vim.json.encode(require('acp').status().agents[1])", []);
+    let status: Value = serde_json::from_str(status.as_str().expect("a text")).expect("JSON");
+    assert_eq!((&status["auth"], &status["accounts"]), (&json!("authenticated"), &json!(["Max (a@b)"])));
+    chat.nvim.command("checkhealth acp");
+    let report =
+        chat.nvim.exec_lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')", []);
+    assert!(report.as_str().expect("a text").contains("login: logged in with Max (a@b)"), "{report}");
+}
+
+#[test]
+fn a_name_that_the_user_gives_is_kept_by_an_agent_that_takes_one() {
+    let told = |id: &str, answer: Value| {
+        let mut reply = json!({ "reply": id });
+        reply.as_object_mut().expect("an object").extend(answer.as_object().cloned().expect("an object"));
+        [json!({ "expect": "session/set_title", "as": id }), reply]
+    };
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({ "sessionCapabilities": { "title": {} } }), json!([])),
+            new_session("s1").into(),
+            vec![prompt(), says("Welcome."), ends("end_turn")],
+            told("first", json!({ "result": { "title": "Trimmed" } })).into(),
+            // As agents do for their other clients; it takes nothing from what the user said.
+            vec![update(json!({ "sessionUpdate": "session_info_update", "title": "Mine" }))],
+            told("second", json!({ "error": { "code": -32602, "message": "too long" } })).into(),
+        ]),
+    );
+    chat.chat();
+    chat.send("hello");
+    chat.wait_for("Welcome.");
+    let title = |nvim: &mut Nvim| {
+        nvim.exec_lua("return require('acp').status().sessions[1].title", [])
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    chat.nvim.command("Acp rename  to be trimmed ");
+    chat.nvim.wait_until(|nvim| title(nvim) == "Trimmed", "the agent's form of the name");
+    chat.nvim.command("Acp rename longer");
+    chat.wait_for("couldn't keep the session's name: too long");
+    assert_eq!(title(&mut chat.nvim), "longer");
+    let told: Vec<Value> =
+        chat.record().into_iter().filter(|message| message["method"] == "session/set_title").collect();
+    assert_eq!(told[0]["params"], json!({ "sessionId": "s1", "title": "to be trimmed" }));
+    assert_eq!((told.len(), &told[1]["params"]["title"]), (2, &json!("longer")));
+}
+
+#[test]
+fn a_name_is_told_only_where_that_is_offered() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({}), json!([])),
+            new_session("s1").into(),
+            vec![prompt(), says("Welcome."), ends("end_turn"), prompt(), says("Again."), ends("end_turn")],
+        ]),
+    );
+    chat.chat();
+    chat.send("hello");
+    chat.wait_for("Welcome.");
+    chat.nvim.command("Acp rename mine");
+    chat.send("more");
+    chat.wait_for("Again.");
+    assert!(chat.record().iter().all(|message| message["method"] != "session/set_title"));
+}

@@ -203,3 +203,81 @@ fn the_parents_answer_goes_on_in_one_piece_while_a_subagent_works() {
     let text = chat.transcript();
     assert!(text.contains("Fake\nOne **sen\n") && text.contains("\ntence**. And another.\n"), "{text}");
 }
+
+#[test]
+fn a_subagents_id_may_be_anything_and_leads_nowhere() {
+    let id = format!("a:subagent:b/../../{}%\u{e9} \"'", "x".repeat(80));
+    let id = id.as_str();
+    let mut chat = Scripted::new(
+        &[("notes.txt", "alpha\nbeta\n")],
+        steps([
+            prompt(),
+            begins(id, "An odd one"),
+            within(id, call("1", "read", "notes.txt", "completed")),
+            asks_to_edit(id, "p", "BETA"),
+            answered("p"),
+            within(id, chunk("said by it")),
+            json!({ "expect": "session/cancel" }),
+            is_done(id, "cancelled"),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("work");
+    chat.nvim.wait_for_screen("An odd one wants to");
+    chat.nvim.input("1<CR>");
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "a");
+    chat.go_to("An odd one");
+    chat.nvim.input("K");
+    chat.nvim.wait_for_screen("What it said and did");
+    let names =
+        "return table.concat(vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs()), '\\n')";
+    let names = chat.nvim.exec_lua(names, []).as_str().expect("a text").to_owned();
+    assert!(!names.contains("subagent:") && !names.contains(".."), "{names}");
+    chat.nvim.input("q");
+    chat.go_to("An odd one");
+    chat.nvim.input("X");
+    assert_eq!(chat.got("session/cancel")["params"]["sessionId"], id);
+    chat.nvim.wait_for_screen("Done ·");
+    let mut files: Vec<_> = std::fs::read_dir(chat.project.path())
+        .expect("a folder")
+        .flatten()
+        .map(|entry| entry.file_name())
+        .collect();
+    files.sort();
+    assert_eq!(files, [".agent", "notes.txt"]);
+}
+
+#[test]
+fn a_call_that_points_to_a_subagent_names_it_and_to_any_other_session_is_a_placeholder() {
+    let points = |call: &str, id: &str| {
+        update(
+            json!({ "sessionUpdate": "tool_call", "toolCallId": call, "title": format!("Start {call}"), "kind": "think",
+            "status": "failed", "content": [{ "type": "session", "sessionId": id }] }),
+        )
+    };
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            prompt(),
+            begins("k1", "Read the docs"),
+            points("known", "k1"),
+            points("strange", "k2"),
+            update(
+                json!({ "sessionUpdate": "tool_call", "toolCallId": "odd", "title": "Start odd", "kind": "think",
+                "status": "failed", "content": [{ "type": "session", "sessionId": 7 }] }),
+            ),
+            is_done("k1", "end_turn"),
+            ends("end_turn"),
+        ]),
+    );
+    chat.chat();
+    chat.send("work");
+    chat.nvim.wait_for_screen("Done ·");
+    let text = chat.transcript();
+    let shown: Vec<&str> =
+        text.lines().filter(|line| line.contains("subagent:") || line.contains("[session")).collect();
+    let shown: Vec<&str> = shown.iter().map(|line| line.trim()).collect();
+    let strange = "[session: this client cannot show it]";
+    assert_eq!(shown, ["subagent: Read the docs", strange, strange], "{text}");
+}

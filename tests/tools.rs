@@ -29,7 +29,7 @@ use support::script::{Scripted, steps};
 const CODE: &str = "local function login()\n  return 1\nend\n\nlogin() -- é\nprint(login(), wrong)\nslow()\n";
 
 /// So many tools there are.
-const ALL: usize = 27;
+const ALL: usize = 28;
 
 fn chat(files: &[(&str, &str)]) -> Scripted {
     let mut chat = Scripted::new(files, steps([]));
@@ -40,13 +40,18 @@ fn chat(files: &[(&str, &str)]) -> Scripted {
 
 /// Has the scripted server work in Lua files.
 fn serve(nvim: &mut Nvim) {
+    serve_as(nvim, "at once");
+}
+
+/// The same with one that tells what is wrong at another time.
+fn serve_as(nvim: &mut Nvim, how: &str) {
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tools/server.py");
-    let code = "local server = ...
+    let code = "local server, how = ...
         vim.api.nvim_create_autocmd('FileType', { pattern = 'lua', callback = function(args)
-          vim.lsp.start({ name = 'scripted', cmd = { 'python3', server }, root_dir = vim.fn.getcwd() },
+          vim.lsp.start({ name = 'scripted', cmd = { 'python3', server, how }, root_dir = vim.fn.getcwd() },
             { bufnr = args.buf })
         end })";
-    nvim.exec_lua(code, [server.into()]);
+    nvim.exec_lua(code, [server.into(), how.into()]);
 }
 
 #[test]
@@ -89,6 +94,75 @@ fn an_agent_lists_the_tools_and_calls_them_without_a_window_being_taken() {
 }
 
 #[test]
+fn a_server_that_has_not_begun_is_waited_for() {
+    for how in ["late", "asked late"] {
+        let mut chat = Scripted::new(&[("a.lua", CODE)], steps([]));
+        chat.chat();
+        serve_as(&mut chat.nvim, how);
+        let mut client = Client::of(&mut chat);
+        let errors = client.gives("diagnostics", json!({ "file": "a.lua" }));
+        assert_eq!(errors, "1 diagnostic for a.lua\na.lua:6:16: error: no such name [scripted]", "{how}");
+        // After a change by which there is one less.
+        let code =
+            "local buf = vim.fn.bufnr('a.lua') vim.api.nvim_buf_set_lines(buf, 5, 6, false, { 'print()' })";
+        chat.nvim.exec_lua(code, []);
+        let errors = client.gives("diagnostics", json!({ "file": "a.lua", "wait": true }));
+        assert_eq!(errors, "no diagnostics for a.lua", "{how}");
+    }
+}
+
+#[test]
+fn ten_thousand_diagnostics_are_told_in_slices() {
+    let mut chat = chat(&[]);
+    let code = "local folder = vim.fn.getcwd()
+        vim.diagnostic.config({ virtual_text = false, signs = false, underline = false })
+        local namespace = vim.api.nvim_create_namespace('many')
+        local buf = vim.fn.bufadd(folder .. '/many.txt')
+        vim.fn.bufload(buf)
+        local lines, list = {}, {}
+        for number = 1, 10000 do
+          lines[number] = 'text'
+          list[number] = { lnum = 10000 - number, col = number % 4, severity = 1, message = 'wrong ' .. number,
+            user_data = { lsp = { code = 'c', range = { start = { line = 1, character = 1 } } } } }
+        end
+        vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+        vim.diagnostic.set(namespace, buf, list)
+        -- The time of this thread, which is the same on a busy machine.
+        local ffi = require('ffi')
+        ffi.cdef('typedef struct { long s; long ns; } acp_time; int clock_gettime(int, acp_time *);')
+        local time = ffi.new('acp_time')
+        local function now()
+          ffi.C.clock_gettime(3, time)
+          return tonumber(time.s) * 1e3 + tonumber(time.ns) / 1e6
+        end
+        local longest, found = 0, nil
+        local function measured(fn)
+          return function(...)
+            local began = now()
+            fn(...)
+            longest = math.max(longest, now() - began)
+          end
+        end
+        local ctx = { roots = { folder }, guard = measured, on_end = function() end,
+          done = function(all) found = all end }
+        -- The first run is compiled.
+        for _ = 1, 2 do
+          found, longest = nil, 0
+          local args = { severity = 'hint', offset = 5000, limit = 50, wait = false }
+          measured(function() require('acp.tools.diagnostics').diagnostics(args, ctx) end)()
+          vim.wait(10000, function() return found end, 1)
+        end
+        return { longest, found.total, #found.items, found.items[1].line, found.items[50].line, found.items[1].text }";
+    let answer = chat.nvim.exec_lua(code, []);
+    let answer = answer.as_array().expect("a list");
+    let numbers: Vec<u64> = answer[1..5].iter().map(|number| number.as_u64().expect("a number")).collect();
+    assert_eq!(numbers, [10000, 50, 5001, 5050]);
+    assert_eq!(answer[5].as_str(), Some("wrong 5000"));
+    let longest = answer[0].as_f64().expect("a time");
+    assert!(longest < 8.0, "{longest} ms at once");
+}
+
+#[test]
 fn what_the_editor_itself_knows_is_told() {
     let mut chat = chat(&[("a.txt", "one\ntwo\nthree\n")]);
     let code = "vim.cmd('topleft split a.txt')
@@ -109,6 +183,20 @@ fn what_the_editor_itself_knows_is_told() {
     assert!(client.gives("jumps", json!({ "list": "changes" })).contains("a.txt:2:"));
     assert!(client.gives("messages", json!({})).contains("a word"));
     assert!(client.fails("git_hunks", json!({ "file": "a.txt" })).contains("gitsigns"));
+}
+
+#[test]
+fn the_marks_that_the_user_has_set_are_told() {
+    let mut chat = chat(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "four\nfive\n")]);
+    let mut client = Client::of(&mut chat);
+    assert_eq!(client.gives("marks", json!({})), "no marks");
+    let code = "vim.cmd('topleft split a.txt | 2 | normal! lmx')
+        vim.cmd('edit b.txt | 2 | mark B')
+        vim.cmd('edit /etc/passwd | mark P | mark p')
+        vim.cmd('edit a.txt | 1')";
+    chat.nvim.exec_lua(code, []);
+    assert_eq!(client.gives("marks", json!({})), "2 marks\na.txt:2:2: x: two\nb.txt:2:1: B: five");
+    assert_eq!(client.gives("marks", json!({ "offset": 1 })), "2 marks, 2 to 2\nb.txt:2:1: B: five");
 }
 
 #[test]
@@ -184,6 +272,50 @@ fn nothing_is_left_of_the_tools_when_neovim_ends() {
     client.ended();
     wait_for(|| !std::path::Path::new(&socket).exists(), "the socket to go");
     assert!(told.start().ended().contains("gone"));
+}
+
+#[test]
+fn a_bridge_does_not_outlive_a_neovim_that_is_killed() {
+    let mut chat = chat(&[]);
+    let mut client = Client::of(&mut chat);
+    chat.nvim.kill9();
+    client.ended();
+}
+
+#[test]
+fn an_agent_that_reads_no_answer_holds_up_nobody() {
+    use std::io::Write as _;
+    let mut chat = chat(&[("a.txt", "one\n")]);
+    let told = Told::of(&mut chat);
+    let of = |name: &str| told.env.iter().find(|(other, _)| other == name).expect("it").1.clone();
+    let mut deaf = std::os::unix::net::UnixStream::connect(of("ACP_NVIM_TOOLS")).expect("the socket");
+    deaf.set_nonblocking(true).expect("a socket");
+    let token = json!({ "token": of("ACP_NVIM_TOOLS_TOKEN") });
+    let mut text = format!("{token}\n").into_bytes();
+    for id in 0..20_000 {
+        let (method, params) = match id % 2 {
+            0 => ("tools/list", json!({})),
+            _ => ("tools/call", json!({ "name": "buffers", "arguments": {} })),
+        };
+        text.extend(format!("{}\n", json!({ "id": id, "method": method, "params": params })).into_bytes());
+    }
+    let mut client = Client::of(&mut chat);
+    // More is taken as long as the bridge reads, which ends when nothing is taken from it.
+    let (mut written, mut refused) = (0, 0);
+    while written < text.len() && refused < 3 {
+        match deaf.write(&text[written..]) {
+            Ok(count) => (written, refused) = (written + count, 0),
+            Err(error) => {
+                assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+                refused += 1;
+            }
+        }
+        // The others are served as if it were not there, and so is the user.
+        assert_eq!(chat.nvim.exec_lua("return 1 + 1", []), 2.into());
+        assert_eq!(client.names().len(), ALL);
+    }
+    assert!(written < text.len(), "all of it was taken");
+    assert!(client.gives("buffers", json!({})).contains("open file"));
 }
 
 #[test]

@@ -258,7 +258,7 @@ local function check_processes()
       ("%s runs as process %s; it ends with Neovim, or with `:Acp stop`"):format(
         agent.title or agent.agent,
         agent.pid
-      )
+      ) .. (agent.login and "\nlogin: " .. agent.login or "")
     )
   end
   if #running == 0 then

@@ -44,6 +44,7 @@ local MODULES = {
   buffers = "editor",
   selection = "editor",
   jumps = "editor",
+  marks = "editor",
   quickfix = "editor",
   messages = "editor",
   git_hunks = "editor",

@@ -367,6 +367,9 @@
 ---@field title string what it is called
 ---@field pid? integer
 ---@field state "running"|"ended"
+---@field auth? "authenticated"|"unauthenticated"|"not_required"|"unknown" as far as the agent has told
+---@field accounts? string[] those that it uses
+---@field login? string both in words
 
 --- An agent that may be started, as the library describes it to |:checkhealth|.
 ---@class acp.AgentChoice

@@ -430,7 +430,13 @@ impl Connection {
                         self.withdraw(&EndReason::Completed(&done));
                     }
                 }
-                _ => self.extension_notification(method, params),
+                to_acp::AUTH_STATUS_UPDATE => self.auth_reported(from_acp::auth_status(&params)),
+                _ => {
+                    if method == from_acp::AUTH_STATUS_OF_META {
+                        self.auth_reported(from_acp::auth_status_of_meta(&params));
+                    }
+                    self.extension_notification(method, params);
+                }
             },
             Message::Request { id, method, params } => {
                 if let Some(acp_id) = self.still_unnamed(&params) {
@@ -534,7 +540,10 @@ impl Connection {
         for call in self.open_requests.drain() {
             match call {
                 // A session is closed with its agent.
-                OutgoingRequest::Initialize | OutgoingRequest::Unwanted | OutgoingRequest::Close { .. } => {}
+                OutgoingRequest::Initialize
+                | OutgoingRequest::AuthStatus
+                | OutgoingRequest::Unwanted
+                | OutgoingRequest::Close { .. } => {}
                 OutgoingRequest::Open { session, .. } | OutgoingRequest::Load { session, .. } => {
                     self.post(Event::OpenFailed { session, failure: failed() });
                 }

@@ -16,6 +16,7 @@ pub fn session_of(command: &Command) -> Option<SessionKey> {
         | Command::SetMode { session, .. }
         | Command::SetModel { session, .. }
         | Command::SetOption { session, .. }
+        | Command::SetTitle { session, .. }
         | Command::JudgeDone { session, .. }
         | Command::ServeTool { session, .. }
         | Command::LeaveTool { session, .. } => Some(*session),
@@ -62,6 +63,7 @@ pub fn request_name(command: &Command) -> Option<&'static str> {
         Command::SetMode { .. } => "change the mode",
         Command::SetModel { .. } => "change the model",
         Command::SetOption { .. } => "change the option",
+        Command::SetTitle { .. } => "keep the session's name",
         _ => return None,
     })
 }

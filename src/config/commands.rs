@@ -504,7 +504,9 @@ pub const COMMANDS: &[CommandSpec] = &[
         range: false,
         bang: Bang::No,
         without_library: false,
-        help: "Give the session a name, in place of the agent's title for it. Without [name] you are asked.",
+        help: "Give the session a name, in place of the agent's title for it. An agent that takes names keeps \
+               it, too, perhaps in a form of its own, so that other programs list the session under it. Without \
+               [name] you are asked.",
     },
     CommandSpec {
         name: "export",
@@ -619,7 +621,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         help: "Log in to the agent, in the way [method] or in the one that you pick. The account and its keys \
                are between you and the agent. A way that needs a terminal opens one; when it ends well the \
                agent is started anew. Some agents, Copilot and Kimi for example, name the command for that; \
-               you see it before it is run. A prompt that failed because you weren't logged in is sent again \
+               you see it before it is run. Where an agent tells which account it uses, the question does, \
+               too, and so do `:checkhealth acp` and |acp.status()|. A prompt that failed because you weren't logged in is sent again \
                by itself.",
     },
     CommandSpec {

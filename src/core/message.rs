@@ -14,6 +14,7 @@ pub mod files;
 pub mod hold;
 pub mod image;
 pub mod launch;
+pub mod login;
 mod nullable;
 pub mod prompts;
 pub mod question;
@@ -52,12 +53,13 @@ pub use agent::{
 };
 pub use call::{FileDiff, Location, ToolCallPatch, ToolContent, ToolKind, WireStatus};
 pub use choices::{Chosen, ConfigOption, Models, Modes, Named, OptionGroup, OptionKind, OptionValue};
-pub use content::{Content, Picture, PicturePlace, ResourceBody};
+pub use content::{Content, Picture, PicturePlace, ResourceBody, SESSION_URI};
 pub use files::{
     Access, Activity, Cause, ChangedFile, FileChange, HalfWritten, OnDisk, PutBack, Stamp, UnsavedText,
 };
 pub use hold::{Ceiling, Hold, Measure, Span};
 pub use launch::{Dialect, Launch, McpServer, Network, Place, Reopen, Sandbox, SystemPrompt};
+pub use login::AuthStatus;
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, AskReason, PermissionKind, PermissionOption, Question};
 pub use remote::Remote;
@@ -108,6 +110,8 @@ pub enum Command {
     SetMode { session: SessionKey, mode: String },
     /// `session/set_model`, for agents without a model option.
     SetModel { session: SessionKey, model: String },
+    /// `session/set_title`, for agents that take one. Answered by `TitleKept`.
+    SetTitle { session: SessionKey, title: String },
     /// `session/set_config_option`.
     SetOption { session: SessionKey, option: String, value: OptionValue },
     /// `authenticate` with a method of type agent.
@@ -303,6 +307,12 @@ pub enum Event {
         session: SessionKey,
         chosen: Chosen,
     },
+    /// The agent keeps a name that the user gave to the session, perhaps in a form of its own.
+    TitleKept {
+        session: SessionKey,
+        asked: String,
+        title: String,
+    },
     /// A request of ours other than opening and prompting failed (`what` is fit for "couldn't …").
     RequestFailed {
         agent: AgentId,
@@ -317,6 +327,11 @@ pub enum Event {
     },
     LoggedOut {
         agent: AgentId,
+    },
+    /// The agent said whether it is logged in, asked or not.
+    AuthReported {
+        agent: AgentId,
+        status: AuthStatus,
     },
     TerminalStarted {
         session: SessionKey,
@@ -495,6 +510,7 @@ impl Command {
             | Self::SetMode { session, .. }
             | Self::SetModel { session, .. }
             | Self::SetOption { session, .. }
+            | Self::SetTitle { session, .. }
             | Self::Kill { session, .. }
             | Self::EndLeft { session, .. }
             | Self::Type { session, .. }
@@ -558,6 +574,7 @@ impl Event {
             | Self::LeftSurvived { session, .. }
             | Self::Steered { session, .. }
             | Self::Chosen { session, .. }
+            | Self::TitleKept { session, .. }
             | Self::TerminalStarted { session, .. }
             | Self::TerminalGrew { session, .. }
             | Self::TerminalEnded { session, .. }
@@ -573,6 +590,7 @@ impl Event {
             | Self::Listed { .. }
             | Self::LoggedIn { .. }
             | Self::LoggedOut { .. }
+            | Self::AuthReported { .. }
             | Self::Resolved { .. }
             | Self::FileChanged { .. }
             | Self::FilesChanged { .. }

@@ -62,7 +62,7 @@ pub use turn::Queued;
 
 use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, SubagentId, TerminalId, ToolCallId};
 use crate::core::message::{
-    Again, AgentInfo, ConfigOption, Content, Cost, Exit, Limit, Models, Modes, Place, Reopen, Role,
+    Again, AgentInfo, Command, ConfigOption, Content, Cost, Exit, Limit, Models, Modes, Place, Reopen, Role,
     SlashCommand,
 };
 use crate::core::rules::Rule;
@@ -440,6 +440,20 @@ impl Session {
         self.named = !title.is_empty();
         self.title = Some(title).filter(|title| !title.is_empty());
         self.status_touched = true;
+    }
+
+    /// The agent keeps the name in this form. What the user has called it since then counts more.
+    pub fn title_kept(&mut self, asked: &str, title: &str) {
+        if self.named && self.title.as_deref() == Some(one_line(asked).as_str()) && !title.trim().is_empty() {
+            self.rename(title);
+        }
+    }
+
+    /// What the agent is to be told that the session is called, if it takes that.
+    pub fn title_to_tell(&self) -> Option<Command> {
+        let can = self.info.as_ref().is_some_and(|info| info.can.set_title);
+        let title = self.title.clone().filter(|_| can && self.named && self.acp_id.is_some())?;
+        Some(Command::SetTitle { session: self.key, title })
     }
 
     pub fn was_named(&self) -> bool {

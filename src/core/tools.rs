@@ -4,6 +4,7 @@
 pub mod results;
 pub mod schema;
 pub mod table;
+pub mod titles;
 
 pub use results::{Found, Item};
 pub use table::{Tool, find, specs};

@@ -700,3 +700,52 @@ fn logging_out_is_asked_for_where_it_is_offered() {
     test.wait("LoggedOut", |event| matches!(event, Event::LoggedOut { .. }).then_some(()));
     assert_eq!(test.finish().params("logout"), &json!({}));
 }
+
+#[test]
+fn whether_it_is_logged_in_is_asked_where_that_is_offered() {
+    let mut test = Test::new();
+    let can = capabilities(&json!({"auth": {"status": {}, "logout": {}}}));
+    let accounts = json!([{"label": "Max", "active": true, "email": "a@b"}, {"label": "Key"}]);
+    test.connect_with(
+        &can,
+        &[
+            json!({"expect": "auth/status", "as": "first"}),
+            answer_to("first", &json!({"state": "authenticated", "accounts": accounts})),
+            expect("logout"),
+            answer_to("logout", &json!({})),
+            json!({"expect": "auth/status", "as": "second"}),
+            // It is never a reason to ask for a login.
+            fail("second", &json!({"code": -32000, "message": "Authentication required"})),
+            expect("session/new"),
+            answer_to("session/new", &json!({"sessionId": "s1"})),
+        ],
+    );
+    assert_eq!(test.auth_status().words().as_deref(), Some("logged in with Max (a@b)"));
+    test.send(Command::Logout { agent: AGENT });
+    test.wait("LoggedOut", |event| matches!(event, Event::LoggedOut { .. }).then_some(()));
+    test.send(test.open_command(SESSION));
+    test.opened();
+    assert!(!test.events().iter().any(|event| matches!(event, Event::RequestFailed { .. })));
+    assert_eq!(test.finish().all("auth/status"), [&json!({}), &json!({})]);
+}
+
+#[test]
+fn a_state_of_the_login_is_read_at_any_time_in_either_form() {
+    let mut test = Test::new();
+    let tells = |method: &str, params: Value| json!({"send": {"method": method, "params": params}});
+    test.connect(&[
+        tells("_auth/status_update", json!({"authStatus": {"kind": "api_key", "label": "Key"}})),
+        expect("session/new"),
+        tells("auth/status_update", json!({"state": "not_required"})),
+        answer_to("session/new", &json!({"sessionId": "s1"})),
+        tells("_auth/status_update", json!({"authStatus": {"kind": "none"}})),
+        tells("auth/status_update", json!({"state": "frozen", "accounts": "none"})),
+    ]);
+    assert_eq!(test.auth_status().words().as_deref(), Some("logged in with Key"));
+    test.send(test.open_command(SESSION));
+    test.opened();
+    for words in [Some("no login needed"), Some("not logged in"), None] {
+        assert_eq!(test.auth_status().words().as_deref(), words);
+    }
+    assert!(test.finish().all("auth/status").is_empty(), "it is offered by nobody");
+}

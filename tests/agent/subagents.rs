@@ -310,3 +310,28 @@ fn a_subagent_cannot_pose_as_a_session_of_the_users() {
     assert_eq!(test.updates().iter().filter_map(text).collect::<String>(), "still me");
     test.finish();
 }
+
+#[test]
+fn what_makes_no_sense_about_subagents_harms_nothing() {
+    let odd = [
+        json!({"sessionUpdate": "subagent_update"}),
+        json!({"sessionUpdate": "subagent_update", "sessionId": 7, "title": []}),
+        json!({"sessionUpdate": "subagent_update", "sessionId": "s1", "title": "The session itself"}),
+        json!({"sessionUpdate": "subagent_update", "sessionId": "k1", "state": "running", "capabilities": 3}),
+        json!({"sessionUpdate": "session_message"}),
+        json!({"sessionUpdate": "session_message", "messageId": "m", "recipientSessionId": "nobody", "content": 7}),
+        json!({"sessionUpdate": "session_message_chunk", "messageId": "m"}),
+        json!({"sessionUpdate": "session_message_chunk", "messageId": 7, "content": {"type": "text", "text": "x"}}),
+    ];
+    let mut steps = vec![expect("session/prompt")];
+    steps.extend(odd.iter().map(update));
+    steps.extend([update(&chunk("still here")), end_turn()]);
+    let mut test = Test::new();
+    test.open(&steps);
+    test.prompt("x");
+    test.stop_reason();
+    let updates = test.updates();
+    let own: Vec<&str> = updates.iter().filter_map(text).collect();
+    assert_eq!(own, ["still here"]);
+    test.finish();
+}

@@ -220,6 +220,14 @@ impl Test {
         })
     }
 
+    /// What the agent says of its login next.
+    pub fn auth_status(&mut self) -> AuthStatus {
+        self.wait("AuthReported", |event| match event {
+            Event::AuthReported { status, .. } => Some(status.clone()),
+            _ => None,
+        })
+    }
+
     pub fn prompt(&self, text: &str) {
         self.send(Command::Prompt { session: SESSION, content: vec![Content::Text(text.into())] });
     }
@@ -549,6 +557,8 @@ fn check_request(method: &str, params: &Value) {
         "initialize" => strict::<v1::InitializeRequest>(params),
         "authenticate" => strict::<v1::AuthenticateRequest>(params),
         "logout" => strict::<v1::LogoutRequest>(params),
+        "auth/status" => strict::<v1::AuthStatusRequest>(params),
+        "session/set_title" => strict::<v1::SetSessionTitleRequest>(params),
         "session/new" => strict::<v1::NewSessionRequest>(params),
         "session/load" => strict::<v1::LoadSessionRequest>(params),
         "session/resume" => strict::<v1::ResumeSessionRequest>(params),

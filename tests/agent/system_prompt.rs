@@ -85,17 +85,20 @@ fn a_project_adds_a_file_to_it_and_one_that_is_not_there_costs_no_session() {
 fn a_session_that_is_taken_up_is_told_again() {
     let mut test = Test::new();
     let can = json!({"agentCapabilities": {"loadSession": true,
-        "sessionCapabilities": {"systemPrompt": {}, "resume": {}}}});
-    let take_up = |method: &str| [expect(method), answer_to(method, &json!({}))];
-    test.connect_with(&can, &[take_up("session/load"), take_up("session/resume")].concat());
-    for (session, how) in [(SESSION, Reopen::Load), (SessionKey(2), Reopen::Resume)] {
+        "sessionCapabilities": {"systemPrompt": {}, "resume": {}, "fork": {}}}});
+    let take_up = |method: &str| [expect(method), answer_to(method, &json!({"sessionId": "forked"}))];
+    let methods = ["session/load", "session/resume", "session/fork"];
+    test.connect_with(&can, &methods.map(take_up).concat());
+    let ways = [Reopen::Load, Reopen::Resume, Reopen::Fork];
+    for (session, how) in (1..).map(SessionKey).zip(ways) {
         let place = place(&test, "Be brief.", false);
         test.send(Command::Load { agent: AGENT, session, place, acp_id: format!("s{}", session.0), how });
         test.opened();
     }
     let received = test.finish();
-    for method in ["session/load", "session/resume"] {
-        assert_eq!(received.params(method)["systemPrompt"]["content"][0]["text"], "Be brief.", "{method}");
+    for method in methods {
+        let prompt = json!({"mode": "append", "content": [{"type": "text", "text": "Be brief."}]});
+        assert_eq!(received.params(method)["systemPrompt"], prompt, "{method}");
     }
 }
 

@@ -122,3 +122,30 @@ fn a_question_ends_with_the_agent() {
     nothing_waits(&mut chat);
     chat.wait_for("Fake was ended by SIGKILL");
 }
+
+#[test]
+fn a_client_that_wants_to_know_is_told_that_a_call_is_still_at_work() {
+    let (mut chat, mut client) = asking(Vec::new());
+    let asked =
+        json!({ "name": "ask_user", "arguments": question("Which one?"), "_meta": { "progressToken": "p" } });
+    let call = client.begin("tools/call", asked);
+    picker(&mut chat.nvim, 1);
+    let mut last = 0;
+    for _ in 0..2 {
+        let told = client.next();
+        assert_eq!(
+            (&told["method"], &told["params"]["progressToken"]),
+            (&json!("notifications/progress"), &json!("p"))
+        );
+        let now = told["params"]["progress"].as_u64().expect("a number");
+        assert!(now > last, "{told}");
+        last = now;
+    }
+    choose(&mut chat.nvim, 1);
+    assert_eq!(client.answer(call), ("this".to_owned(), false));
+    // Of one that wants to know nothing, and of one that is over, nothing is told.
+    let call = client.begin_call("ask_user", question("And now?"));
+    picker(&mut chat.nvim, 2);
+    choose(&mut chat.nvim, 2);
+    assert_eq!(client.next()["id"], call);
+}

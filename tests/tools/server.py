@@ -3,10 +3,14 @@
 import json
 import re
 import sys
+import threading
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 TEXTS = {}
+# How the server tells what is wrong: at once, late, or late and when it is asked.
+HOW = sys.argv[1] if len(sys.argv) > 1 else "at once"
+LATE = 1.5
 
 
 def read():
@@ -22,10 +26,18 @@ def read():
             length = int(value)
 
 
+LOCK = threading.Lock()
+
+
 def write(message):
     body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-    sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
-    sys.stdout.buffer.flush()
+    with LOCK:
+        sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        sys.stdout.buffer.flush()
+
+
+def later(message):
+    threading.Timer(LATE, write, [message]).start()
 
 
 def span(row, match):
@@ -95,12 +107,19 @@ def actions(params):
     ]
 
 
-def publish(uri):
+def wrong(uri):
     found = []
     for row, line in enumerate(TEXTS[uri].split("\n")):
         for match in re.finditer(r"\bwrong\b", line):
             found.append({"range": span(row, match), "severity": 1, "message": "no such name", "source": "scripted"})
-    write({"method": "textDocument/publishDiagnostics", "params": {"uri": uri, "diagnostics": found}})
+    return found
+
+
+def publish(uri):
+    if HOW == "asked late":
+        return
+    say = later if HOW == "late" else write
+    say({"method": "textDocument/publishDiagnostics", "params": {"uri": uri, "diagnostics": wrong(uri)}})
 
 
 def function(place):
@@ -119,6 +138,8 @@ def answer(method, params):
         can = ["hover", "definition", "declaration", "typeDefinition", "implementation", "references"]
         can += ["documentSymbol", "workspaceSymbol", "callHierarchy", "rename", "documentFormatting"]
         can = {**{name + "Provider": True for name in can}, "codeActionProvider": {"resolveProvider": True}}
+        if HOW == "asked late":
+            can["diagnosticProvider"] = {"interFileDependencies": False, "workspaceDiagnostics": False}
         return {"capabilities": {"textDocumentSync": 1, **can}}
     if method == "textDocument/rename":
         return rename(params)
@@ -167,5 +188,7 @@ while True:
         # It is answered when the text has changed.
         HELD.append({"id": message["id"], "result": answer(method, params)})
         Path("asked").touch()
+    elif method == "textDocument/diagnostic":
+        later({"id": message["id"], "result": {"kind": "full", "items": wrong(params["textDocument"]["uri"])}})
     elif "id" in message and method:
         write({"id": message["id"], "result": answer(method, params)})

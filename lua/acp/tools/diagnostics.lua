@@ -9,14 +9,69 @@ local M = {}
 local SLICE = 2
 -- Servers are quiet when they have said nothing for so long.
 local QUIET = 500
+-- A server that was just told of a text has begun to look at it by then, or has no diagnostics at all.
+local FIRST_WORD = 5000
 -- Nobody waits longer for that.
 local LIMIT = 15000
 
---- Goes on once no server has told anything for a while.
-local function when_quiet(ctx, go_on)
+--- The b:changedtick of each buffer when a server last told of it.
+---@type table<integer, integer>
+local told = {}
+
+vim.api.nvim_create_autocmd("DiagnosticChanged", {
+  group = vim.api.nvim_create_augroup("acp_tool_diagnostics", {}),
+  callback = function(args)
+    told[args.buf] = vim.api.nvim_buf_get_changedtick(args.buf)
+  end,
+})
+
+--- Whether a server is looking at these buffers, as far as Neovim knows: it starts, was asked, or says how far it is.
+local function is_busy(bufs)
+  for _, buf in ipairs(bufs) do
+    -- Also those that are still starting, which the filter calls so.
+    for _, client in ipairs(vim.lsp.get_clients({ bufnr = buf, _uninitialized = true })) do
+      if not client.initialized or next(client.progress.pending) then
+        return true
+      end
+      for _, request in pairs(client.requests) do
+        local is_asked = request.type == "pending" and request.method:find("^%a+/diagnostic$")
+        if is_asked and (request.bufnr == buf or request.method:find("^workspace")) then
+          return true
+        end
+      end
+    end
+  end
+  return false
+end
+
+--- Whether there is a server for each of these buffers that has said nothing about its text.
+local function is_to_begin(bufs)
+  for _, buf in ipairs(bufs) do
+    local is_new = vim.api.nvim_buf_is_loaded(buf) and told[buf] ~= vim.api.nvim_buf_get_changedtick(buf)
+    if is_new and #vim.lsp.get_clients({ bufnr = buf, _uninitialized = true }) > 0 then
+      return true
+    end
+  end
+  return false
+end
+
+local PULL = "textDocument/diagnostic"
+
+--- Neovim asks the servers that want to be asked about the buffers in windows alone.
+local function ask_about_hidden(bufs)
+  for _, buf in ipairs(bufs) do
+    local is_hidden = vim.api.nvim_buf_is_loaded(buf) and #vim.fn.win_findbuf(buf) == 0
+    if is_hidden and #vim.lsp.get_clients({ bufnr = buf, method = PULL }) > 0 then
+      vim.lsp.buf_request(buf, PULL, { textDocument = { uri = vim.uri_from_bufnr(buf) } })
+    end
+  end
+end
+
+--- Goes on once the servers of these buffers have begun, and none has told anything for a while.
+local function when_quiet(ctx, bufs_of, go_on)
   local timer = assert(vim.uv.new_timer())
   local group = vim.api.nvim_create_augroup("acp_tool_" .. tostring(timer):gsub("%W", "_"), {})
-  local is_over = false
+  local is_over, began = false, vim.uv.now()
   local function stop()
     if not is_over then
       is_over = true
@@ -25,31 +80,87 @@ local function when_quiet(ctx, go_on)
       pcall(vim.api.nvim_del_augroup_by_id, group)
     end
   end
+  local again
+  -- The timer is for the quiet; what a server does is told by events, and only a silent one is given up by time.
   local ready = ctx.guard(function()
-    if not is_over then
-      stop()
-      go_on()
+    if is_over then
+      return
     end
+    local waited, bufs = vim.uv.now() - began, bufs_of()
+    local is_early = is_busy(bufs) or waited < FIRST_WORD and is_to_begin(bufs)
+    if waited < LIMIT and is_early then
+      return again()
+    end
+    stop()
+    go_on()
   end)
-  local function again()
+  function again()
     if not is_over then
-      timer:start(QUIET, 0, ready)
+      timer:start(QUIET, 0, vim.schedule_wrap(ready))
     end
   end
-  vim.api.nvim_create_autocmd(
-    { "DiagnosticChanged", "LspProgress", "LspAttach" },
-    { group = group, callback = again }
-  )
+  vim.api.nvim_create_autocmd({ "DiagnosticChanged", "LspProgress" }, { group = group, callback = again })
+  vim.api.nvim_create_autocmd("LspAttach", {
+    group = group,
+    callback = ctx.guard(function(args)
+      ask_about_hidden({ args.buf })
+      again()
+    end),
+  })
   ctx.on_end(stop)
-  vim.defer_fn(ready, LIMIT)
+  ask_about_hidden(bufs_of())
   again()
+end
+
+--- The diagnostics of a buffer, which are not to be changed: Neovim's own, since to copy ten thousand takes long.
+local function borrowed(buf, severity)
+  local copy = vim.deepcopy
+  vim.deepcopy = function(value)
+    return value
+  end
+  local ok, found = pcall(vim.diagnostic.get, buf, { severity = severity })
+  vim.deepcopy = copy
+  return ok and found or error(found, 0)
+end
+
+--- Those from one number to another in the order of lines and columns. It pauses between its steps.
+local function in_order(found, first, last, pause)
+  local of_line, lines = {}, {}
+  for number, each in ipairs(found) do
+    local list = of_line[each.lnum]
+    if not list then
+      list = {}
+      of_line[each.lnum] = list
+      lines[#lines + 1] = each.lnum
+    end
+    list[#list + 1] = each
+    if number % 500 == 0 then
+      pause()
+    end
+  end
+  table.sort(lines)
+  pause()
+  local count, page = 0, {}
+  for _, line in ipairs(lines) do
+    local list = of_line[line]
+    if count + #list >= first and count < last then
+      table.sort(list, function(a, b)
+        return a.col < b.col
+      end)
+      for number = math.max(first - count, 1), math.min(last - count, #list) do
+        page[#page + 1] = list[number]
+      end
+    end
+    count = count + #list
+  end
+  return page
 end
 
 --- Those of the buffers that are on the page, in the order of files and lines.
 local function tell(bufs, args, ctx)
   local severity = { min = vim.diagnostic.severity[args.severity:upper()] }
-  local items, total, index = {}, 0, 1
-  local function take(buf)
+  local items, total = {}, 0
+  local function take(buf, pause)
     local count = 0
     for _, each in pairs(vim.diagnostic.count(buf, { severity = severity })) do
       count = count + each
@@ -59,13 +170,9 @@ local function tell(bufs, args, ctx)
     if count == 0 or from >= last or total <= args.offset then
       return
     end
-    local found = vim.diagnostic.get(buf, { severity = severity })
-    table.sort(found, function(a, b)
-      return a.lnum < b.lnum or a.lnum == b.lnum and a.col < b.col
-    end)
+    pause()
     local path = vim.fs.normalize(vim.api.nvim_buf_get_name(buf))
-    for number = math.max(args.offset - from, 0) + 1, math.min(last - from, #found) do
-      local each = found[number]
+    for _, each in ipairs(in_order(borrowed(buf, severity), args.offset - from + 1, last - from, pause)) do
       table.insert(items, {
         path = path,
         line = each.lnum + 1,
@@ -77,14 +184,28 @@ local function tell(bufs, args, ctx)
       })
     end
   end
-  local function slice()
-    local began = vim.uv.hrtime()
-    while bufs[index] do
-      take(bufs[index])
-      index = index + 1
-      if (vim.uv.hrtime() - began) / 1e6 > SLICE and bufs[index] then
-        return vim.defer_fn(ctx.guard(slice), 1)
+  local began
+  local function pause()
+    if (vim.uv.hrtime() - began) / 1e6 > SLICE then
+      coroutine.yield()
+    end
+  end
+  local work = coroutine.create(function()
+    for _, buf in ipairs(bufs) do
+      if vim.api.nvim_buf_is_valid(buf) then
+        take(buf, pause)
       end
+      pause()
+    end
+  end)
+  local function slice()
+    began = vim.uv.hrtime()
+    local ok, err = coroutine.resume(work)
+    if not ok then
+      error(err, 0)
+    end
+    if coroutine.status(work) == "suspended" then
+      return vim.defer_fn(ctx.guard(slice), 1)
     end
     ctx.done({ items = items, total = total })
   end
@@ -92,7 +213,7 @@ local function tell(bufs, args, ctx)
 end
 
 function M.diagnostics(args, ctx)
-  local function of_all()
+  local function all()
     local bufs = vim.tbl_filter(function(buf)
       local name = vim.api.nvim_buf_get_name(buf)
       return name ~= "" and file.is_inside(vim.fs.normalize(name), ctx.roots)
@@ -100,13 +221,16 @@ function M.diagnostics(args, ctx)
     table.sort(bufs, function(a, b)
       return vim.api.nvim_buf_get_name(a) < vim.api.nvim_buf_get_name(b)
     end)
-    tell(bufs, args, ctx)
+    return bufs
   end
   if not args.file then
-    if args.wait then
-      return when_quiet(ctx, of_all)
+    local function go_on()
+      tell(all(), args, ctx)
     end
-    return of_all()
+    if args.wait then
+      return when_quiet(ctx, all, go_on)
+    end
+    return go_on()
   end
   file.open(args.file, ctx, function(buf, is_new)
     local function go_on()
@@ -114,7 +238,9 @@ function M.diagnostics(args, ctx)
     end
     -- Nothing is known yet of a file that was opened just now.
     if args.wait or is_new then
-      return when_quiet(ctx, go_on)
+      return when_quiet(ctx, function()
+        return { buf }
+      end, go_on)
     end
     go_on()
   end)

@@ -119,6 +119,38 @@ function M.jumps(args, ctx)
   ctx.done(page(items, args))
 end
 
+--- The marks with a letter, which nobody but the user sets: those of each file, and those that have one for all.
+function M.marks(args, ctx)
+  local items = {}
+  local function add(mark, path)
+    local letter = mark.mark:match("^'(%a)$")
+    if not (letter and path and file.is_inside(path, ctx.roots)) then
+      return
+    end
+    local buf = vim.fn.bufnr(path)
+    local is_there = buf > 0 and api.nvim_buf_is_loaded(buf)
+    local line = is_there and api.nvim_buf_get_lines(buf, mark.pos[2] - 1, mark.pos[2], false)[1]
+    table.insert(items, {
+      path = path,
+      line = mark.pos[2],
+      column = mark.pos[3],
+      kind = letter,
+      text = vim.trim(line or ""),
+    })
+  end
+  for _, buf in ipairs(api.nvim_list_bufs()) do
+    local path = path_of(buf, ctx)
+    for _, mark in ipairs(path and vim.fn.getmarklist(buf) or {}) do
+      add(mark, path)
+    end
+  end
+  for _, mark in ipairs(vim.fn.getmarklist()) do
+    local buf = mark.pos[1]
+    add(mark, vim.fs.normalize(buf > 0 and api.nvim_buf_get_name(buf) or mark.file))
+  end
+  ctx.done(page(items, args))
+end
+
 function M.quickfix(args, ctx)
   local win = window(ctx) or api.nvim_get_current_win()
   local list = args.list == "location" and vim.fn.getloclist(win) or vim.fn.getqflist()

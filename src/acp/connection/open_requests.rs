@@ -8,6 +8,8 @@ use crate::core::message::{Again, Content, OptionValue, Place, Reopen};
 /// A request of ours, and what its answer is for.
 pub(super) enum OutgoingRequest {
     Initialize,
+    /// Whether the agent is logged in. Nobody waits for it.
+    AuthStatus,
     Open {
         session: SessionKey,
         place: Arc<Place>,
@@ -51,5 +53,6 @@ pub(super) enum OnSuccess {
     LoggedOut,
     Mode(String),
     Model(String),
+    Title(String),
     Option(String, OptionValue),
 }

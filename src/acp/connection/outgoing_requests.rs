@@ -129,6 +129,18 @@ impl Connection {
                 };
                 self.request(call, to_acp::SESSION_SET_MODEL, &params);
             }
+            Command::SetTitle { session, title } => {
+                let Some(acp_id) = self.open_session(session, what) else { return };
+                let params = to_acp::set_title(&acp_id, &title);
+                let call = OutgoingRequest::Other {
+                    session: Some(session),
+                    what,
+                    on_success: OnSuccess::Title(title),
+                    is_late: false,
+                    again,
+                };
+                self.request_if(can.set_title, call, to_acp::SESSION_SET_TITLE, &params);
+            }
             Command::SetOption { session, option, value } => {
                 let Some(acp_id) = self.open_session(session, what) else { return };
                 let params = to_acp::set_option(&acp_id, &option, &value);

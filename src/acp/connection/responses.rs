@@ -14,7 +14,7 @@ use crate::acp::wire::{from_acp, to_acp};
 use crate::core::ids::SessionKey;
 use crate::core::message::again::Again;
 use crate::core::message::{
-    Chosen, Counts, Event, Failure, FailureKind, Opened, Severity, Steering, StopReason, TurnEnd,
+    AuthStatus, Chosen, Counts, Event, Failure, FailureKind, Opened, Severity, Steering, StopReason, TurnEnd,
 };
 
 impl Connection {
@@ -70,6 +70,10 @@ impl Connection {
             }
             (OutgoingRequest::Load { session, .. }, Err(failure)) => self.not_opened(session, failure),
             (OutgoingRequest::Unwanted, result) => self.close_unwanted(result),
+            (OutgoingRequest::AuthStatus, Ok(answer)) => self.auth_reported(from_acp::auth_status(&answer)),
+            (OutgoingRequest::AuthStatus, Err(failure)) => {
+                self.log.note(&format!("the agent can't say whether it is logged in: {}", failure.message));
+            }
             (OutgoingRequest::Close { acp_id }, Err(failure)) => {
                 self.needs_login(None, "close the session", failure, Some(Again::Close { acp_id }));
             }
@@ -115,7 +119,11 @@ impl Connection {
                 }
                 let info = Box::new(info);
                 self.post(Event::Connected { agent: self.agent, info: info.clone() });
+                let asks_login = info.can.auth_status;
                 if let State::Starting(waiting) = std::mem::replace(&mut self.state, State::Ready(info)) {
+                    if asks_login {
+                        self.ask_auth_status();
+                    }
                     waiting.into_iter().for_each(|command| self.command(command));
                 }
                 ControlFlow::Continue(())
@@ -218,10 +226,20 @@ impl Connection {
             }
             OnSuccess::LoggedIn => {
                 self.post(Event::LoggedIn { agent });
+                self.ask_auth_status();
             }
-            OnSuccess::LoggedOut => self.post(Event::LoggedOut { agent }),
+            OnSuccess::LoggedOut => {
+                self.post(Event::LoggedOut { agent });
+                self.ask_auth_status();
+            }
             OnSuccess::Mode(mode) => self.chosen(session, Chosen::Mode(mode)),
             OnSuccess::Model(model) => self.chosen(session, Chosen::Model(model)),
+            OnSuccess::Title(asked) => {
+                let title = from_acp::title_kept(answer).unwrap_or_else(|| asked.clone());
+                if let Some(session) = session.filter(|session| self.sessions.get_mut(*session).is_some()) {
+                    self.post(Event::TitleKept { session, asked, title });
+                }
+            }
             OnSuccess::Option(option, value) => {
                 let Some(known) = session.and_then(|session| self.sessions.get_mut(session)) else { return };
                 let options = from_acp::changed_options(answer);
@@ -230,6 +248,17 @@ impl Connection {
                 self.chosen(session, chosen);
             }
         }
+    }
+
+    /// Agents need not tell unasked that it has changed.
+    fn ask_auth_status(&mut self) {
+        if matches!(&self.state, State::Ready(info) if info.can.auth_status) {
+            self.request(OutgoingRequest::AuthStatus, to_acp::AUTH_STATUS, &to_acp::auth_status());
+        }
+    }
+
+    pub(super) fn auth_reported(&self, status: AuthStatus) {
+        self.post(Event::AuthReported { agent: self.agent, status });
     }
 
     fn chosen(&mut self, session: Option<SessionKey>, chosen: Chosen) {

@@ -11,7 +11,7 @@ use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, ReadHalf, WriteHalf, split,
 };
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::mcp::{self, Asked};
 use super::registry::{Admitted, Tools};
@@ -22,6 +22,8 @@ use crate::core::message::ToolAnswer;
 const LONGEST: usize = 8 << 20;
 /// Nobody takes longer to show a token.
 const TO_ADMIT: Duration = Duration::from_secs(5);
+/// Clients give up a call of which they hear nothing for a minute or less.
+const BETWEEN_PROGRESS: Duration = Duration::from_secs(3);
 /// A bridge that takes nothing for so long is given up.
 const TO_WRITE: Duration = Duration::from_secs(30);
 
@@ -36,7 +38,7 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Send + 'static>(tools: Tools, str
     let Ok(Ok(Some(line))) = timeout(TO_ADMIT, lines.next()).await else { return };
     let hello = serde_json::from_slice::<Hello>(&line);
     let Some(admitted) = hello.ok().and_then(|hello| tools.admit(&hello.token)) else { return };
-    let mut bridge = Bridge { tools, writer, open: HashMap::new() };
+    let mut bridge = Bridge { tools, writer, open: HashMap::new(), due: Instant::now() };
     // Whatever went wrong, the agent finds its server gone, and says so.
     let _ = bridge.work(lines, admitted).await;
     for run in bridge.open.keys() {
@@ -47,8 +49,17 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Send + 'static>(tools: Tools, str
 struct Bridge<S> {
     tools: Tools,
     writer: WriteHalf<S>,
-    /// The calls that wait, and what the agent calls them.
-    open: HashMap<ToolRunId, Value>,
+    open: HashMap<ToolRunId, Open>,
+    /// When progress is told next, while somebody wants to be.
+    due: Instant,
+}
+
+/// A call that waits.
+struct Open {
+    /// What the agent calls it.
+    id: Value,
+    progress: Option<Value>,
+    began: Instant,
 }
 
 impl<S: AsyncRead + AsyncWrite> Bridge<S> {
@@ -67,7 +78,11 @@ impl<S: AsyncRead + AsyncWrite> Bridge<S> {
                     None => return Ok(()),
                 },
                 Some((run, answer)) = answers.recv() => {
-                    self.open.remove(&run).map(|id| mcp::answered(&id, &answer))
+                    self.open.remove(&run).map(|open| mcp::answered(&open.id, &answer))
+                }
+                () = sleep_until(self.due), if self.tells_progress() => {
+                    self.tell_progress().await?;
+                    continue;
                 }
                 // It fails when the session is over.
                 _ = admitted.over.changed() => return Ok(()),
@@ -88,15 +103,21 @@ impl<S: AsyncRead + AsyncWrite> Bridge<S> {
         match asked {
             Asked::Nothing | Asked::Initialized => None,
             Asked::Answered(answer) => Some(answer),
-            Asked::Call { id, name, args } => match self.tools.call(admitted.session, name, args, replies) {
-                Ok(run) => {
-                    self.open.insert(run, id);
-                    None
+            Asked::Call { id, name, args, progress } => {
+                match self.tools.call(admitted.session, name, args, replies) {
+                    Ok(run) => {
+                        let began = Instant::now();
+                        if progress.is_some() && !self.tells_progress() {
+                            self.due = began + BETWEEN_PROGRESS;
+                        }
+                        self.open.insert(run, Open { id, progress, began });
+                        None
+                    }
+                    Err(why) => Some(mcp::refused(&id, &why)),
                 }
-                Err(why) => Some(mcp::refused(&id, &why)),
-            },
+            }
             Asked::Cancel { id } => {
-                let run = self.open.iter().find(|(_, other)| **other == id).map(|(run, _)| *run);
+                let run = self.open.iter().find(|(_, other)| other.id == id).map(|(run, _)| *run);
                 if let Some(run) = run {
                     self.open.remove(&run);
                     self.tools.cancel(run);
@@ -104,6 +125,25 @@ impl<S: AsyncRead + AsyncWrite> Bridge<S> {
                 None
             }
         }
+    }
+
+    fn tells_progress(&self) -> bool {
+        self.open.values().any(|open| open.progress.is_some())
+    }
+
+    async fn tell_progress(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        self.due = now + BETWEEN_PROGRESS;
+        let told = |open: &Open| {
+            let seconds = now.duration_since(open.began).as_secs();
+            // It has to grow from one to the next.
+            open.progress.as_ref().filter(|_| seconds > 0).map(|token| mcp::progress(token, seconds))
+        };
+        let all: Vec<Value> = self.open.values().filter_map(told).collect();
+        for progress in all {
+            self.write(&progress).await?;
+        }
+        Ok(())
     }
 
     async fn write(&mut self, message: &Value) -> io::Result<()> {
@@ -139,6 +179,74 @@ impl<S: AsyncRead> Lines<S> {
             }
             if end.is_some() {
                 return Ok(Some(std::mem::take(&mut self.line)));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::io::AsyncReadExt as _;
+    use tokio::net::TcpStream;
+    use tokio::runtime::Builder;
+
+    use super::*;
+    use crate::acp::tools::socket::Port;
+    use crate::core::ids::SessionKey;
+    use crate::mailbox::Mailbox;
+
+    const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+    /// What somebody who comes in at the port and says this is told, down to the end of the connection.
+    fn told(says: &str) -> String {
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+            let address = listener.local_addr().expect("an address");
+            let tools = Tools::new(Mailbox::new(|_| {}));
+            tools.give(SessionKey(1), "/none".into(), TOKEN.into(), Vec::new());
+            let port = Port::new(listener).expect("a port");
+            tokio::spawn(port.accept_all(move |stream| drop(tokio::spawn(serve(tools.clone(), stream)))));
+            let mut stream = TcpStream::connect(address).await.expect("a connection");
+            stream.write_all(says.as_bytes()).await.expect("a listener");
+            stream.shutdown().await.expect("a connection");
+            let mut told = Vec::new();
+            // It may be cut before all that was said is read.
+            let _ = timeout(Duration::from_secs(60), stream.read_to_end(&mut told)).await.expect("an end");
+            String::from_utf8(told).expect("a text")
+        })
+    }
+
+    #[test]
+    fn at_the_port_only_the_token_on_the_first_line_lets_in() {
+        let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+        let right = json!({ "token": TOKEN });
+        assert_eq!(told(&format!("{right}\n{ping}\n")), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+        let short = json!({ "token": &TOKEN[1..] });
+        for wrong in [
+            format!("{short}\n{ping}\n"),
+            format!("{}\n{ping}\n", json!({ "token": "" })),
+            format!("{}\n{ping}\n", json!({ "token": [TOKEN] })),
+            format!("{TOKEN}\n{ping}\n"),
+            format!("{ping}\n{right}\n{ping}\n"),
+            format!("\n{right}\n{ping}\n"),
+            String::new(),
+        ] {
+            assert_eq!(told(&wrong), "", "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_page_in_a_browser_is_let_in_by_no_address_origin_or_body() {
+        let body = format!("{}\n{}\n", json!({ "token": TOKEN }), json!({ "id": 1, "method": "ping" }));
+        for path in ["/", "/mcp", "/sse", "*"] {
+            for origin in ["http://localhost", "https://evil.example", "null"] {
+                let head = format!(
+                    "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: {origin}\r\nAuthorization: Bearer {TOKEN}"
+                );
+                let asked = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+                assert_eq!(told(&asked), "", "{asked}");
             }
         }
     }

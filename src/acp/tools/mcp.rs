@@ -28,6 +28,8 @@ pub enum Asked {
         id: Value,
         name: String,
         args: Value,
+        /// By which the client wants to be told that it is still at work.
+        progress: Option<Value>,
     },
     Cancel {
         id: Value,
@@ -91,12 +93,14 @@ fn told(tool: &ToolSpec) -> Value {
 }
 
 fn called(id: Value, mut params: Value) -> Asked {
+    let token = params.get("_meta").and_then(|meta| meta.get("progressToken"));
+    let progress = token.filter(|token| token.is_string() || token.is_number()).cloned();
     let args = match params.get_mut("arguments").map(Value::take) {
         None | Some(Value::Null) => json!({}),
         Some(args) => args,
     };
     match params.get("name").and_then(Value::as_str) {
-        Some(name) if args.is_object() => Asked::Call { id, name: name.to_owned(), args },
+        Some(name) if args.is_object() => Asked::Call { id, name: name.to_owned(), args, progress },
         Some(_) => Asked::Answered(error(&id, INVALID_PARAMS, "arguments should be an object")),
         None => Asked::Answered(error(&id, INVALID_PARAMS, "name: missing")),
     }
@@ -109,6 +113,12 @@ pub fn answered(id: &Value, answer: &ToolAnswer) -> Value {
 
 pub fn refused(id: &Value, why: &str) -> Value {
     error(id, INVALID_PARAMS, why)
+}
+
+/// A call is still at work, after so many seconds.
+pub fn progress(token: &Value, seconds: u64) -> Value {
+    let params = json!({ "progressToken": token, "progress": seconds, "message": "still at work" });
+    json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })
 }
 
 pub fn list_changed() -> Value {
@@ -173,6 +183,26 @@ mod tests {
     #[test]
     fn a_call_without_arguments_has_none() {
         let asked = ask(r#"{"id":"a","method":"tools/call","params":{"name":"buffers"}}"#);
-        assert_eq!(asked, Asked::Call { id: "a".into(), name: "buffers".into(), args: json!({}) });
+        assert_eq!(
+            asked,
+            Asked::Call { id: "a".into(), name: "buffers".into(), args: json!({}), progress: None }
+        );
+    }
+
+    #[test]
+    fn progress_is_told_by_the_token_that_the_client_gave() {
+        let token = |meta: Value| {
+            let params = json!({ "name": "buffers", "_meta": meta });
+            match ask(&json!({ "id": 1, "method": "tools/call", "params": params }).to_string()) {
+                Asked::Call { progress, .. } => progress,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(token(json!({ "progressToken": "t" })), Some(json!("t")));
+        assert_eq!(token(json!({ "progressToken": 0 })), Some(json!(0)));
+        for none in [json!({}), json!(null), json!({ "progressToken": null }), json!({ "progressToken": {} })]
+        {
+            assert_eq!(token(none.clone()), None, "{none}");
+        }
     }
 }

@@ -4,9 +4,11 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
+use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
 use crate::acp::mutex::lock;
@@ -45,6 +47,14 @@ struct Given {
 struct Run {
     session: SessionKey,
     replies: mpsc::UnboundedSender<(ToolRunId, ToolAnswer)>,
+    /// What waits to say that it took too long.
+    patience: AbortHandle,
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        self.patience.abort();
+    }
 }
 
 /// Whom a token has let in.
@@ -131,12 +141,17 @@ impl Tools {
             }
             state.last_run += 1;
             let run = ToolRunId(state.last_run);
-            state.runs.insert(run, Run { session, replies: replies.clone() });
+            let patience = self.give_up_after(tool.patience, run);
+            state.runs.insert(run, Run { session, replies: replies.clone(), patience });
             run
         };
         self.mailbox.post(Event::ToolCalled { session, run, name, args });
-        let (tools, patience) = (self.clone(), tool.patience);
-        tokio::spawn(async move {
+        Ok(run)
+    }
+
+    fn give_up_after(&self, patience: Duration, run: ToolRunId) -> AbortHandle {
+        let tools = self.clone();
+        let waits = tokio::spawn(async move {
             sleep(patience).await;
             let text = format!("it took longer than {} s", patience.as_secs_f64());
             if lock(&tools.state).runs.contains_key(&run) {
@@ -144,7 +159,7 @@ impl Tools {
                 tools.mailbox.post(Event::ToolCancelled { run });
             }
         });
-        Ok(run)
+        waits.abort_handle()
     }
 
     /// Nobody waits for a call any more.
@@ -159,4 +174,63 @@ impl Tools {
 fn is_same(one: &str, other: &str) -> bool {
     let differing = one.bytes().zip(other.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));
     one.len() == other.len() && differing == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::runtime::Builder;
+    use tokio::task::yield_now;
+
+    use super::*;
+
+    const SESSION: SessionKey = SessionKey(1);
+
+    fn tools(patience: Duration) -> Tools {
+        let tools = Tools::new(Mailbox::new(|_| {}));
+        let spec = |name: &str| ToolSpec {
+            name: name.into(),
+            description: String::new(),
+            schema: json!({}),
+            reads_only: true,
+            patience,
+        };
+        tools.set(vec![spec("look")]);
+        tools.give(SESSION, "/none".into(), "token".into(), Vec::new());
+        tools
+    }
+
+    #[test]
+    fn a_call_that_is_over_leaves_nothing_that_waits() {
+        let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
+        runtime.block_on(async {
+            let tools = tools(Duration::from_secs(3600));
+            let (replies, mut answers) = mpsc::unbounded_channel();
+            let call = || tools.call(SESSION, "look".into(), json!({}), &replies).expect("a call");
+            let (answered, cancelled) = (call(), call());
+            let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+            assert_eq!(alive(), 2);
+            tools.answer(answered, ToolAnswer { text: "found".into(), failed: false });
+            tools.cancel(cancelled);
+            assert_eq!(
+                answers.recv().await.map(|(run, answer)| (run, answer.text)),
+                Some((answered, "found".into()))
+            );
+            while alive() > 0 {
+                yield_now().await;
+            }
+        });
+    }
+
+    #[test]
+    fn a_call_that_takes_too_long_is_answered_so() {
+        let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
+        runtime.block_on(async {
+            let tools = tools(Duration::from_millis(1));
+            let (replies, mut answers) = mpsc::unbounded_channel();
+            tools.call(SESSION, "look".into(), json!({}), &replies).expect("a call");
+            let answer = answers.recv().await.map(|(_, answer)| (answer.text, answer.failed));
+            assert_eq!(answer, Some(("it took longer than 0.001 s".to_owned(), true)));
+        });
+    }
 }

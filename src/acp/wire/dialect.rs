@@ -67,7 +67,8 @@ impl Translation {
     /// How a message is read that is only a piece of text, and needs no conversion.
     pub fn quick(&self) -> fn(&str) -> Option<Chunk> {
         match self {
-            Self::Draft(_) => Chunk::read_draft,
+            Self::Draft(draft) if !draft.ends_messages() => Chunk::read_draft,
+            Self::Draft(_) => |_| None,
             // Each piece counts for what is told of the whole message later.
             Self::V2(_) => |_| None,
         }
@@ -92,7 +93,7 @@ impl Translation {
     }
 
     /// Converts a notification of ours; nothing where there is none like it.
-    pub fn notification(&self, method: &str, params: Value) -> Option<Value> {
+    pub fn notification(&mut self, method: &str, params: Value) -> Option<Value> {
         match self {
             Self::Draft(draft) => draft.notification(method, params),
             Self::V2(_) => Some(params),
@@ -120,6 +121,14 @@ impl Translation {
         match self {
             Self::Draft(_) => Draft::recorded(message),
             Self::V2(_) => V2::recorded(message),
+        }
+    }
+
+    /// The fields that the other protocol has nothing like, of which nobody was told yet.
+    pub fn left_out(&mut self) -> Vec<String> {
+        match self {
+            Self::Draft(draft) => draft.left_out(),
+            Self::V2(_) => Vec::new(),
         }
     }
 

@@ -8,6 +8,7 @@
 mod content;
 mod errors;
 mod fields;
+mod left_out;
 mod ours;
 mod state;
 mod theirs;
@@ -16,6 +17,7 @@ mod updates;
 use serde_json::{Value, json};
 
 use self::fields::{rename, take, with};
+use self::left_out::LeftOut;
 pub use self::state::Draft;
 use super::converted::Converted;
 use super::rpc::{Message, RequestId, RpcError};
@@ -33,7 +35,8 @@ impl Draft {
         let params = &mut message["params"];
         rename(params, "workingDirectory", "cwd");
         if let Some(Value::Array(blocks)) = take(params, "content") {
-            params["prompt"] = blocks.into_iter().map(content::from_agent).collect();
+            params["prompt"] =
+                blocks.into_iter().map(|block| content::from_agent(block, &mut LeftOut::default())).collect();
         }
         let result = &message["result"];
         if let Some(granted) = result["granted"].as_bool() {
@@ -44,10 +47,13 @@ impl Draft {
     }
 
     /// Converts a notification of ours; nothing where the dialect has none like it.
-    pub fn notification(&self, method: &str, params: Value) -> Option<Value> {
+    pub fn notification(&mut self, method: &str, params: Value) -> Option<Value> {
         match method {
             "session/cancel" => Some(with(params, "reason", json!("user_requested"))),
-            "$/cancel_request" => None,
+            "$/cancel_request" => {
+                self.left_out.rest(method, &params);
+                None
+            }
             _ => Some(params),
         }
     }
@@ -66,6 +72,11 @@ impl Draft {
             Some(request) => errors::to_agent(&request, error),
             None => error,
         }
+    }
+
+    /// The fields that the other protocol has nothing like, of which nobody was told yet.
+    pub fn left_out(&mut self) -> Vec<String> {
+        self.left_out.take()
     }
 
     /// Converts what the agent has sent.

@@ -2,6 +2,7 @@
 //! to something that can be shown, so that nothing unknown or broken costs its neighbours; what would
 //! cause an action is refused when it is malformed (`requests`). Nothing here decides what to do.
 
+mod accounts;
 mod chunk;
 mod content;
 mod json;
@@ -18,6 +19,7 @@ use agent_client_protocol_schema::{ProtocolVersion, v1};
 use serde::Deserialize;
 use serde_json::Value;
 
+pub use self::accounts::{AUTH_STATUS_OF_META, auth_status, auth_status_of_meta};
 pub use self::chunk::Chunk;
 pub use self::requests::{AgentRequest, FORCE, Scope, TIMEOUT, request};
 pub use self::subagents::{Roots, roots, started_by};
@@ -46,8 +48,10 @@ pub fn connected(result: &Value) -> Result<AgentInfo, Failure> {
         close: yes(&session["close"]),
         delete: yes(&session["delete"]),
         fork: yes(&session["fork"]),
+        set_title: yes(&session["title"]),
         additional_directories: yes(&session["additionalDirectories"]),
         logout: yes(&agent["auth"]["logout"]),
+        auth_status: yes(&agent["auth"]["status"]),
         image: yes(&prompt["image"]),
         audio: yes(&prompt["audio"]),
         embedded_context: yes(&prompt["embeddedContext"]),
@@ -65,6 +69,11 @@ pub fn connected(result: &Value) -> Result<AgentInfo, Failure> {
         can,
         auth_methods: each(&result["authMethods"], auth_method),
     })
+}
+
+/// The answer to `session/set_title`; agents may keep it in another form.
+pub fn title_kept(answer: &Value) -> Option<String> {
+    text(&answer["title"])
 }
 
 /// Whether an answer to `initialize` has the capabilities where only the draft dialect has them.

@@ -161,6 +161,13 @@ impl AgentLog {
         self.log.write(Some(self), || Body::Note(text.to_owned()));
     }
 
+    /// Fields of the agent's dialect, or for it, that the other protocol has nothing like.
+    pub fn left_out(&self, fields: Vec<String>) {
+        for field in fields {
+            self.note(&format!("left out, since the other protocol has nothing like it: {field}"));
+        }
+    }
+
     /// Nothing comes from the agent any more.
     pub fn ended(&self, how: &str) {
         self.ring.push(Way::End, how.as_bytes());

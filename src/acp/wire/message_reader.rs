@@ -62,7 +62,7 @@ impl MessageReader {
             Some(mut translation) => self.framer.push(bytes, |line| {
                 let quick = translation.quick();
                 if let Some(incoming) = read_line(line, quick, had_message, (log, &mut taking)) {
-                    convert(&mut translation, paths, incoming, &mut batch);
+                    convert(&mut translation, (paths, log), incoming, &mut batch);
                 }
             }),
         };
@@ -88,7 +88,7 @@ impl MessageReader {
                 let quick = translation.quick();
                 let incoming = read_line(&line, quick, &mut self.had_message, (&self.log, &mut taking));
                 if let Some(incoming) = incoming {
-                    convert(&mut translation, paths, incoming, &mut batch);
+                    convert(&mut translation, (paths, &self.log), incoming, &mut batch);
                 }
             }
         }
@@ -97,9 +97,15 @@ impl MessageReader {
 }
 
 /// What was sent in another version or dialect.
-fn convert(translation: &mut Translation, paths: &Paths, incoming: Incoming, batch: &mut Vec<Incoming>) {
+fn convert(
+    translation: &mut Translation,
+    (paths, log): (&Paths, &AgentLog),
+    incoming: Incoming,
+    batch: &mut Vec<Incoming>,
+) {
     let Incoming::Message(message) = incoming else { return batch.push(incoming) };
     let Converted { messages, refused } = translation.incoming(message);
+    log.left_out(translation.left_out());
     batch.extend(messages.into_iter().map(|message| translated(paths, Incoming::Message(message))));
     batch.extend(refused.map(|(id, error)| Incoming::Refused(id, error)));
 }

@@ -74,6 +74,7 @@ impl Outbox {
             None => self.write(&Request { jsonrpc: VERSION, id, method, params: &params }),
             Some(mut translation) => {
                 let (method, params) = translation.request(id, method, params);
+                self.log.left_out(translation.left_out());
                 self.write(&Request { jsonrpc: VERSION, id, method: &method, params: &params })
             }
         }
@@ -84,7 +85,11 @@ impl Outbox {
             return self.write_surely(&Notification { jsonrpc: VERSION, method, params });
         }
         let converted = self.value(params).and_then(|params| match self.converter.translation() {
-            Some(translation) => translation.notification(method, params),
+            Some(mut translation) => {
+                let params = translation.notification(method, params);
+                self.log.left_out(translation.left_out());
+                params
+            }
             None => Some(params),
         });
         if let Some(params) = converted {
@@ -99,6 +104,7 @@ impl Outbox {
         if let Some(mut result) = self.value(result) {
             if let Some(mut translation) = self.converter.translation() {
                 result = translation.result(id, result);
+                self.log.left_out(translation.left_out());
             }
             self.write_surely(&Answer { jsonrpc: VERSION, id, result: &result });
         }

@@ -15,6 +15,8 @@ use crate::core::text::uri;
 pub const INITIALIZE: &str = v1::AGENT_METHOD_NAMES.initialize;
 pub const AUTHENTICATE: &str = v1::AGENT_METHOD_NAMES.authenticate;
 pub const LOGOUT: &str = v1::AGENT_METHOD_NAMES.logout;
+pub const AUTH_STATUS_UPDATE: &str = v1::CLIENT_METHOD_NAMES.auth_status_update;
+pub const AUTH_STATUS: &str = v1::AGENT_METHOD_NAMES.auth_status;
 pub const SESSION_NEW: &str = v1::AGENT_METHOD_NAMES.session_new;
 pub const SESSION_LOAD: &str = v1::AGENT_METHOD_NAMES.session_load;
 pub const SESSION_RESUME: &str = v1::AGENT_METHOD_NAMES.session_resume;
@@ -25,6 +27,7 @@ pub const SESSION_CLOSE: &str = v1::AGENT_METHOD_NAMES.session_close;
 pub const SESSION_PROMPT: &str = v1::AGENT_METHOD_NAMES.session_prompt;
 pub const SESSION_CANCEL: &str = v1::AGENT_METHOD_NAMES.session_cancel;
 pub const SESSION_SET_MODE: &str = v1::AGENT_METHOD_NAMES.session_set_mode;
+pub const SESSION_SET_TITLE: &str = v1::AGENT_METHOD_NAMES.session_set_title;
 pub const SESSION_SET_OPTION: &str = v1::AGENT_METHOD_NAMES.session_set_config_option;
 pub const CANCEL_REQUEST: &str = v1::PROTOCOL_LEVEL_METHOD_NAMES.cancel_request;
 /// Gone from the protocol, yet the only way to choose a model with many agents.
@@ -83,6 +86,10 @@ pub fn authenticate(method: &str) -> impl Serialize + use<> {
 
 pub fn logout() -> impl Serialize {
     v1::LogoutRequest::new()
+}
+
+pub fn auth_status() -> impl Serialize {
+    v1::AuthStatusRequest::new()
 }
 
 pub fn new_session(place: &Place, can: Capabilities) -> impl Serialize + use<> {
@@ -150,6 +157,10 @@ pub fn cancel_request(id: i64) -> impl Serialize {
 
 pub fn set_mode(acp_id: &str, mode: &str) -> impl Serialize + use<> {
     v1::SetSessionModeRequest::new(acp_id.to_owned(), mode.to_owned())
+}
+
+pub fn set_title(acp_id: &str, title: &str) -> impl Serialize + use<> {
+    v1::SetSessionTitleRequest::new(acp_id.to_owned(), title.to_owned())
 }
 
 pub fn set_model(acp_id: &str, model: &str) -> impl Serialize + use<> {

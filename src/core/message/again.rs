@@ -26,6 +26,9 @@ pub enum Again {
     SetModel {
         model: String,
     },
+    SetTitle {
+        title: String,
+    },
     SetOption {
         option: String,
         value: OptionValue,
@@ -40,6 +43,7 @@ impl Again {
             Command::CloseStored { acp_id, .. } => Self::Close { acp_id },
             Command::SetMode { mode, .. } => Self::SetMode { mode },
             Command::SetModel { model, .. } => Self::SetModel { model },
+            Command::SetTitle { title, .. } => Self::SetTitle { title },
             Command::SetOption { option, value, .. } => Self::SetOption { option, value },
             _ => return None,
         })
@@ -53,6 +57,7 @@ impl Again {
             Self::Close { acp_id } => Command::CloseStored { agent, acp_id },
             Self::SetMode { mode } => Command::SetMode { session, mode },
             Self::SetModel { model } => Command::SetModel { session, model },
+            Self::SetTitle { title } => Command::SetTitle { session, title },
             Self::SetOption { option, value } => Command::SetOption { session, option, value },
         }
     }

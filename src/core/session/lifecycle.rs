@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::core::ids::{AgentId, SessionKey};
-use crate::core::message::{AgentInfo, Answer, Command, Dialect, Event, Launch, ToolAnswer};
+use crate::core::message::{AgentInfo, Answer, AuthStatus, Command, Dialect, Event, Launch, ToolAnswer};
 use crate::core::store::allowlist::{Allowed, Until};
 
 /// How far an agent is.
@@ -43,6 +43,7 @@ struct Agent {
     stage: Stage,
     pid: Option<u32>,
     info: Option<AgentInfo>,
+    auth: Option<AuthStatus>,
 }
 
 /// All agents of this Neovim, also those that have ended.
@@ -57,7 +58,7 @@ impl Agents {
     pub fn begin(&mut self, launch: Launch) -> AgentId {
         self.last += 1;
         let id = AgentId(self.last);
-        self.agents.insert(id, Agent { launch, stage: Stage::Starting, pid: None, info: None });
+        self.agents.insert(id, Agent { launch, stage: Stage::Starting, pid: None, info: None, auth: None });
         id
     }
 
@@ -96,7 +97,7 @@ impl Agents {
     pub fn exited(&mut self, id: AgentId) {
         self.step(id, Step::Exited);
         if let Some(agent) = self.agents.get_mut(&id) {
-            (agent.pid, agent.info) = (None, None);
+            (agent.pid, agent.info, agent.auth) = (None, None, None);
         }
     }
 
@@ -130,14 +131,25 @@ impl Agents {
         self.agents.get(&id).filter(|agent| agent.stage == Stage::Ready)?.info.as_ref()
     }
 
+    pub fn auth_reported(&mut self, id: AgentId, status: AuthStatus) {
+        if let Some(agent) = self.agents.get_mut(&id).filter(|agent| agent.stage != Stage::Ended) {
+            agent.auth = Some(status);
+        }
+    }
+
+    /// Whether it is logged in, and by which account, if it has told.
+    pub fn auth(&self, id: AgentId) -> Option<&AuthStatus> {
+        self.agents.get(&id)?.auth.as_ref()
+    }
+
     /// Those that are ready, and what they have said of themselves.
     pub fn ready(&self) -> Vec<(AgentId, AgentInfo)> {
         self.agents.keys().filter_map(|id| Some((*id, self.info(*id)?.clone()))).collect()
     }
 
-    /// How all of them were started, and as what process they run.
-    pub fn all(&self) -> impl Iterator<Item = (&Launch, Option<u32>)> {
-        self.agents.values().map(|agent| (&agent.launch, agent.pid))
+    /// How all of them were started, as what process they run, and who is logged in.
+    pub fn all(&self) -> impl Iterator<Item = (&Launch, Option<u32>, Option<&AuthStatus>)> {
+        self.agents.values().map(|agent| (&agent.launch, agent.pid, agent.auth.as_ref()))
     }
 
     /// How those were started that are not gone.
@@ -277,7 +289,7 @@ mod tests {
         assert_eq!(agents.running(&launch("a"), None), Some(second));
         agents.exited(first);
         agents.started(first, 1);
-        assert_eq!(agents.all().map(|(_, pid)| pid).collect::<Vec<_>>(), [None, None]);
+        assert_eq!(agents.all().map(|(_, pid, _)| pid).collect::<Vec<_>>(), [None, None]);
         assert!(!agents.to_end(first), "it has ended already");
     }
 

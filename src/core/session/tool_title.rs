@@ -9,6 +9,7 @@ use super::tool_call::{ToolCall, kind_word};
 use super::tool_input;
 use crate::core::message::ToolKind;
 use crate::core::text::{cut, one_line, without_ticks};
+use crate::core::tools::titles;
 
 impl ToolCall {
     /// What it does, the verb first.
@@ -29,6 +30,9 @@ impl ToolCall {
 
 /// What it does, the verb first: agents' titles may be a bare path or a bare command.
 fn headline(call: &ToolCall) -> String {
+    if let Some(title) = of_editors_tool(call) {
+        return title;
+    }
     let subject = subject(call);
     let verb = match call.kind {
         ToolKind::Other if call.command().is_some_and(|command| command == subject) => "run",
@@ -43,6 +47,9 @@ fn headline(call: &ToolCall) -> String {
 
 /// What the agent wants, to stand after its name: `wants to edit notes.txt`.
 fn request(call: &ToolCall) -> String {
+    if let Some(title) = of_editors_tool(call) {
+        return format!("wants to {title}");
+    }
     let headline = headline(call);
     let (first, rest) = headline.split_once(' ').unwrap_or((&headline, ""));
     let word = first.trim_end_matches(':').to_lowercase();
@@ -54,6 +61,14 @@ fn request(call: &ToolCall) -> String {
     // Which file it is follows, and says more.
     let rest = rest.strip_prefix("file: ").or(rest.strip_prefix("files: ")).unwrap_or(rest);
     format!("wants to {verb} {rest}").trim_end().to_owned()
+}
+
+/// Agents call the editor's own tools by the names that their servers have. What such a name must not hide is a command
+/// or a change.
+fn of_editors_tool(call: &ToolCall) -> Option<String> {
+    let title = titles::title([call.name.as_deref(), Some(&call.title)], call.raw_input.as_ref())?;
+    let is_told = call.command().is_none_or(|command| title.contains(&command));
+    (is_told && call.diffs().next().is_none()).then_some(title)
 }
 
 /// What agents say in a title that they do, and how they say that they are at it.
@@ -109,6 +124,9 @@ fn names_a_deed(title: &str) -> bool {
 /// The title on one line; when the agent gave none, its name or kind. What the call is about follows where the
 /// title does not say it: whoever is asked has to know which file, and which command.
 fn subject(call: &ToolCall) -> String {
+    if let Some(title) = of_editors_tool(call) {
+        return title;
+    }
     let sets_plan = |input: &Value| tool_input::todos(input).is_some();
     if call.kind == ToolKind::Other && call.raw_input.as_ref().is_some_and(sets_plan) {
         return "update the plan".to_owned();

@@ -5,7 +5,8 @@ use super::content::{as_markdown, without_lead};
 use super::{Session, compactions};
 use crate::core::ids::{EntryId, Moment};
 use crate::core::message::{
-    Chosen, ConfigOption, Content, Modes, OptionKind, Picture, Role, Severity, ToolCallPatch, Update,
+    Chosen, ConfigOption, Content, Modes, OptionKind, Picture, Role, SESSION_URI, Severity, ToolCallPatch,
+    ToolContent, Update,
 };
 use crate::core::session::entry::{Body, Entry};
 use crate::core::session::tool_call::ToolCall;
@@ -297,7 +298,24 @@ impl Session {
         ) && !self.turn.messages.values().any(|named| *named == entry)
     }
 
-    pub(super) fn upsert(&mut self, patch: ToolCallPatch, now: Moment) -> EntryId {
+    /// A link to a subagent that is known has its name; of any other nothing can be shown.
+    fn named_subagents(&self, content: &mut [ToolContent]) {
+        for item in content {
+            let ToolContent::Content(block @ Content::Link { .. }) = item else { continue };
+            let Content::Link { uri, .. } = &*block else { continue };
+            let Some(id) = uri.strip_prefix(SESSION_URI) else { continue };
+            let known = self.subagents().find(|(_, known)| known.id.0 == id);
+            *block = match known {
+                Some((_, subagent)) => Content::Text(format!("subagent: {}", subagent.name()).into()),
+                None => Content::Unknown { kind: "session".to_owned() },
+            };
+        }
+    }
+
+    pub(super) fn upsert(&mut self, mut patch: ToolCallPatch, now: Moment) -> EntryId {
+        if let Some(content) = &mut patch.content {
+            self.named_subagents(content);
+        }
         self.end_thought(now);
         self.turn.answered = true;
         let entry = match self.turn.calls.get(&patch.id) {

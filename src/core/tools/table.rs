@@ -222,6 +222,13 @@ pub const TOOLS: &[Tool] = &[
         effect: Effect::Nothing,
     },
     Tool {
+        name: "marks",
+        description: "The places that the user has marked, with a letter each: what they want to come back to.",
+        args: &[PAGED],
+        items: ("mark", "marks"),
+        effect: Effect::Nothing,
+    },
+    Tool {
         name: "quickfix",
         description: "The user's quickfix list (errors of their last build, matches of their last search) or location \
                       list.",

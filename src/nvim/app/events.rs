@@ -64,6 +64,9 @@ impl App {
                 Sessions::steered(&mut self.cx, session, content, outcome);
             }
             Event::Chosen { session, chosen } => self.sessions.chosen(&mut self.cx, session, chosen),
+            Event::TitleKept { session, asked, title } => {
+                self.sessions.title_kept(&mut self.cx, session, (&asked, &title))
+            }
             Event::RequestFailed { agent, session, what, failure, again } => {
                 self.sessions.not_chosen(session);
                 Sessions::request_failed(&mut self.cx, (agent, session), &what, &failure, again);
@@ -73,6 +76,7 @@ impl App {
                 let text = "Logged out; :Acp login logs in again".to_owned();
                 Sessions::note(&mut self.cx, (agent, None), Severity::Info, text);
             }
+            Event::AuthReported { agent, status } => self.sessions.auth_reported(&mut self.cx, agent, status),
             Event::AgentsRead { job, stored, failure } => {
                 self.agents.was_read(&mut self.cx, job, *stored, failure)?
             }

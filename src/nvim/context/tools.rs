@@ -8,12 +8,13 @@ use mlua::{Function, Result, Table};
 use crate::core::ids::SessionKey;
 use crate::core::message::{Command, Launch, McpServer, Place, Sandbox};
 use crate::core::tools::table::TOOLS;
+use crate::core::tools::titles::SERVER;
 use crate::nvim::context::Context;
 use crate::nvim::context::offers::Door;
 use crate::nvim::editor::{Editor, Level, first_line};
 
 /// What agents call the server.
-const NAME: &str = "neovim";
+const NAME: &str = SERVER;
 /// The same where the user has a server of that name.
 const OTHER_NAME: &str = "acp-neovim";
 const SOCKET: &str = "ACP_NVIM_TOOLS";

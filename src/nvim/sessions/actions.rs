@@ -4,7 +4,7 @@ use mlua::Result;
 use serde_json::json;
 
 use crate::core::ids::{AgentId, SessionKey};
-use crate::core::message::{AuthKind, AuthMethod, Command, StoredSession};
+use crate::core::message::{AuthKind, AuthMethod, AuthStatus, Command, StoredSession};
 use crate::core::store::record::Kept;
 use crate::core::store::session_items::{is_about, of_recorded, of_session, of_stored, shortened};
 use crate::core::store::stored_sessions::Earlier;
@@ -153,6 +153,8 @@ impl Sessions {
     fn rename_to(&mut self, cx: &mut Context, key: SessionKey, title: &str) {
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         session.rename(title);
+        let told = session.title_to_tell();
+        told.into_iter().for_each(|command| cx.send(command));
         self.keep_title(cx, key);
         cx.raise(EditorEvent::SessionChanged(key));
     }
@@ -264,7 +266,12 @@ impl Sessions {
                 (None, None) => method.name.clone(),
             })
             .collect();
-        cx.offer("Log in", "acp_login", items, move |sessions: &mut Self, cx, index| {
+        let agent = session.agent;
+        let prompt = match self.processes.auth(agent).and_then(AuthStatus::words) {
+            Some(now) => format!("Log in (now {now})"),
+            None => "Log in".to_owned(),
+        };
+        cx.offer(&prompt, "acp_login", items, move |sessions: &mut Self, cx, index| {
             sessions.log_in_by(cx, key, methods[index].clone())
         });
         Ok(())

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::core::ids::{AgentId, AskId, SessionKey};
 use crate::core::message::{
-    Again, AgentInfo, Chosen, Command, Content, Dialect, Ending, Failure, FailureKind, LeftCommand, Opened,
-    Severity, Steering, TurnEnd, Update,
+    Again, AgentInfo, AuthStatus, Chosen, Command, Content, Dialect, Ending, Failure, FailureKind,
+    LeftCommand, Opened, Severity, Steering, TurnEnd, Update,
 };
 use crate::core::session::status::{mode, mode_news};
 use crate::core::session::{LoggedIn, Phase, Session, exit_text};
@@ -30,6 +30,13 @@ impl Sessions {
             if let Some(session) = cx.sessions.get_mut(&key) {
                 session.connected(info.clone());
             }
+            cx.raise(EditorEvent::SessionChanged(key));
+        }
+    }
+
+    pub fn auth_reported(&mut self, cx: &mut Context, agent: AgentId, status: AuthStatus) {
+        self.processes.auth_reported(agent, status);
+        for key in cx.sessions_of(agent) {
             cx.raise(EditorEvent::SessionChanged(key));
         }
     }
@@ -219,6 +226,14 @@ impl Sessions {
         self.remember_chosen(cx, key);
         Self::choice_answered(cx, key);
         cx.raise(EditorEvent::SessionChanged(key));
+    }
+
+    pub fn title_kept(&mut self, cx: &mut Context, key: SessionKey, (asked, title): (&str, &str)) {
+        if let Some(session) = cx.sessions.get_mut(&key) {
+            session.title_kept(asked, title);
+            self.keep_title(cx, key);
+            cx.raise(EditorEvent::SessionChanged(key));
+        }
     }
 
     /// What the user wants of the session, and could not be set yet, may be there now.

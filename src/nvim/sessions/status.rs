@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell};
 use serde_json::{Value as Json, json};
 
 use crate::core::ids::SessionKey;
+use crate::core::message::AuthStatus;
 use crate::core::session::status::{mode, model, state};
 use crate::nvim::context::Context;
 use crate::nvim::sessions::Sessions;
@@ -47,9 +48,18 @@ impl Sessions {
 
     /// The agents that were started.
     pub fn agents_status(&self) -> Vec<Json> {
-        let agents = self.processes.all().map(|(launch, pid)| {
+        let agents = self.processes.all().map(|(launch, pid, auth)| {
             let state = if pid.is_some() { "running" } else { "ended" };
-            json!({ "agent": launch.name, "title": launch.shown_name(), "pid": pid, "state": state, "confined": launch.sandbox.is_some() })
+            json!({
+                "agent": launch.name,
+                "title": launch.shown_name(),
+                "pid": pid,
+                "state": state,
+                "confined": launch.sandbox.is_some(),
+                "auth": auth.map(|auth| auth.state.word()),
+                "login": auth.and_then(AuthStatus::words),
+                "accounts": auth.map(AuthStatus::account_names),
+            })
         });
         agents.collect()
     }

@@ -3,22 +3,31 @@
 use serde_json::{Value, json};
 
 use super::fields::{rename, take, with};
+use super::left_out::LeftOut;
 
 /// A block of ours. The dialect has no data beside text in a resource, so that one becomes a link.
-pub fn to_agent(mut block: Value) -> Value {
+pub fn to_agent(mut block: Value, left_out: &mut LeftOut) -> Value {
     match block["type"].as_str() {
         Some("image" | "audio") => {
             let source = json!({ "type": "base64", "mediaType": take(&mut block, "mimeType"), "data": take(&mut block, "data") });
-            take(&mut block, "uri");
+            if take(&mut block, "uri").is_some() {
+                left_out.field("prompt", "uri");
+            }
             block["source"] = source;
         }
         Some("resource_link") => {
-            let name = take(&mut block, "name");
-            if let Some(title) = take(&mut block, "title").or(name) {
+            let (name, title) = (take(&mut block, "name"), take(&mut block, "title"));
+            if title.is_some() && name.is_some() && title != name {
+                left_out.field("prompt.resource_link", "name");
+            }
+            if let Some(title) = title.or(name) {
                 block["title"] = title;
             }
-            take(&mut block, "size");
-            take(&mut block, "description");
+            for field in ["size", "description"] {
+                if take(&mut block, field).is_some() {
+                    left_out.field("prompt.resource_link", field);
+                }
+            }
         }
         Some("resource") => {
             let Some(mut resource) = take(&mut block, "resource") else { return block };
@@ -30,6 +39,7 @@ pub fn to_agent(mut block: Value) -> Value {
             if let Some(mime) = take(&mut resource, "mimeType") {
                 block["mimeType"] = mime;
             }
+            left_out.rest("prompt.resource", &resource);
             block["title"] = file_name(&uri);
             block["uri"] = uri;
         }
@@ -39,26 +49,38 @@ pub fn to_agent(mut block: Value) -> Value {
 }
 
 /// A block of the agent's; a bare text is one, too.
-pub fn from_agent(mut block: Value) -> Value {
+pub fn from_agent(mut block: Value, left_out: &mut LeftOut) -> Value {
     if let Value::String(text) = block {
         return json!({ "type": "text", "text": text });
     }
     match block["type"].as_str() {
         Some("image" | "audio") => {
-            let kind = take(&mut block, "type");
-            let Some(mut source) = block.get_mut("source").map(Value::take) else { return block };
-            let mime = take(&mut source, "mediaType").unwrap_or_default();
-            match take(&mut source, "url") {
-                Some(url) => {
-                    json!({ "type": "resource_link", "name": file_name(&url), "uri": url, "mimeType": mime })
-                }
-                None => json!({ "type": kind, "mimeType": mime, "data": take(&mut source, "data") }),
+            let Some(mut source) = take(&mut block, "source") else { return block };
+            if let Some(mime) = take(&mut source, "mediaType") {
+                block["mimeType"] = mime;
             }
+            take(&mut source, "type");
+            match (take(&mut source, "url"), take(&mut source, "data")) {
+                // What both say is the same picture.
+                (Some(url), Some(data)) => {
+                    block["data"] = data;
+                    block["uri"] = url;
+                }
+                (Some(url), None) => {
+                    (block["type"], block["name"]) = ("resource_link".into(), file_name(&url));
+                    block["uri"] = url;
+                }
+                (None, data) => block["data"] = data.unwrap_or_default(),
+            }
+            left_out.rest("content.source", &source);
+            block
         }
         Some("resource") if block.get("resource").is_none() => {
             rename(&mut block, "content", "text");
             take(&mut block, "type");
-            take(&mut block, "title");
+            if take(&mut block, "title").is_some() {
+                left_out.field("content.resource", "title");
+            }
             json!({ "type": "resource", "resource": block })
         }
         Some("resource_link") if block.get("name").is_none() => {

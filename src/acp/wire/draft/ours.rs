@@ -38,20 +38,36 @@ impl Draft {
             "session/new" => {
                 let cwd = take(&mut params, "cwd").unwrap_or_default();
                 let (servers, left_out) = self.servers(take(&mut params, "mcpServers"));
-                take(&mut params, "additionalDirectories");
+                self.left_out_folders(method, take(&mut params, "additionalDirectories"));
+                if let Some(prompt) = take(&mut params, "systemPrompt") {
+                    if prompt["mode"] == "override" {
+                        self.left_out.field(method, "systemPrompt.mode");
+                    }
+                    params["systemPrompt"] = system_prompt(prompt);
+                }
                 (params["workingDirectory"], params["mcpServers"]) = (cwd.clone(), servers);
                 let mode = params["initialMode"].as_str().map(str::to_owned);
                 Ours::New { cwd: path(&cwd), mode, left_out }
             }
             "session/load" => {
                 let cwd = path(&params["cwd"]);
+                self.left_out_folders(method, take(&mut params, "additionalDirectories"));
+                let servers = take(&mut params, "mcpServers");
+                if servers.as_ref().and_then(Value::as_array).is_some_and(|servers| !servers.is_empty()) {
+                    self.left_out.field(method, "mcpServers");
+                }
+                for known in ["sessionId", "cwd"] {
+                    take(&mut params, known);
+                }
+                self.left_out.rest(method, &params);
                 params = json!({ "sessionId": session });
                 Ours::Load { session, cwd }
             }
             "session/prompt" => {
                 let blocks = take(&mut params, "prompt").unwrap_or_default();
                 let blocks = blocks.as_array().cloned().unwrap_or_default();
-                params["content"] = blocks.into_iter().map(content::to_agent).collect();
+                params["content"] =
+                    blocks.into_iter().map(|block| content::to_agent(block, &mut self.left_out)).collect();
                 self.sessions.entry(session.clone()).or_default().in_turn = true;
                 Ours::Prompt { session }
             }
@@ -71,6 +87,13 @@ impl Draft {
             _ => Ours::Other,
         };
         (params, request)
+    }
+
+    /// An agent of the dialect works in one folder.
+    fn left_out_folders(&mut self, method: &str, folders: Option<Value>) {
+        if folders.as_ref().and_then(Value::as_array).is_some_and(|folders| !folders.is_empty()) {
+            self.left_out.field(method, "additionalDirectories");
+        }
     }
 
     /// The servers that the agent can reach, in the dialect's form, and the names of the others.
@@ -161,6 +184,9 @@ impl Draft {
                 "the agent ended the turn with an error and gave no reason",
             )),
             Ours::Mode { session, mode } => {
+                if !result["previousMode"].is_null() {
+                    self.left_out.field("session/set_mode", "previousMode");
+                }
                 let current = result["currentMode"].as_str().unwrap_or(&mode).to_owned();
                 if current != mode {
                     let changed = json!({ "sessionUpdate": "current_mode_update", "currentModeId": current });
@@ -171,6 +197,9 @@ impl Draft {
             }
             Ours::Option { session } => {
                 let key = text(&result["key"]);
+                if !result["previousValue"].is_null() {
+                    self.left_out.field("session/set_config_option", "previousValue");
+                }
                 let known = self.sessions.entry(session.clone()).or_default();
                 known.set(key, result["currentValue"].clone());
                 Ok(json!({ "configOptions": known.options() }))
@@ -181,7 +210,7 @@ impl Draft {
     }
 
     fn initialized(&mut self, mut result: Value) -> Result<Value, RpcError> {
-        let Some(can) = take(&mut result, "capabilities") else {
+        let Some(mut can) = take(&mut result, "capabilities") else {
             let text = "it doesn't speak the draft dialect but the official protocol; take `dialect` out of its options";
             return Err(RpcError::new(INTERNAL_ERROR, text));
         };
@@ -189,21 +218,32 @@ impl Draft {
             let text = format!("it needs {lacking}, which this client doesn't have or the options turn off");
             return Err(RpcError::new(INTERNAL_ERROR, text));
         }
-        let (session, prompt) = (&can["sessionCapabilities"], &can["promptCapabilities"]);
-        self.offers.modes = texts(&session["modes"]);
-        self.offers.no_cancelling = prompt["cancellation"] == false;
-        self.offers.servers = match &can["mcpCapabilities"] {
-            servers if servers["servers"] == false => Vec::new(),
-            servers if servers["transport"].is_array() => texts(&servers["transport"]),
-            _ => vec!["stdio".to_owned()],
+        let mut part = |name: &str| take(&mut can, name).unwrap_or_default();
+        let (mut session, mut prompt) = (part("sessionCapabilities"), part("promptCapabilities"));
+        let (mut servers, load, custom) = (part("mcpCapabilities"), part("loadSession"), part("_custom"));
+        self.offers.modes = texts(&take(&mut session, "modes").unwrap_or_default());
+        self.offers.no_cancelling = take(&mut prompt, "cancellation").is_some_and(|can| can == false);
+        let transports = take(&mut servers, "transport").filter(Value::is_array);
+        self.offers.servers = match take(&mut servers, "servers") {
+            Some(Value::Bool(false)) => Vec::new(),
+            _ => transports.map_or_else(|| vec!["stdio".to_owned()], |transports| texts(&transports)),
         };
-        let attachments = prompt["attachments"] == true;
+        let attachments = take(&mut prompt, "attachments").is_some_and(|can| can == true);
+        for (of, rest) in [
+            ("capabilities", &can),
+            ("sessionCapabilities", &session),
+            ("promptCapabilities", &prompt),
+            ("mcpCapabilities", &servers),
+        ] {
+            self.left_out.rest(of, rest);
+        }
         let reaches = |kind: &str| self.offers.servers.iter().any(|known| known == kind);
         result["agentCapabilities"] = json!({
-            "loadSession": can["loadSession"] == true,
+            "loadSession": load == true,
+            "sessionCapabilities": { "systemPrompt": {} },
             "mcpCapabilities": { "http": reaches("http"), "sse": reaches("sse") },
             "promptCapabilities": { "image": attachments, "audio": attachments, "embeddedContext": true },
-            "_meta": can["_custom"],
+            "_meta": custom,
         });
         Ok(result)
     }
@@ -236,6 +276,21 @@ impl Draft {
         let modes =
             (!modes.is_empty()).then(|| json!({ "currentModeId": session.mode, "availableModes": modes }));
         with(with(result, "modes", modes.into()), "configOptions", session.options().into())
+    }
+}
+
+/// A prompt of the user's as one text.
+fn system_prompt(mut prompt: Value) -> Value {
+    match take(&mut prompt, "content") {
+        Some(Value::Array(blocks)) => {
+            let texts: Vec<&str> = blocks
+                .iter()
+                .filter(|block| block["type"] == "text")
+                .filter_map(|block| block["text"].as_str())
+                .collect();
+            texts.join("\n\n").into()
+        }
+        _ => prompt,
     }
 }
 

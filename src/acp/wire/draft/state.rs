@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
+use super::left_out::LeftOut;
+
 /// How many calls are remembered for the questions about them; a turn has rarely more at once.
 pub const CALLS: usize = 256;
 
@@ -32,6 +34,7 @@ pub struct Draft {
     pub(super) calls: VecDeque<String>,
     /// Questions that name no call get one of these.
     pub(super) questions: u64,
+    pub(super) left_out: LeftOut,
 }
 
 /// What is known of a session.
@@ -40,6 +43,8 @@ pub struct Session {
     pub(super) cwd: PathBuf,
     pub(super) in_turn: bool,
     pub(super) mode: String,
+    /// How many messages the agent has said are over. Agents that say so mean each to stand by itself.
+    pub(super) messages: u64,
     /// The options with a value that was told.
     pub(super) options: Map<String, Value>,
     /// The values of each option that were seen, in that order.
@@ -117,7 +122,15 @@ impl Draft {
             overdue: HashMap::new(),
             calls: VecDeque::new(),
             questions: 0,
+            left_out: LeftOut::default(),
         }
+    }
+}
+
+impl Draft {
+    /// Whether a piece of text may be the first after a message that is over.
+    pub fn ends_messages(&self) -> bool {
+        self.sessions.values().any(|session| session.messages > 0)
     }
 }
 

@@ -133,6 +133,7 @@ fn initialize_says_in_both_forms_what_this_client_can_and_reads_what_the_agent_c
         result["agentCapabilities"],
         json!({
             "loadSession": true,
+            "sessionCapabilities": { "systemPrompt": {} },
             "mcpCapabilities": { "http": true, "sse": false },
             "promptCapabilities": { "image": true, "audio": true, "embeddedContext": true },
             "_meta": { "codeAnalysis": true },
@@ -183,7 +184,8 @@ fn requests_of_ours_are_in_the_dialects_fields() {
         ("authenticate", json!({ "methodId": "api_key" }), json!({ "method": "api_key", "credentials": {} })),
         (
             "session/new",
-            json!({ "cwd": "/p", "mcpServers": [stdio, http, sse], "additionalDirectories": ["/q"], "systemPrompt": "Be brief." }),
+            json!({ "cwd": "/p", "mcpServers": [stdio, http, sse], "additionalDirectories": ["/q"],
+                "systemPrompt": { "mode": "append", "content": [{ "type": "text", "text": "Be brief." }] } }),
             json!({ "workingDirectory": "/p", "systemPrompt": "Be brief.", "mcpServers": [
                 { "name": "f", "transport": { "type": "stdio", "command": "m", "args": ["/p"], "env": { "DEBUG": "1" } } },
                 { "name": "g", "transport": { "type": "http", "url": "https://h", "headers": { "A": "b" } } },
@@ -572,6 +574,12 @@ fn each_update_becomes_one_of_the_official_protocol() {
         (
             "plan",
             json!({ "planId": "p", "steps": [{ "id": "1", "description": "Read", "status": "completed" }] }),
+            json!({ "sessionUpdate": "plan_update", "plan": { "type": "items", "planId": "p",
+                "entries": [{ "content": "Read", "priority": "medium", "status": "completed" }] } }),
+        ),
+        (
+            "plan",
+            json!({ "steps": [{ "id": "1", "description": "Read", "status": "completed" }] }),
             json!({ "sessionUpdate": "plan", "entries": [{ "content": "Read", "priority": "medium", "status": "completed" }] }),
         ),
         (
@@ -640,7 +648,7 @@ fn calls_are_told_with_their_tool_status_output_and_place() {
             "tool_call_update",
             json!({ "id": "c", "output": { "type": "diff", "path": "/p/a", "hunks": [{ "oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2,
                 "content": "@@ -1,2 +1,2 @@\n one\n-two\n+2\n\\ No newline at end of file" }] } }),
-            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "rawOutput": { "type": "diff", "path": "/p/a" },
+            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "rawOutput": { "type": "diff", "path": "/p/a" }, "locations": [{ "path": "/p/a", "line": 1 }],
                 "content": [{ "type": "diff", "path": "/p/a", "oldText": "one\ntwo\n", "newText": "one\n2\n" }] }),
         ),
         (
@@ -773,4 +781,261 @@ fn error_codes_are_translated_by_the_dialect() {
         ask(&mut draft, method, params.clone()).expect("served");
         assert_eq!(draft.error(&RequestId::own(7), ours).code, theirs, "{method}");
     }
+}
+
+/// What an agent or this client is told of a message, and which fields are told as left out.
+type Told = (Value, Vec<String>);
+
+/// A conversation in which much goes on: a session with a turn, a terminal, and a file that is there.
+fn under_way() -> Draft {
+    let mut draft = draft();
+    initialized(
+        &mut draft,
+        &json!({ "mcpCapabilities": { "transport": ["stdio", "http"] }, "sessionCapabilities": { "modes": ["default"] } }),
+    );
+    for name in ["sess_abc123", "sess_a1b2c3d4"] {
+        session(&mut draft, name, name == "sess_abc123");
+    }
+    draft.left_out();
+    draft
+}
+
+/// What comes of a message of the agent's.
+fn from_agent(message: &Value) -> Told {
+    let mut draft = under_way();
+    let Converted { messages, refused } = draft.incoming(read(message));
+    let refused = refused.map(|(_, error)| json!({ "code": error.code, "message": error.message }));
+    let converted: Vec<String> = messages.iter().map(|message| format!("{message:?}")).collect();
+    let left_out = draft.left_out();
+    (json!([converted, refused, later(&mut draft)]), left_out)
+}
+
+/// What a message makes of those that come after it.
+fn later(draft: &mut Draft) -> Value {
+    let server = |kind: &str| json!({ "type": kind, "name": kind, "url": "u" });
+    let servers = ["stdio", "http", "sse"].map(server);
+    let sent = draft.request(6, "session/new", json!({ "cwd": "/p", "mcpServers": servers }));
+    let opened = taken(draft, &json!({ "id": 6, "result": { "sessionId": "later" } }));
+    let chunks = ["sess_abc123", "sess_a1b2c3d4"].map(|session| {
+        let params =
+            json!({ "sessionId": session, "type": "agent_message_chunk", "data": { "content": "x" } });
+        taken(draft, &json!({ "method": "session/update", "params": params }))
+    });
+    json!([sent, opened, chunks])
+}
+
+/// What comes of an answer to a request of ours.
+fn answered((method, params): (&str, &Value), message: &Value) -> Told {
+    let mut draft = under_way();
+    draft.request(5, method, params.clone());
+    draft.left_out();
+    let converted: Vec<String> =
+        draft.incoming(read(message)).messages.iter().map(|message| format!("{message:?}")).collect();
+    let left_out = draft.left_out();
+    (json!([converted, later(&mut draft)]), left_out)
+}
+
+/// Each value in a message, by the way that leads to it.
+fn leaves(value: &Value, way: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, value)| leaves(value, &format!("{way}/{name}"), found))
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(at, value)| leaves(value, &format!("{way}/{at}"), found))
+        }
+        _ => found.push(way.to_owned()),
+    }
+}
+
+/// Says which values of a message make no difference to what comes of it, and are not told as left out.
+fn lost(message: &Value, told: &dyn Fn(&Value) -> Told) -> Vec<String> {
+    let mut ways = Vec::new();
+    leaves(message, "", &mut ways);
+    let before = told(message);
+    ways.retain(|way| {
+        let mut changed = message.clone();
+        let leaf = changed.pointer_mut(way).expect("a value");
+        *leaf = match leaf.take() {
+            Value::String(text) => format!("{text}x").into(),
+            Value::Number(number) => (number.as_i64().expect("a whole number") + 1).into(),
+            Value::Bool(value) => (!value).into(),
+            other => panic!("no example has {other}"),
+        };
+        let is_told = |part: &str| before.1.iter().any(|field| field.rsplit('.').next() == Some(part));
+        told(&changed) == before && !way.split('/').any(is_told)
+    });
+    // The version of JSON-RPC is no part of what is converted.
+    ways.retain(|way| way != "/jsonrpc");
+    ways
+}
+
+/// What agents ask beside the document's examples, with each field that it lists.
+fn requests_of_agents() -> Vec<Value> {
+    let request = |method: &str, params: Value| json!({ "id": "q", "method": method, "params": params });
+    vec![
+        request(
+            "fs/read_text_file",
+            json!({ "path": "a", "encoding": "utf-8", "startLine": 2, "endLine": 4 }),
+        ),
+        request(
+            "fs/write_text_file",
+            json!({ "path": "/p/there/a", "content": "x", "encoding": "utf-8", "overwrite": true }),
+        ),
+        request(
+            "fs/write_text_file",
+            json!({ "path": "/p/not/a", "content": "x", "createDirectories": true }),
+        ),
+        request(
+            "terminal/create",
+            json!({ "command": "make", "args": ["all"], "cwd": "sub", "env": { "A": "1" }, "timeout": 5 }),
+        ),
+        request("terminal/wait_for_exit", json!({ "terminalId": "t", "timeout": 5 })),
+        request("terminal/kill", json!({ "terminalId": "t", "signal": "SIGTERM" })),
+        request("terminal/kill", json!({ "terminalId": "t", "force": true })),
+        request("terminal/release", json!({ "terminalId": "t" })),
+        json!({ "method": "session/update", "params": { "sessionId": "sess_abc123", "type": "agent_message_chunk",
+            "timestamp": "2026-02-04T10:30:00Z", "_meta": { "trace": "t" }, "data": { "_meta": { "own": 1 }, "content": [
+                { "type": "image", "source": { "type": "base64", "mediaType": "image/png", "data": "aWJ=" } },
+                { "type": "image", "source": { "type": "url", "mediaType": "image/png", "url": "https://h/i.png" } },
+                { "type": "resource", "uri": "file:///p/a", "mimeType": "text/x", "title": "a", "content": "x" },
+                { "type": "resource_link", "uri": "file:///p/a", "mimeType": "text/x", "title": "a" },
+            ] } } }),
+    ]
+}
+
+#[test]
+fn no_field_of_an_agents_message_is_lost_in_silence() {
+    let examples = EXAMPLES.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    for message in examples.chain(requests_of_agents()) {
+        let mut lost = lost(&message, &from_agent);
+        // Which it is, the data or the address says.
+        lost.retain(|way| !way.ends_with("/source/type"));
+        assert!(lost.is_empty(), "{lost:?} of {message}");
+    }
+}
+
+#[test]
+fn no_field_of_an_agents_answer_is_lost_in_silence() {
+    let new = json!({ "cwd": "/p", "mcpServers": [] });
+    let load = json!({ "sessionId": "sess_abc123", "cwd": "/p", "mcpServers": [] });
+    let prompt = json!({ "sessionId": "sess_abc123", "prompt": [] });
+    for (method, params, result) in [
+        (
+            "initialize",
+            json!({ "clientCapabilities": { "fs": { "readTextFile": true } } }),
+            json!({ "protocolVersion": 1, "agentInfo": { "name": "A", "version": "1" },
+                "requiredClientCapabilities": { "fs": { "read": true } },
+                "capabilities": { "loadSession": true,
+                    "mcpCapabilities": { "servers": true, "transport": ["stdio", "http", "sse"] },
+                    "promptCapabilities": { "streaming": true, "cancellation": true, "attachments": true },
+                    "sessionCapabilities": { "modes": ["default", "plan"], "configOptions": ["model"], "persistence": true },
+                    "_custom": { "codeAnalysis": true } } }),
+        ),
+        ("authenticate", json!({ "methodId": "k" }), json!({ "success": true, "expiresAt": "2027" })),
+        ("session/new", new, json!({ "sessionId": "s", "createdAt": "2026-02-04T10:30:00Z" })),
+        (
+            "session/load",
+            load,
+            json!({ "sessionId": "sess_abc123", "workingDirectory": "/q", "mode": "code", "messageCount": 4,
+                "configOptions": { "autoApprove": false, "maxTokens": 4096, "model": "large" } }),
+        ),
+        (
+            "session/prompt",
+            prompt,
+            json!({ "stopReason": "end_turn", "usage": { "inputTokens": 3, "outputTokens": 4 } }),
+        ),
+        (
+            "session/set_mode",
+            json!({ "sessionId": "sess_abc123", "modeId": "plan" }),
+            json!({ "previousMode": "a", "currentMode": "b" }),
+        ),
+        (
+            "session/set_config_option",
+            json!({ "sessionId": "sess_abc123", "configId": "k", "value": "v" }),
+            json!({ "key": "k", "previousValue": 1, "currentValue": 2 }),
+        ),
+    ] {
+        let message = json!({ "id": 5, "result": result });
+        let mut lost = lost(&message, &|message| answered((method, &params), message));
+        lost.retain(|way| way != "/id");
+        assert!(lost.is_empty(), "{lost:?} of {message}");
+    }
+}
+
+#[test]
+fn no_field_of_ours_is_lost_in_silence() {
+    let servers = json!([
+        { "name": "f", "command": "m", "args": ["/p"], "env": [{ "name": "DEBUG", "value": "1" }] },
+        { "type": "http", "name": "g", "url": "https://h", "headers": [{ "name": "A", "value": "b" }] },
+    ]);
+    let prompt = json!([
+        { "type": "text", "text": "t", "annotations": { "priority": 1 } },
+        { "type": "image", "mimeType": "image/png", "data": "aWJ=", "uri": "file:///p/i.png" },
+        { "type": "audio", "mimeType": "audio/wav", "data": "aWJ=" },
+        { "type": "resource", "resource": { "uri": "file:///p/a.ts", "mimeType": "text/x", "text": "x" } },
+        { "type": "resource", "resource": { "uri": "file:///p/b", "mimeType": "text/x", "blob": "aWJ=" } },
+        { "type": "resource_link", "uri": "file:///p/a", "name": "a", "size": 3, "mimeType": "text/x", "description": "d" },
+        { "type": "resource_link", "uri": "file:///p/a", "name": "a", "title": "The a" },
+    ]);
+    let system_prompt = json!({ "mode": "append", "content": [{ "type": "text", "text": "Be brief." }] });
+    for (method, params) in [
+        ("authenticate", json!({ "methodId": "api_key", "_meta": { "a": 1 } })),
+        (
+            "session/new",
+            json!({ "cwd": "/p", "mcpServers": servers, "additionalDirectories": ["/q"], "systemPrompt": system_prompt, "_meta": { "a": 1 } }),
+        ),
+        (
+            "session/load",
+            json!({ "sessionId": "s", "cwd": "/p", "mcpServers": servers, "additionalDirectories": ["/q"], "systemPrompt": system_prompt }),
+        ),
+        ("session/prompt", json!({ "sessionId": "sess_abc123", "prompt": prompt, "_meta": { "a": 1 } })),
+        ("session/set_mode", json!({ "sessionId": "s", "modeId": "plan" })),
+        (
+            "session/set_config_option",
+            json!({ "sessionId": "s", "configId": "k", "type": "id", "value": "v" }),
+        ),
+    ] {
+        let told = |params: &Value| {
+            let mut draft = under_way();
+            (draft.request(9, method, params.clone()), draft.left_out())
+        };
+        let mut lost = lost(&params, &told);
+        // There is one mode, since another is not offered; the agent's folder is held against the one
+        // that is loaded; and what kind of value it is, the value says.
+        lost.retain(|way| !["/systemPrompt/mode", "/cwd", "/type"].contains(&way.as_str()));
+        assert!(lost.is_empty(), "{method}: {lost:?}");
+    }
+}
+
+#[test]
+fn what_is_left_out_is_told_once_and_not_without_end() {
+    let mut draft = under_way();
+    let tell = |draft: &mut Draft, data: Value| {
+        let params = json!({ "sessionId": "sess_abc123", "type": "plan", "data": data });
+        taken(draft, &json!({ "method": "session/update", "params": params }));
+        draft.left_out()
+    };
+    let step =
+        json!({ "steps": [{ "id": "1", "description": "Read" }, { "id": "2", "description": "Write" }] });
+    assert_eq!(tell(&mut draft, step.clone()), ["plan.steps.id"]);
+    assert!(tell(&mut draft, step).is_empty());
+    let told: usize = (0..1000).map(|at| tell(&mut draft, json!({ format!("own-{at}"): 1 })).len()).sum();
+    assert!(told < 300, "{told}");
+}
+
+#[test]
+fn a_message_that_is_over_is_not_continued() {
+    let mut draft = under_way();
+    let mut say = |text: &str, is_last: bool| {
+        let data = json!({ "content": text, "index": 0, "final": is_last });
+        let params = json!({ "sessionId": "sess_abc123", "type": "agent_message_chunk", "data": data });
+        let told = taken(&mut draft, &json!({ "method": "session/update", "params": params })).remove(0);
+        told["update"]["messageId"].clone()
+    };
+    let ids = [say("a", false), say("b", true), say("c", false), say("d", true), say("e", true)];
+    assert_eq!(ids[0], ids[1]);
+    assert_eq!(ids[2], ids[3]);
+    assert_ne!(ids[1], ids[2]);
+    assert_ne!(ids[3], ids[4]);
 }

@@ -15,37 +15,94 @@ impl Draft {
             return unchanged(params);
         };
         let (kind, session) = (kind.to_owned(), session.to_owned());
-        let mut data = params.get_mut("data").map(Value::take).unwrap_or_default();
+        let mut data = take(&mut params, "data").unwrap_or_default();
+        for known in ["type", "sessionId"] {
+            take(&mut params, known);
+        }
+        let meta = (take(&mut params, "_meta"), take(&mut data, "_meta"));
+        self.left_out.rest("session/update", &params);
+        let mut messages = self.converted(&session, &kind, &mut data);
+        self.left_out.rest(&kind, &data);
+        if let Some(Message::Notification { params, .. }) = messages.first_mut() {
+            if let Some(meta) = meta.0 {
+                params["_meta"] = meta;
+            }
+            if let Some(meta) = meta.1 {
+                params["update"]["_meta"] = meta;
+            }
+        }
+        messages
+    }
+
+    /// Takes what it converts out of the data.
+    fn converted(&mut self, session: &str, kind: &str, data: &mut Value) -> Vec<Message> {
         let mut more = None;
-        let converted = match kind.as_str() {
-            "plan" => plan(&mut data),
-            "agent_message_chunk" | "user_message_chunk" => return chunks(&session, &kind, &mut data),
+        let converted = match kind {
+            "plan" => self.plan(data),
+            "agent_message_chunk" | "user_message_chunk" => return self.chunks(session, kind, data),
             // What the agent wants hidden is thought all the same, and folded as all thought is.
-            "thought_message_chunk" => return chunks(&session, "agent_thought_chunk", &mut data),
-            "tool_call" => self.call(&mut data),
-            "tool_call_update" => self.call_update(&mut data),
+            "thought_message_chunk" => return self.chunks(session, "agent_thought_chunk", data),
+            "tool_call" => self.call(data),
+            "tool_call_update" => self.call_update(data),
             "available_commands" => {
-                json!({ "sessionUpdate": "available_commands_update", "availableCommands": take(&mut data, "commands") })
+                json!({ "sessionUpdate": "available_commands_update", "availableCommands": take(data, "commands") })
             }
             "current_mode_update" => {
-                let mode = take(&mut data, "currentMode").unwrap_or_default();
+                let mode = take(data, "currentMode").unwrap_or_default();
                 if let Some(name) = mode.as_str() {
-                    self.sessions.entry(session.clone()).or_default().mode = name.to_owned();
+                    self.sessions.entry(session.to_owned()).or_default().mode = name.to_owned();
                 }
-                more = data["reason"].as_str().map(|reason| notice(&session, "info", reason));
+                let reason = take(data, "reason");
+                more = reason.as_ref().and_then(Value::as_str).map(|reason| notice(session, "info", reason));
                 json!({ "sessionUpdate": kind, "currentModeId": mode })
             }
             "config_option_update" => {
-                let known = self.sessions.entry(session.clone()).or_default();
-                if let Some(key) = data["key"].as_str() {
-                    known.set(key.to_owned(), data["currentValue"].clone());
+                let known = self.sessions.entry(session.to_owned()).or_default();
+                if let Some(Value::String(key)) = take(data, "key") {
+                    known.set(key, take(data, "currentValue").unwrap_or_default());
                 }
                 json!({ "sessionUpdate": kind, "configOptions": known.options() })
             }
             // Unknown to both: named as it is.
-            _ => with(data, "sessionUpdate", kind.into()),
+            _ => with(data.take(), "sessionUpdate", kind.into()),
         };
-        [update(&session, converted)].into_iter().chain(more).collect()
+        [update(session, converted)].into_iter().chain(more).collect()
+    }
+
+    /// Steps in an order. The official protocol has ids for plans, not for their steps.
+    fn plan(&mut self, data: &mut Value) -> Value {
+        let mut entries = Vec::new();
+        for mut step in take(data, "steps").and_then(|steps| steps.as_array().cloned()).unwrap_or_default() {
+            let (content, status) = (take(&mut step, "description"), take(&mut step, "status"));
+            entries.push(json!({ "content": content, "priority": "medium", "status": status }));
+            self.left_out.rest("plan.steps", &step);
+        }
+        match take(data, "planId") {
+            Some(id) => {
+                json!({ "sessionUpdate": "plan_update", "plan": { "type": "items", "planId": id, "entries": entries } })
+            }
+            None => json!({ "sessionUpdate": "plan", "entries": entries }),
+        }
+    }
+
+    /// A text, a block, or a list of blocks. The last piece of a message says so; what follows is another one.
+    fn chunks(&mut self, session: &str, kind: &str, data: &mut Value) -> Vec<Message> {
+        let blocks = match take(data, "content").unwrap_or_default() {
+            Value::Array(blocks) => blocks,
+            other => vec![other],
+        };
+        let known = self.sessions.entry(session.to_owned()).or_default();
+        let message = (known.messages > 0).then(|| format!("message-{}", known.messages));
+        known.messages += u64::from(take(data, "final").is_some_and(|is_last| is_last == true));
+        let mut chunk = |block| {
+            let content = content::from_agent(block, &mut self.left_out);
+            let chunk = json!({ "sessionUpdate": kind, "content": content });
+            match &message {
+                Some(message) => with(chunk, "messageId", message.as_str().into()),
+                None => chunk,
+            }
+        };
+        blocks.into_iter().map(|block| update(session, chunk(block))).collect()
     }
 
     fn call(&mut self, data: &mut Value) -> Value {
@@ -83,10 +140,11 @@ impl Draft {
             Some(status) => call["status"] = status.into(),
             None => {}
         }
-        let mut shown = Vec::new();
+        let (mut shown, mut line) = (Vec::new(), None);
         if let Some(output) = take(data, "output") {
             shown.extend(self.outputs(&output));
-            call["rawOutput"] = raw(output);
+            line = output["hunks"][0]["newStart"].as_u64().map(|line| (output["path"].clone(), line));
+            call["rawOutput"] = self.raw(output);
         }
         if let Some(error) =
             take(data, "error").map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned))
@@ -98,36 +156,15 @@ impl Draft {
         if !shown.is_empty() {
             call["content"] = shown.into();
         }
-        if let Some(location) = take(data, "location") {
-            call["locations"] = json!([{ "path": location["path"], "line": location["line"] }]);
+        if let Some(mut location) = take(data, "location") {
+            let (path, line) = (take(&mut location, "path"), take(&mut location, "line"));
+            call["locations"] = json!([{ "path": path, "line": line }]);
+            self.left_out.rest("location", &location);
+        } else if let Some((path, line)) = line {
+            call["locations"] = json!([{ "path": path, "line": line }]);
         }
         call
     }
-}
-
-/// What the protocol's own form of a call has of an output beside what is shown: how a command ended.
-fn raw(mut output: Value) -> Value {
-    if output["type"] == "diff" {
-        take(&mut output, "hunks");
-    }
-    output
-}
-
-fn plan(data: &mut Value) -> Value {
-    let steps = take(data, "steps").unwrap_or_default();
-    let entry = |step: &Value| json!({ "content": step["description"], "priority": "medium", "status": step["status"] });
-    let entries: Vec<Value> = steps.as_array().into_iter().flatten().map(entry).collect();
-    json!({ "sessionUpdate": "plan", "entries": entries })
-}
-
-/// A text, a block, or a list of blocks.
-fn chunks(session: &str, kind: &str, data: &mut Value) -> Vec<Message> {
-    let blocks = match take(data, "content").unwrap_or_default() {
-        Value::Array(blocks) => blocks,
-        other => vec![other],
-    };
-    let chunk = |block| json!({ "sessionUpdate": kind, "content": content::from_agent(block) });
-    blocks.into_iter().map(|block| update(session, chunk(block))).collect()
 }
 
 /// A call's tool with what it is about, as people read it.
@@ -158,7 +195,20 @@ fn text(text: &str) -> Value {
 
 /// What a call has put out: a text, a diff, a command with what it printed, or blocks of content.
 impl Draft {
-    fn outputs(&self, output: &Value) -> Vec<Value> {
+    /// An output beside what is shown of it: how a command ended.
+    fn raw(&mut self, mut output: Value) -> Value {
+        if output["type"] == "diff" {
+            let hunks = take(&mut output, "hunks").unwrap_or_default();
+            for mut hunk in hunks.as_array().cloned().unwrap_or_default() {
+                take(&mut hunk, "content");
+                take(&mut hunk, "newStart");
+                self.left_out.rest("diff.hunks", &hunk);
+            }
+        }
+        output
+    }
+
+    fn outputs(&mut self, output: &Value) -> Vec<Value> {
         match output["type"].as_str() {
             Some("diff") => match diff(output) {
                 Some((old, new)) => {
@@ -185,8 +235,8 @@ impl Draft {
                     Value::Array(blocks) => blocks.clone(),
                     other => vec![other.clone()],
                 };
-                let block =
-                    |block: Value| json!({ "type": "content", "content": content::from_agent(block) });
+                let left_out = &mut self.left_out;
+                let block = |block: Value| json!({ "type": "content", "content": content::from_agent(block, left_out) });
                 blocks.into_iter().map(block).collect()
             }
         }

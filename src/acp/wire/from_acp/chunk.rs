@@ -74,6 +74,8 @@ struct DraftParams<'a> {
 #[derive(Deserialize)]
 struct DraftSaid {
     content: String,
+    #[serde(default, rename = "final")]
+    is_last: bool,
 }
 
 /// A key that must not stand there, whatever its value is.
@@ -115,6 +117,10 @@ impl Chunk {
         else {
             return None;
         };
+        // What comes after it is another message.
+        if params.data.is_last {
+            return None;
+        }
         // Its word for a thought is another one; one of the official protocol's goes the other way.
         let role = role(params.kind).filter(|_| params.kind != "agent_thought_chunk")?;
         Some(Self { session: params.session, role, message: None, text: params.data.content })
@@ -243,7 +249,7 @@ mod tests {
         };
         for kind in ["user_message_chunk", "agent_message_chunk", "thought_message_chunk"] {
             for data in [
-                json!({ "content": "a\n\"", "index": 3, "final": true }),
+                json!({ "content": "a\n\"", "index": 3, "final": false }),
                 json!({ "content": "", "visible": false }),
             ] {
                 let line = line(kind, data);
@@ -255,6 +261,7 @@ mod tests {
         let block = json!({ "type": "text", "text": "a" });
         for other in [
             line("agent_message_chunk", json!({ "content": block })),
+            line("agent_message_chunk", json!({ "content": "a", "final": true })),
             line("agent_message_chunk", json!({ "content": ["a"] })),
             line("agent_thought_chunk", json!({ "content": "a" })),
             line("tool_call", json!({ "id": "agent_message_chunk\"", "tool": "t" })),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::json::{count, id, text};
 use crate::core::ids::TerminalId;
-use crate::core::message::{Content, FileDiff, ResourceBody, ToolContent};
+use crate::core::message::{Content, FileDiff, ResourceBody, SESSION_URI, ToolContent};
 use crate::core::text::Text;
 
 /// One block, or a text, or a list of either: all of it as blocks.
@@ -83,9 +83,16 @@ fn tool_items(item: &Value) -> Vec<ToolContent> {
             id(&item["terminalId"])
                 .map_or_else(|| unknown("terminal"), |terminal| ToolContent::Terminal(TerminalId(terminal))),
         ],
+        Some("session") => vec![id(&item["sessionId"]).map_or_else(|| unknown("session"), session)],
         // A bare content block; a page of the protocol's own shows one.
         _ => vec![ToolContent::Content(block(item))],
     }
+}
+
+/// A subagent. Whether it is one that is known, and what it is called, the session knows.
+fn session(id: String) -> ToolContent {
+    let uri = format!("{SESSION_URI}{id}");
+    ToolContent::Content(Content::Link { uri, name: id, title: None, mime: None, size: None })
 }
 
 fn unknown(kind: &str) -> ToolContent {
