@@ -822,6 +822,7 @@ fn what_stands_at_the_right_edge_never_stands_over_the_text() {
             subject,
             verdict,
             choices: Vec::new(),
+            is_long: false,
         }))
     };
     let file = |number| WrittenFile {
