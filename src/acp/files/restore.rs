@@ -77,14 +77,17 @@ fn put_where_nothing_is(path: &Path, content: &[u8], mode: Mode) -> Result<(), D
     Ok(put_unless_there(path, content, mode)?)
 }
 
-/// The text of a file, which is to have these lines; without a last line break, none for no file.
+/// The text of a file, which is to have these lines, see [`PutBack::Lines`]; none for no file.
 fn expect(path: &Path, expected: Option<&str>) -> Result<Option<Text>, String> {
     let found = match held(path) {
         Held::Absent => None,
         Held::Text(text, _) => Some(text),
         Held::Bytes(..) | Held::Link(_) | Held::Unknown => return Err(CHANGED.to_owned()),
     };
-    let is_expected = found.as_deref().map(|text| bare(unmarked(text))) == expected.map(bare);
+    let is_expected = match (found.as_deref(), expected) {
+        (Some(found), Some(expected)) => has_lines(found, expected),
+        (found, expected) => found.is_none() && expected.is_none(),
+    };
     if is_expected { Ok(found) } else { Err(CHANGED.to_owned()) }
 }
 
@@ -101,7 +104,8 @@ fn with_lines(found: Option<&str>, lines: &str) -> String {
     // In a file with both ends, a carriage return is a part of its line.
     let mut text =
         if is_dos(found) { lines.replace("\r\n", "\n").replace('\n', "\r\n") } else { lines.to_owned() };
-    if found.is_empty() || found.ends_with('\n') {
+    // An empty last line is none without an end.
+    if found.is_empty() || found.ends_with('\n') || lines.ends_with('\n') {
         text.push_str(if is_dos(found) { "\r\n" } else { "\n" });
     }
     text
@@ -189,10 +193,14 @@ fn replace(path: &Path, found: &Metadata, content: &[u8]) -> Result<(), DiskErro
     Ok(temporary.replace(path)?)
 }
 
-/// A text's lines, however they end.
-fn bare(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
-    text.strip_suffix('\n').map_or(text.clone(), str::to_owned)
+/// Whether a file's text has these lines, however they end. Only the text has a line break that ends the last one: an
+/// empty line at the end of the others is a line.
+fn has_lines(text: &str, lines: &str) -> bool {
+    fn each(text: &str) -> impl Iterator<Item = &str> {
+        text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line))
+    }
+    let text = unmarked(text);
+    each(text.strip_suffix('\n').unwrap_or(text)).eq(each(lines))
 }
 
 #[cfg(test)]
@@ -249,6 +257,30 @@ mod tests {
         lines(&path, Some("one\r\nTWO\nthree\r\nfour"), Some("one\r\ntwo\nthree\r\nfour"))
             .expect("to be put back");
         assert_eq!(fs::read_to_string(&path).expect("a text"), "\u{feff}one\r\ntwo\nthree\r\nfour");
+    }
+
+    /// Whatever a text ends with, a review knows its lines, and the file that holds it is the one that was seen.
+    #[test]
+    fn a_file_is_known_by_its_lines_whatever_it_ends_with() {
+        let folder = Folder::new("ends");
+        let path = folder.0.join("a.txt");
+        let bodies = ["", "\n", "\n\n", "a", "a\n", "a\n\n", "a\n\n\n", "a\n\nb", "a\n\nb\n", "\na\n"];
+        let dos = bodies.map(|body| body.replace('\n', "\r\n"));
+        let mixed = ["a\nb\r\n", "a\r\nb\n", "a\r\n\n", "a\n\r\n"].map(str::to_owned);
+        let texts = bodies.map(str::to_owned).into_iter().chain(dos).chain(mixed);
+        for text in texts.flat_map(|text| [format!("\u{feff}{text}"), text]) {
+            let seen = Text::from(&*text).plain_lines();
+            fs::write(&path, &text).expect("a file");
+            assert_eq!(expect(&path, Some(&seen)), Ok(Some(text.as_str().into())), "{text:?}");
+            let more = format!("{seen}\n");
+            assert_eq!(expect(&path, Some(&more)), Err(CHANGED.to_owned()), "{text:?} has no line more");
+            for wanted in ["", "b", "b\n", "\nb\n\n"] {
+                fs::write(&path, &text).expect("a file");
+                lines(&path, Some(&seen), Some(wanted)).expect("to be put back");
+                let now = fs::read_to_string(&path).expect("a text");
+                assert_eq!(*Text::from(&*now).plain_lines(), *wanted, "{text:?} became {now:?}");
+            }
+        }
     }
 
     #[test]
