@@ -76,6 +76,8 @@ pub struct Reviews {
     pub readings: u64,
     /// A redraw is on its way.
     pub drawing: bool,
+    /// The drawing of what took too long at once goes on in a moment.
+    drawing_rest: bool,
     pub panel: Option<Panel>,
     /// What waits until it is known what agents did to files that were opened for it.
     pub when_known: Vec<Then>,

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::core::changes::comments::Comment;
 use crate::core::changes::diff::{Hunk, counts};
 use crate::core::changes::file_review::FileReview;
-use crate::core::changes::hunk_page::{About, Page, plural, shown as in_page, visible};
+use crate::core::changes::hunk_page::{About, Page, plural, shown as in_page, sides};
 use crate::core::changes::review::Review;
 use crate::core::changes::review_edits::{ADDED, REMOVED};
 use crate::core::changes::scope::{Origin, Origins, Scope};
@@ -106,7 +107,8 @@ pub fn review_page(shown: &Shown, files: &[(&Path, Listed)], hints: Hints) -> Pa
             }
         }
     }
-    let is_on_page = |comment: &&Comment| page.hunks.iter().any(|(path, hunk)| comment.is_on(path, hunk));
+    let is_on_page =
+        |comment: &&Comment| page.hunks.iter().any(|listed| comment.is_on(&listed.path, &listed.hunk));
     let others: Vec<&Comment> = shown.comments.iter().filter(|comment| !is_on_page(comment)).collect();
     if !others.is_empty() {
         page.add(String::new(), About::Nothing, "0", "");
@@ -257,28 +259,32 @@ fn add_file(page: &mut Page, shown: &Shown, path: &Path, file: &FileReview, mean
     if let Some(last) = file.without_hunks() {
         return add_head(page, shown, path, (&[last], &format!("empty{state}")));
     }
-    let all = file.hunks();
-    let of_file: Vec<Hunk> = meant.iter().map(|at| all[*at].clone()).collect();
+    let mut all: Vec<Option<Hunk>> = file.hunks().into_iter().map(Some).collect();
+    let of_file = meant.iter().filter_map(|at| Some((*at, Arc::new(all.get_mut(*at)?.take()?))));
+    let of_file: Vec<(usize, Arc<Hunk>)> = of_file.collect();
     // An empty file has no lines, either.
     let has_lines = |lines: &[String]| lines.iter().any(|line| !line.is_empty()) || lines.len() > 1;
-    let sides = (
+    let there = (
         file.was_there && has_lines(file.base_lines()),
         file.is_there && (file.line_count() > 1 || has_lines(file.lines())),
     );
-    let visible: Vec<Hunk> = of_file.iter().map(|hunk| visible(hunk, sides)).collect();
-    let (added, removed) = counts(&visible);
+    let (mut added, mut removed) = (0, 0);
+    for (_, hunk) in &of_file {
+        let (gone, come) = sides(hunk, there);
+        (added, removed) = (added + come.len(), removed + gone.len());
+    }
     let count = format!("{} {}", of_file.len(), plural(of_file.len(), "hunk"));
     let name = path.strip_prefix(shown.root).unwrap_or(path).display();
     let head = format!("{name}  {count} · +{added} -{removed}{state}");
     page.add(head, About::File(path.to_owned()), ">1", "AcpTool");
     let mut last = None;
-    for (at, hunk) in meant.iter().zip(&of_file) {
+    for (at, hunk) in &of_file {
         // Who it was is said where it is another one than before.
         let origin = shown.origins.of_hunk(file, *at);
         let by = origin.filter(|_| last != origin).map(by).unwrap_or_default();
         last = origin;
         let mixed = if file.is_mixed(*at) { "  (with your edits)" } else { "" };
-        page.hunk(path, hunk, format!("  @@ {}{by}{mixed}", hunk.row + 1), sides);
+        page.hunk(path, hunk, format!("  @@ {}{by}{mixed}", hunk.row + 1), there);
         for comment in shown.comments.iter().filter(|comment| comment.is_on(path, hunk)) {
             add_comment(page, "  \u{270e} ", comment, "2");
         }

@@ -68,8 +68,10 @@ impl Reviews {
         };
         let mut by_file: BTreeMap<PathBuf, Edits> = BTreeMap::new();
         for (number, lines) in edits {
-            let Some((path, hunk)) = panel.page.hunks.get(number) else { continue };
-            by_file.entry(path.clone()).or_default().push((hunk.clone(), lines));
+            let Some(listed) = panel.page.hunks.get(number) else { continue };
+            // What the page doesn't show stays.
+            let lines = lines.into_iter().chain(listed.rest().iter().cloned()).collect();
+            by_file.entry(listed.path.clone()).or_default().push((Hunk::clone(&listed.hunk), lines));
         }
         for buf in by_file.keys().filter_map(|path| self.files.get(path)?.buf) {
             cx.raise(EditorEvent::ReviewOutdated(buf));
