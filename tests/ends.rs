@@ -1,5 +1,6 @@
 //! Files by what they end with: nothing, a line break, empty lines, in each kind of line ends, with a byte order mark or
-//! without. What an agent makes of them is undone byte for byte; in a real Neovim, against a scripted agent.
+//! without. What an agent makes of them is undone and taken back byte for byte, on the disk and in buffers; in a real
+//! Neovim, against a scripted agent.
 
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
@@ -7,10 +8,24 @@ mod support;
 use support::script::{Scripted, steps, turn_that_runs};
 
 /// Files by what they held before and hold after: none is no file.
+#[derive(Clone)]
 struct Changed {
     name: String,
     before: Option<String>,
     after: Option<String>,
+}
+
+impl Changed {
+    /// Whether its lines are others, and not only what ends them.
+    fn has_hunks(&self) -> bool {
+        let lines = |text: &Option<String>| {
+            let text = text.as_deref().unwrap_or_default().trim_start_matches('\u{feff}');
+            let is_dos = text.matches('\n').count() == text.matches("\r\n").count();
+            let text = if is_dos { text.replace("\r\n", "\n") } else { text.to_owned() };
+            text.strip_suffix('\n').map_or(text.clone(), str::to_owned)
+        };
+        lines(&self.before) != lines(&self.after)
+    }
 }
 
 fn texts() -> Vec<Option<String>> {
@@ -68,8 +83,8 @@ fn wait_until_all_are(
     );
 }
 
-/// An agent changes all files by a command.
-fn change_all(all: &[Changed]) -> Scripted {
+/// An agent changes all files by a command. Before that something may be done in Neovim.
+fn change_all(all: &[Changed], first: &str) -> Scripted {
     let old: Vec<(&str, &str)> =
         all.iter().filter_map(|changed| Some((&*changed.name, changed.before.as_deref()?))).collect();
     let mut chat = Scripted::new(&old, steps(turn_that_runs(&["sh .agent/change"])));
@@ -81,6 +96,7 @@ fn change_all(all: &[Changed]) -> Scripted {
             chat.project.write(&format!(".agent/new/{}", changed.name), after);
         }
     }
+    chat.nvim.command(first);
     chat.chat();
     chat.send("Change them");
     chat.nvim.wait_for_screen(&format!("changed {} files", all.len()));
@@ -89,18 +105,40 @@ fn change_all(all: &[Changed]) -> Scripted {
     chat
 }
 
+/// All of it is undone at once, and that is taken back.
+fn undo_and_take_back(all: &[Changed], first: &str, comes_back: fn(&Changed) -> bool) {
+    let mut chat = change_all(all, first);
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen(&format!("Review: {} files", all.len()));
+    wait_until_all_are(&mut chat, all, |changed| &changed.after, "as the agent made them");
+    chat.nvim.input("gX");
+    wait_until_all_are(&mut chat, all, |changed| &changed.before, "as they were");
+    chat.nvim.wait_for_screen("Nothing is left to decide");
+    chat.nvim.input("u");
+    // What has no hunks is not taken back.
+    let comes_back = |changed: &&Changed| changed.has_hunks() && comes_back(changed);
+    let hunks: Vec<Changed> = all.iter().filter(comes_back).cloned().collect();
+    wait_until_all_are(&mut chat, &hunks, |changed| &changed.after, "as the agent made them, again");
+}
+
 #[test]
-fn what_is_undone_on_the_disk_is_as_it_was_byte_for_byte() {
+fn what_is_undone_on_the_disk_is_as_it_was_and_taken_back_is_as_the_agent_made_it() {
     // What goes and what comes with the same text was renamed.
     let (all, gone): (Vec<_>, Vec<_>) =
         all_changes().into_iter().partition(|changed| changed.after.is_some());
-    for all in [all, gone] {
-        let mut chat = change_all(&all);
-        chat.nvim.command("Acp review");
-        chat.nvim.wait_for_screen(&format!("Review: {} files", all.len()));
-        wait_until_all_are(&mut chat, &all, |changed| &changed.after, "as the agent made them");
-        chat.nvim.input("gX");
-        wait_until_all_are(&mut chat, &all, |changed| &changed.before, "as they were");
-        chat.nvim.wait_for_screen("Nothing is left to decide");
-    }
+    undo_and_take_back(&all, "", |_| true);
+    undo_and_take_back(&gone, "", |_| true);
+}
+
+#[test]
+fn what_is_undone_in_buffers_is_as_it_was_and_taken_back_is_as_the_agent_made_it() {
+    let mut all = all_changes();
+    all.retain(|changed| changed.before.is_some() && changed.after.is_some());
+    // Neovim does not tell a buffer without a line from one with an empty line, and a buffer that was "dos" has lost
+    // which of its lines end in which way.
+    undo_and_take_back(&all, "args f*.txt | silent argdo edit", |changed| {
+        let after = changed.after.as_deref().unwrap_or_default().trim_start_matches('\u{feff}');
+        let ends = after.matches("\r\n").count();
+        !after.is_empty() && (ends == 0 || ends == after.matches('\n').count())
+    });
 }

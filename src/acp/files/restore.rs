@@ -11,38 +11,46 @@ use super::disk::{
 };
 use crate::core::message::PutBack;
 use crate::core::store::checkpoint::{self, Held, Mode, unmarked};
-use crate::core::text::Text;
 use crate::core::text::file_format::is_dos;
 use crate::platform::files;
 
 const CHANGED: &str = "the file has changed since; open it and undo it there";
 
-/// Undoes what was done to a file.
-pub fn put_back(path: &Path, what: &PutBack) -> Result<(), String> {
-    let done = match what {
+/// Undoes what was done to a file. Gives what it held until then, if that was looked at.
+pub fn put_back(path: &Path, what: &PutBack) -> Result<Held, String> {
+    match what {
         PutBack::Mode(mode) => {
-            return set_mode(path, *mode).map_err(|error| format!("its permissions: {error}"));
+            set_mode(path, *mode).map_err(|error| format!("its permissions: {error}"))?;
+            Ok(Held::Unknown)
         }
         PutBack::Lines { expected, lines } => {
             let found = expect(path, expected.as_deref())?;
             match lines {
-                None => return remove(path),
-                Some(lines) if found.is_none() => {
-                    put_where_nothing_is(path, with_lines(None, lines).as_bytes(), Mode::default())
-                }
-                Some(lines) => disk::write(path, &with_lines(found.as_deref(), lines)).map(drop),
+                None => remove(path)?,
+                Some(lines) => put_lines(path, &found, lines).map_err(|error| told(&error))?,
             }
+            Ok(found)
         }
         PutBack::Exactly { expected, held } => {
             let found = expect(path, expected.as_deref())?;
-            return put(path, found.is_some(), held);
+            put(path, found != Held::Absent, held)?;
+            Ok(found)
         }
         PutBack::Held { seen, held: was } => {
-            let is_as_seen = held(path).matches(seen);
-            return if is_as_seen { put(path, *seen != Held::Absent, was) } else { Err(CHANGED.to_owned()) };
+            if !held(path).matches(seen) {
+                return Err(CHANGED.to_owned());
+            }
+            put(path, *seen != Held::Absent, was)?;
+            Ok(seen.clone())
         }
-    };
-    done.map_err(|error| told(&error))
+    }
+}
+
+fn put_lines(path: &Path, found: &Held, lines: &str) -> Result<(), DiskError> {
+    match found.as_text() {
+        None => put_where_nothing_is(path, with_lines(None, lines).as_bytes(), Mode::default()),
+        Some(text) => disk::write(path, &with_lines(Some(text), lines)).map(drop),
+    }
 }
 
 /// Has a path hold this. Where nothing was, what somebody else has put there meanwhile stays: it may be the user, who
@@ -77,16 +85,13 @@ fn put_where_nothing_is(path: &Path, content: &[u8], mode: Mode) -> Result<(), D
     Ok(put_unless_there(path, content, mode)?)
 }
 
-/// The text of a file, which is to have these lines, see [`PutBack::Lines`]; none for no file.
-fn expect(path: &Path, expected: Option<&str>) -> Result<Option<Text>, String> {
-    let found = match held(path) {
-        Held::Absent => None,
-        Held::Text(text, _) => Some(text),
-        Held::Bytes(..) | Held::Link(_) | Held::Unknown => return Err(CHANGED.to_owned()),
-    };
-    let is_expected = match (found.as_deref(), expected) {
-        (Some(found), Some(expected)) => has_lines(found, expected),
-        (found, expected) => found.is_none() && expected.is_none(),
+/// What a path holds, which is to be a text of these lines, see [`PutBack::Lines`]; none for no file.
+fn expect(path: &Path, expected: Option<&str>) -> Result<Held, String> {
+    let found = held(path);
+    let is_expected = match (&found, expected) {
+        (Held::Absent, None) => true,
+        (Held::Text(text, _), Some(lines)) => has_lines(text, lines),
+        _ => false,
     };
     if is_expected { Ok(found) } else { Err(CHANGED.to_owned()) }
 }
@@ -208,6 +213,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::core::text::Text;
 
     struct Folder(PathBuf);
 
@@ -226,12 +232,12 @@ mod tests {
         }
     }
 
-    fn lines(path: &Path, expected: Option<&str>, lines: Option<&str>) -> Result<(), String> {
+    fn lines(path: &Path, expected: Option<&str>, lines: Option<&str>) -> Result<Held, String> {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         put_back(path, &PutBack::Lines { expected: owned(expected), lines: owned(lines) })
     }
 
-    fn exactly(path: &Path, expected: Option<&str>, held: Held) -> Result<(), String> {
+    fn exactly(path: &Path, expected: Option<&str>, held: Held) -> Result<Held, String> {
         put_back(path, &PutBack::Exactly { expected: expected.map(str::to_owned), held })
     }
 
@@ -271,7 +277,8 @@ mod tests {
         for text in texts.flat_map(|text| [format!("\u{feff}{text}"), text]) {
             let seen = Text::from(&*text).plain_lines();
             fs::write(&path, &text).expect("a file");
-            assert_eq!(expect(&path, Some(&seen)), Ok(Some(text.as_str().into())), "{text:?}");
+            let found = expect(&path, Some(&seen)).expect("to be known");
+            assert_eq!(found.as_text().map(|text| &**text), Some(&*text));
             let more = format!("{seen}\n");
             assert_eq!(expect(&path, Some(&more)), Err(CHANGED.to_owned()), "{text:?} has no line more");
             for wanted in ["", "b", "b\n", "\nb\n\n"] {
@@ -304,7 +311,7 @@ mod tests {
         let folder = Folder::new("saved");
         let path = folder.0.join("a.txt");
         let old = Held::text("one\n");
-        assert_eq!(expect(&path, None), Ok(None));
+        assert_eq!(expect(&path, None), Ok(Held::Absent));
         fs::write(&path, "one\nmine\n").expect("a file");
         assert_eq!(put(&path, false, &old), Err(CHANGED.to_owned()));
         assert_eq!(held(&path).bytes(), Some(&b"one\nmine\n"[..]));

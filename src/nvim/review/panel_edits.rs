@@ -181,7 +181,8 @@ impl Reviews {
             let was = file.clone();
             splices.into_iter().for_each(|splice| file.user_spliced(splice));
             reviewed.touched = true;
-            decided = Some(Decided { path: path.to_owned(), was, after: text_of(file) });
+            let (path, after) = (path.to_owned(), text_of(file));
+            decided = Some(Decided { path, was, after, content: None });
         }
         self.outdate(path);
         self.set_reviewed_tick(cx, path, buf)?;

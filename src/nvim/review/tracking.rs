@@ -712,9 +712,15 @@ impl Reviews {
         cx: &mut Context,
         path: &Path,
         was: Box<FileReview>,
-        done: std::result::Result<(), String>,
+        done: std::result::Result<Held, String>,
     ) -> Result<()> {
-        let Err(why) = done else { return Ok(()) };
+        let why = match done {
+            Ok(held) => {
+                self.decisions.note_replaced(path, held);
+                return Ok(());
+            }
+            Err(why) => why,
+        };
         if let Some(reviewed) = self.files.get_mut(path) {
             reviewed.file = Some(was);
             reviewed.touched = true;
