@@ -7,7 +7,7 @@ mod support;
 
 use serde_json::{Value, json};
 
-use support::script::{Scripted, awaits, ends, prompt, says, steps, update};
+use support::script::{Scripted, awaits, ends, prompt, says, steps, turn_that_runs, update};
 
 /// Neovim draws a line anew from its start whenever it grows.
 const LONGEST_LINE: usize = 4096;
@@ -176,4 +176,70 @@ fn titles_and_notes_of_megabytes_stand_in_short_lines() {
     assert!(chat.transcript().lines().all(|line| line.len() <= LONGEST_LINE));
     let title = chat.nvim.exec_lua("return #require('acp').status().sessions[1].title", []);
     assert!(title.as_u64().expect("a number") <= 1024);
+}
+
+/// An agent makes a file of so many lines by one command, and changes each third of them by another.
+fn long_hunk(lines: usize) -> Scripted {
+    let calls = ["sh .agent/make", "sh .agent/change"];
+    let mut chat = Scripted::new(&[], steps(turn_that_runs(&calls)));
+    let text: String = (0..lines).map(|at| format!("line {at}\n")).collect();
+    chat.project.write(".agent/text", &text);
+    chat.project.write(".agent/other", &text.replace("0\n", "0, changed\n"));
+    chat.project.write(".agent/make", "cat .agent/text > huge.txt\n");
+    chat.project.write(".agent/change", "cat .agent/other > huge.txt\n");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Ran.");
+    chat.nvim.stop_insert();
+    chat
+}
+
+#[test]
+fn the_review_of_one_long_hunk_takes_no_more_than_its_lines_do() {
+    let memory = "collectgarbage() return vim.uv.resident_set_memory()";
+    // What it takes beyond a short one.
+    let [short, long] = [3_000, 30_000].map(|lines| {
+        let mut chat = long_hunk(lines);
+        let before = chat.nvim.exec_lua(memory, []).as_u64().expect("a number");
+        chat.nvim.command("Acp review");
+        chat.nvim.wait_for_screen(&format!("1 hunk \u{b7} +{lines} -0 \u{b7} new file"));
+        // All of it once more.
+        chat.nvim.input("gcwhy?<C-s>");
+        chat.nvim.wait_for_screen("1 commented");
+        let after = chat.nvim.exec_lua(memory, []).as_u64().expect("a number");
+        after.saturating_sub(before)
+    });
+    assert!(long < short + (100 << 20), "{long} bytes for 30,000 lines, {short} for 3,000");
+}
+
+#[test]
+fn of_a_long_hunk_the_review_shows_a_part_and_all_of_it_is_decided_about() {
+    let mut chat = long_hunk(30_000);
+    let whole = chat.project.read("huge.txt");
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("1 hunk \u{b7} +30000 -0 \u{b7} new file");
+    let lines = chat.nvim.exec_lua("return vim.api.nvim_buf_line_count(0)", []).as_u64();
+    assert!(lines.is_some_and(|lines| lines < 2000), "{lines:?} lines");
+    // What is shown can be edited; the rest stays.
+    chat.nvim.command("call search('+ line 3$') | normal! A!");
+    chat.nvim.command("write");
+    let edited = whole.replacen("line 3\n", "line 3!\n", 1);
+    let path = chat.project.file("huge.txt");
+    let holds = |text: &str| std::fs::read_to_string(&path).is_ok_and(|now| now == text);
+    chat.nvim.wait_until(|_| holds(&edited), "the edit to be written");
+    chat.nvim.wait_for_screen("(with your edits)");
+    chat.nvim.input("u");
+    chat.nvim.wait_until(|_| holds(&whole), "the edit to be taken back");
+    chat.nvim.exec_lua("vim.fn.search('more lines') vim.api.nvim_input('<CR>')", []);
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.fn.expand('%:t')", []).as_str() == Some("huge.txt"),
+        "the file, where the lines go on",
+    );
+    let row = chat.nvim.exec_lua("return vim.fn.line('.')", []).as_u64();
+    assert!(row.is_some_and(|row| Some(row + 10) > lines), "{row:?}");
+    let marked =
+        "return #vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()['acp.review'], 0, -1, {})";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(marked, []).as_u64() == Some(30_000), "each line to be marked");
+    chat.nvim.command("Acp undo");
+    chat.nvim.wait_until(|_| !path.exists(), "the file to go");
 }

@@ -260,7 +260,7 @@ impl Dispatcher {
                 // The user's doing is no news.
                 theirs.folder_indexes.writing(&resolved);
                 let done = restore::put_back(&file, &what);
-                if let (Ok(()), Some((project, since)), true) = (&done, &folders, what.removes()) {
+                if let (Ok(_), Some((project, since)), true) = (&done, &folders, what.removes()) {
                     let undoing = Undoing::at_hand(project, *since).knowing(Some(&theirs.folder_indexes));
                     undoing.remove_folders(&file);
                 }

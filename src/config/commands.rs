@@ -374,7 +374,9 @@ pub const COMMANDS: &[CommandSpec] = &[
         help: "Open one buffer with all that is left to decide, file by file; its keys are in |acp-keys|. \
                [what] is `turn`, `session`, `file` or `all`, which is what it shows without one. With \
                `quickfix` or ! the list goes to the quickfix list instead. Your |acp-comments| stand \
-               below the changes.",
+               below the changes. Of a change with more than 1,000 removed or added lines, and of fewer once \
+               the buffer is long, the rest is one line, on which <CR> goes to the first of them in the file; \
+               to decide about the change is to decide about all of it.",
     },
     CommandSpec {
         name: "comment",

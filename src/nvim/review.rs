@@ -78,6 +78,8 @@ pub struct Reviews {
     pub drawing: bool,
     /// Windows may show a buffer that they did not: they need room for what is above its first line.
     needs_room_above: bool,
+    /// The drawing of what took too long at once goes on in a moment.
+    drawing_rest: bool,
     pub panel: Option<Panel>,
     /// What waits until it is known what agents did to files that were opened for it.
     pub when_known: Vec<Then>,

@@ -11,38 +11,46 @@ use super::disk::{
 };
 use crate::core::message::PutBack;
 use crate::core::store::checkpoint::{self, Held, Mode, unmarked};
-use crate::core::text::Text;
 use crate::core::text::file_format::is_dos;
 use crate::platform::files;
 
 const CHANGED: &str = "the file has changed since; open it and undo it there";
 
-/// Undoes what was done to a file.
-pub fn put_back(path: &Path, what: &PutBack) -> Result<(), String> {
-    let done = match what {
+/// Undoes what was done to a file. Gives what it held until then, if that was looked at.
+pub fn put_back(path: &Path, what: &PutBack) -> Result<Held, String> {
+    match what {
         PutBack::Mode(mode) => {
-            return set_mode(path, *mode).map_err(|error| format!("its permissions: {error}"));
+            set_mode(path, *mode).map_err(|error| format!("its permissions: {error}"))?;
+            Ok(Held::Unknown)
         }
         PutBack::Lines { expected, lines } => {
             let found = expect(path, expected.as_deref())?;
             match lines {
-                None => return remove(path),
-                Some(lines) if found.is_none() => {
-                    put_where_nothing_is(path, with_lines(None, lines).as_bytes(), Mode::default())
-                }
-                Some(lines) => disk::write(path, &with_lines(found.as_deref(), lines)).map(drop),
+                None => remove(path)?,
+                Some(lines) => put_lines(path, &found, lines).map_err(|error| told(&error))?,
             }
+            Ok(found)
         }
         PutBack::Exactly { expected, held } => {
             let found = expect(path, expected.as_deref())?;
-            return put(path, found.is_some(), held);
+            put(path, found != Held::Absent, held)?;
+            Ok(found)
         }
         PutBack::Held { seen, held: was } => {
-            let is_as_seen = held(path).matches(seen);
-            return if is_as_seen { put(path, *seen != Held::Absent, was) } else { Err(CHANGED.to_owned()) };
+            if !held(path).matches(seen) {
+                return Err(CHANGED.to_owned());
+            }
+            put(path, *seen != Held::Absent, was)?;
+            Ok(seen.clone())
         }
-    };
-    done.map_err(|error| told(&error))
+    }
+}
+
+fn put_lines(path: &Path, found: &Held, lines: &str) -> Result<(), DiskError> {
+    match found.as_text() {
+        None => put_where_nothing_is(path, with_lines(None, lines).as_bytes(), Mode::default()),
+        Some(text) => disk::write(path, &with_lines(Some(text), lines)).map(drop),
+    }
 }
 
 /// Has a path hold this. Where nothing was, what somebody else has put there meanwhile stays: it may be the user, who
@@ -77,14 +85,14 @@ fn put_where_nothing_is(path: &Path, content: &[u8], mode: Mode) -> Result<(), D
     Ok(put_unless_there(path, content, mode)?)
 }
 
-/// The text of a file, which is to have these lines; without a last line break, none for no file.
-fn expect(path: &Path, expected: Option<&str>) -> Result<Option<Text>, String> {
-    let found = match held(path) {
-        Held::Absent => None,
-        Held::Text(text, _) => Some(text),
-        Held::Bytes(..) | Held::Link(_) | Held::Unknown => return Err(CHANGED.to_owned()),
+/// What a path holds, which is to be a text of these lines, see [`PutBack::Lines`]; none for no file.
+fn expect(path: &Path, expected: Option<&str>) -> Result<Held, String> {
+    let found = held(path);
+    let is_expected = match (&found, expected) {
+        (Held::Absent, None) => true,
+        (Held::Text(text, _), Some(lines)) => has_lines(text, lines),
+        _ => false,
     };
-    let is_expected = found.as_deref().map(|text| bare(unmarked(text))) == expected.map(bare);
     if is_expected { Ok(found) } else { Err(CHANGED.to_owned()) }
 }
 
@@ -101,7 +109,8 @@ fn with_lines(found: Option<&str>, lines: &str) -> String {
     // In a file with both ends, a carriage return is a part of its line.
     let mut text =
         if is_dos(found) { lines.replace("\r\n", "\n").replace('\n', "\r\n") } else { lines.to_owned() };
-    if found.is_empty() || found.ends_with('\n') {
+    // An empty last line is none without an end.
+    if found.is_empty() || found.ends_with('\n') || lines.ends_with('\n') {
         text.push_str(if is_dos(found) { "\r\n" } else { "\n" });
     }
     text
@@ -189,10 +198,14 @@ fn replace(path: &Path, found: &Metadata, content: &[u8]) -> Result<(), DiskErro
     Ok(temporary.replace(path)?)
 }
 
-/// A text's lines, however they end.
-fn bare(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
-    text.strip_suffix('\n').map_or(text.clone(), str::to_owned)
+/// Whether a file's text has these lines, however they end. Only the text has a line break that ends the last one: an
+/// empty line at the end of the others is a line.
+fn has_lines(text: &str, lines: &str) -> bool {
+    fn each(text: &str) -> impl Iterator<Item = &str> {
+        text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line))
+    }
+    let text = unmarked(text);
+    each(text.strip_suffix('\n').unwrap_or(text)).eq(each(lines))
 }
 
 #[cfg(test)]
@@ -200,6 +213,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::core::text::Text;
 
     struct Folder(PathBuf);
 
@@ -218,12 +232,12 @@ mod tests {
         }
     }
 
-    fn lines(path: &Path, expected: Option<&str>, lines: Option<&str>) -> Result<(), String> {
+    fn lines(path: &Path, expected: Option<&str>, lines: Option<&str>) -> Result<Held, String> {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         put_back(path, &PutBack::Lines { expected: owned(expected), lines: owned(lines) })
     }
 
-    fn exactly(path: &Path, expected: Option<&str>, held: Held) -> Result<(), String> {
+    fn exactly(path: &Path, expected: Option<&str>, held: Held) -> Result<Held, String> {
         put_back(path, &PutBack::Exactly { expected: expected.map(str::to_owned), held })
     }
 
@@ -251,6 +265,31 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).expect("a text"), "\u{feff}one\r\ntwo\nthree\r\nfour");
     }
 
+    /// Whatever a text ends with, a review knows its lines, and the file that holds it is the one that was seen.
+    #[test]
+    fn a_file_is_known_by_its_lines_whatever_it_ends_with() {
+        let folder = Folder::new("ends");
+        let path = folder.0.join("a.txt");
+        let bodies = ["", "\n", "\n\n", "a", "a\n", "a\n\n", "a\n\n\n", "a\n\nb", "a\n\nb\n", "\na\n"];
+        let dos = bodies.map(|body| body.replace('\n', "\r\n"));
+        let mixed = ["a\nb\r\n", "a\r\nb\n", "a\r\n\n", "a\n\r\n"].map(str::to_owned);
+        let texts = bodies.map(str::to_owned).into_iter().chain(dos).chain(mixed);
+        for text in texts.flat_map(|text| [format!("\u{feff}{text}"), text]) {
+            let seen = Text::from(&*text).plain_lines();
+            fs::write(&path, &text).expect("a file");
+            let found = expect(&path, Some(&seen)).expect("to be known");
+            assert_eq!(found.as_text().map(|text| &**text), Some(&*text));
+            let more = format!("{seen}\n");
+            assert_eq!(expect(&path, Some(&more)), Err(CHANGED.to_owned()), "{text:?} has no line more");
+            for wanted in ["", "b", "b\n", "\nb\n\n"] {
+                fs::write(&path, &text).expect("a file");
+                lines(&path, Some(&seen), Some(wanted)).expect("to be put back");
+                let now = fs::read_to_string(&path).expect("a text");
+                assert_eq!(*Text::from(&*now).plain_lines(), *wanted, "{text:?} became {now:?}");
+            }
+        }
+    }
+
     #[test]
     fn all_of_it_is_put_back_byte_for_byte() {
         let folder = Folder::new("exact");
@@ -272,7 +311,7 @@ mod tests {
         let folder = Folder::new("saved");
         let path = folder.0.join("a.txt");
         let old = Held::text("one\n");
-        assert_eq!(expect(&path, None), Ok(None));
+        assert_eq!(expect(&path, None), Ok(Held::Absent));
         fs::write(&path, "one\nmine\n").expect("a file");
         assert_eq!(put(&path, false, &old), Err(CHANGED.to_owned()));
         assert_eq!(held(&path).bytes(), Some(&b"one\nmine\n"[..]));

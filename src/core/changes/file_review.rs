@@ -419,6 +419,10 @@ impl FileReview {
         self.review.hunks()
     }
 
+    pub fn hunk_count(&self) -> usize {
+        self.review.hunk_count()
+    }
+
     /// It was made or removed and has no lines: there is something to decide, but no hunk. Gives what was behind it.
     pub fn without_hunks(&self) -> Option<OriginId> {
         self.last.filter(|_| self.review.is_settled() && !self.is_settled())

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::review_edits::{ADDED, Part, REMOVED};
@@ -14,7 +15,8 @@ pub enum About {
     File(PathBuf),
     Hunk {
         path: PathBuf,
-        hunk: Hunk,
+        /// Shared: each of its lines is about it.
+        hunk: Arc<Hunk>,
         /// The row of the file that the line stands for.
         row: usize,
     },
@@ -26,9 +28,69 @@ pub enum About {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Selected {
     File(PathBuf),
-    Hunk(PathBuf, Hunk),
+    Hunk(PathBuf, Arc<Hunk>),
     /// Some of the lines that a hunk removed, and of those that it added.
-    Part(PathBuf, Hunk, [Range<usize>; 2]),
+    Part(PathBuf, Arc<Hunk>, [Range<usize>; 2]),
+}
+
+/// Of the lines that a hunk removed, and of those that it added, no more are shown; where the page is long already,
+/// fewer. Who wants to see the rest goes to the file.
+pub const MAX_HUNK_LINES: usize = 1000;
+const MAX_PAGE_LINES: usize = 4000;
+const MIN_HUNK_LINES: usize = 10;
+
+/// A hunk on a page.
+pub struct Listed {
+    pub path: PathBuf,
+    pub hunk: Arc<Hunk>,
+    /// The line of the page that says where it is; its lines follow.
+    head: usize,
+    removed: Side,
+    added: Side,
+}
+
+/// The lines of one side: how many there are, and how many of them are shown. The rest has a line of its own.
+#[derive(Clone, Copy)]
+struct Side {
+    first: usize,
+    shown: usize,
+    count: usize,
+}
+
+impl Side {
+    fn end(self) -> usize {
+        self.first + self.shown + usize::from(self.shown < self.count)
+    }
+
+    /// Which of its lines are at these rows of the page.
+    fn at(self, rows: &Range<usize>) -> Range<usize> {
+        let line = |row: usize| match row.saturating_sub(self.first) {
+            line if line > self.shown => self.count,
+            line => line,
+        };
+        let start = if rows.start >= self.end() { self.count } else { line(rows.start) };
+        start..line(rows.end).max(start)
+    }
+}
+
+impl Listed {
+    /// The added lines that are not shown.
+    pub fn rest(&self) -> &[String] {
+        self.hunk.added.get(self.added.shown..).unwrap_or_default()
+    }
+
+    /// Which of the removed and of the added lines are at these rows of the page.
+    fn part(&self, rows: &Range<usize>) -> [Range<usize>; 2] {
+        let (removed, added) = (self.removed.at(rows), self.added.at(rows));
+        match removed.is_empty() {
+            true => {
+                // Where nothing that was removed is meant, the lines go where they stand.
+                let at = added.start.min(self.removed.count);
+                [at..at, added]
+            }
+            false => [removed, added],
+        }
+    }
 }
 
 #[derive(Default)]
@@ -39,7 +101,7 @@ pub struct Page {
     /// The same lines as an edited page is read by.
     pub parts: Vec<Part>,
     /// The hunks, by their numbers in `parts`.
-    pub hunks: Vec<(PathBuf, Hunk)>,
+    pub hunks: Vec<Listed>,
     pub folds: Vec<&'static str>,
     /// What colours whole lines.
     pub marks: Vec<(usize, &'static str)>,
@@ -81,7 +143,12 @@ impl Page {
                     let is_whole = start == row || (start, end) == (row + 1, row + count);
                     all.push(match is_whole {
                         true => Selected::Hunk(path.clone(), hunk.clone()),
-                        false => Selected::Part(path.clone(), hunk.clone(), self.part(row + 1, start..end)),
+                        false => match self.hunks.iter().find(|listed| listed.head == row) {
+                            Some(listed) => {
+                                Selected::Part(path.clone(), hunk.clone(), listed.part(&(start..end)))
+                            }
+                            None => Selected::Hunk(path.clone(), hunk.clone()),
+                        },
                     });
                 }
                 About::Comment(_) | About::Nothing => {}
@@ -104,67 +171,80 @@ impl Page {
         all
     }
 
-    /// Which of the removed and the added lines, which begin at `first`, are at these rows.
-    fn part(&self, first: usize, rows: Range<usize>) -> [Range<usize>; 2] {
-        let count = self.lines[first..].iter().take_while(|line| line.starts_with(REMOVED)).count();
-        let within = |start: usize, end: usize| {
-            let (from, to) = (rows.start.clamp(start, end), rows.end.clamp(start, end));
-            from - start..to - start
-        };
-        let added = first + count;
-        let removed = within(first, added);
-        match removed.is_empty() {
-            true => {
-                let part = within(added, rows.end.max(added));
-                // Where nothing that was removed is meant, the lines go where they stand.
-                let at = part.start.min(count);
-                [at..at, part]
-            }
-            false => [removed, within(added, rows.end.max(added))],
-        }
-    }
-
     /// A hunk with its lines, below what is said of it. `was` and `is` say on which sides there is a file:
     /// one that is not there has no lines, not even an empty one.
-    pub fn hunk(&mut self, path: &Path, whole: &Hunk, head: String, (was, is): (bool, bool)) {
-        let hunk = &visible(whole, (was, is));
-        let about = |row: usize| About::Hunk { path: path.to_owned(), hunk: whole.clone(), row };
+    pub fn hunk(&mut self, path: &Path, hunk: &Arc<Hunk>, head: String, there: (bool, bool)) {
+        let about = |row: usize| About::Hunk { path: path.to_owned(), hunk: hunk.clone(), row };
+        let (removed, added) = sides(hunk, there);
+        let head_at = self.lines.len();
         self.add(head, about(hunk.row), ">2", "AcpMeta");
-        let words = Words::of(hunk);
-        let side = |page: &mut Self, lines: &[String], words: &dyn Fn(usize) -> Vec<Range<usize>>, group| {
-            page.code.push((page.lines.len(), path.to_owned(), lines.to_vec()));
-            page.words.extend((0..lines.len()).map(|at| (page.lines.len() + at, words(at), group)));
-        };
-        side(self, &hunk.removed, &|at| words.removed(at).to_vec(), "AcpDiffDeleteWord");
-        for line in &hunk.removed {
+        let words = Words::of_first(hunk, MAX_HUNK_LINES);
+        let gone = self.side(path, removed, |at| words.removed(at), "AcpDiffDeleteWord");
+        for line in &removed[..gone.shown] {
             self.add(format!("{REMOVED}{}", shown(line)), about(hunk.row), "2", "AcpDiffDelete");
         }
-        side(self, &hunk.added, &|at| words.added(at).to_vec(), "AcpDiffAddWord");
-        let added: Vec<String> = hunk.added.iter().map(|line| shown(line)).collect();
-        for (at, line) in added.iter().enumerate() {
+        self.rest(gone, about(hunk.row));
+        let come = self.side(path, added, |at| words.added(at), "AcpDiffAddWord");
+        let texts: Vec<String> = added[..come.shown].iter().map(|line| shown(line)).collect();
+        for (at, line) in texts.iter().enumerate() {
             self.line(format!("{ADDED}{line}"), about(hunk.row + at), "2", "AcpDiffAdd");
         }
-        self.parts.push(Part::Added(self.hunks.len(), added));
-        self.hunks.push((path.to_owned(), whole.clone()));
+        self.parts.push(Part::Added(self.hunks.len(), texts));
+        self.rest(come, about(hunk.row + come.shown));
+        let (path, hunk) = (path.to_owned(), hunk.clone());
+        self.hunks.push(Listed { path, hunk, head: head_at, removed: gone, added: come });
+    }
+
+    /// Colours the lines of one side, which are to follow, as far as there is room for them.
+    fn side<'a>(
+        &mut self,
+        path: &Path,
+        lines: &[String],
+        words: impl Fn(usize) -> &'a [Range<usize>],
+        group: &'static str,
+    ) -> Side {
+        let (first, count) = (self.lines.len(), lines.len());
+        let room = MAX_PAGE_LINES.saturating_sub(first).clamp(MIN_HUNK_LINES, MAX_HUNK_LINES);
+        // A line that says how many more there are takes as much room as one of them.
+        let shown = if count <= room + 1 { count } else { room };
+        self.code.push((first, path.to_owned(), lines[..shown].to_vec()));
+        let changed = (0..shown).map(|at| (at, words(at))).filter(|(_, words)| !words.is_empty());
+        self.words.extend(changed.map(|(at, words)| (first + at, words.to_vec(), group)));
+        Side { first, shown, count }
+    }
+
+    fn rest(&mut self, side: Side, about: About) {
+        let more = side.count - side.shown;
+        if more > 0 {
+            self.add(format!("    \u{2026} {more} more {}", plural(more, "line")), about, "2", "AcpMeta");
+        }
     }
 }
 
 fn is_same(one: &About, other: &About) -> bool {
     match (one, other) {
         (About::Hunk { path, hunk, .. }, About::Hunk { path: of, hunk: that, .. }) => {
-            path == of && hunk == that
+            Arc::ptr_eq(hunk, that) && path == of
         }
         _ => false,
     }
 }
 
+/// What a hunk removed and what it added, without the empty line that stands for a file that is not there.
+pub fn sides(hunk: &Hunk, (was, is): (bool, bool)) -> (&[String], &[String]) {
+    fn lines(lines: &[String], is_there: bool) -> &[String] {
+        match lines {
+            [line] if line.is_empty() && !is_there => &[],
+            lines => lines,
+        }
+    }
+    (lines(&hunk.removed, was), lines(&hunk.added, is))
+}
+
 /// A hunk without the empty line that stands for a file that is not there.
-pub fn visible(hunk: &Hunk, (was, is): (bool, bool)) -> Hunk {
-    let lines = |lines: &[String], there: bool| match lines {
-        [line] if line.is_empty() && !there => Vec::new(),
-        lines => lines.to_vec(),
-    };
-    Hunk { row: hunk.row, removed: lines(&hunk.removed, was), added: lines(&hunk.added, is) }
+pub fn visible(hunk: &Hunk, there: (bool, bool)) -> Hunk {
+    let (removed, added) = sides(hunk, there);
+    Hunk { row: hunk.row, removed: removed.to_vec(), added: added.to_vec() }
 }
 
 /// A buffer's line holds no line break; what else is no text is left to Neovim to show, also a carriage return: it may
@@ -181,9 +261,15 @@ pub fn plural(count: usize, word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn hunk(removed: &[&str], added: &[&str]) -> Hunk {
+    fn hunk(removed: &[&str], added: &[&str]) -> Arc<Hunk> {
         let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
-        Hunk { row: 4, removed: lines(removed), added: lines(added) }
+        Arc::new(Hunk { row: 4, removed: lines(removed), added: lines(added) })
+    }
+
+    /// A hunk that removed and added so many lines.
+    fn long(removed: usize, added: usize) -> Arc<Hunk> {
+        let lines = |sign, count| (0..count).map(|at| format!("line {at} {sign}")).collect();
+        Arc::new(Hunk { row: 0, removed: lines('r', removed), added: lines('a', added) })
     }
 
     #[test]
@@ -227,10 +313,47 @@ mod tests {
     fn a_file_that_is_not_there_has_no_lines_on_that_side() {
         let new = hunk(&[""], &["a"]);
         assert_eq!(visible(&new, (false, true)).removed, Vec::<String>::new());
-        assert_eq!(visible(&new, (true, true)), new);
+        assert_eq!(visible(&new, (true, true)), *new);
         assert_eq!(visible(&hunk(&["a"], &[""]), (true, false)).added, Vec::<String>::new());
         // More than the one empty line is no sign of a file that is not there.
         assert_eq!(visible(&hunk(&["", ""], &[]), (false, true)).removed.len(), 2);
+    }
+
+    #[test]
+    fn a_page_costs_what_it_shows_however_long_a_hunk_is() {
+        let hunk = long(30_000, 30_000);
+        let mut page = Page::default();
+        page.hunk(Path::new("/a"), &hunk, "head".into(), (true, true));
+        assert_eq!(page.lines.len(), 2 * MAX_HUNK_LINES + 3);
+        assert_eq!(page.lines[MAX_HUNK_LINES + 1], "    \u{2026} 29000 more lines");
+        // Each line has the hunk, and none has a hunk of its own.
+        assert_eq!(Arc::strong_count(&hunk), page.lines.len() + 2);
+        let code: usize = page.code.iter().map(|(.., lines)| lines.len()).sum();
+        assert_eq!((code, page.words.len()), (2 * MAX_HUNK_LINES, 2 * MAX_HUNK_LINES));
+        for _ in 0..100 {
+            page.hunk(Path::new("/b"), &hunk, "head".into(), (true, true));
+        }
+        let most = MAX_PAGE_LINES + 2 * MAX_HUNK_LINES + 101 * (2 * MIN_HUNK_LINES + 3);
+        assert!(page.lines.len() <= most, "{}", page.lines.len());
+    }
+
+    #[test]
+    fn the_line_that_stands_for_more_lines_means_them_all() {
+        let mut page = Page::default();
+        let whole = long(3000, 2000);
+        page.hunk(Path::new("/a"), &whole, "head".into(), (true, true));
+        let part = |rows: Range<usize>| match page.selected(&rows).as_slice() {
+            [Selected::Part(_, _, part)] => part.clone(),
+            other => panic!("{other:?}"),
+        };
+        let (removed, added) = (1 + MAX_HUNK_LINES, 2 + 2 * MAX_HUNK_LINES);
+        assert_eq!(part(removed - 1..removed + 1), [MAX_HUNK_LINES - 1..3000, 0..0]);
+        assert_eq!(part(removed..removed + 3), [MAX_HUNK_LINES..3000, 0..2]);
+        assert_eq!(part(removed + 1..removed + 2), [0..0, 0..1]);
+        assert_eq!(part(added..added + 1), [MAX_HUNK_LINES..MAX_HUNK_LINES, MAX_HUNK_LINES..2000]);
+        let path = PathBuf::from("/a");
+        assert_eq!(page.selected(&(1..added + 1)), [Selected::Hunk(path, whole.clone())]);
+        assert_eq!(page.hunks[0].rest(), &whole.added[MAX_HUNK_LINES..]);
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl ProposalPage {
     }
 
     fn lines(&mut self, file: &ProposedFile, hunk: &Hunk) {
-        let words = Words::of(hunk);
+        let words = Words::of_first(hunk, MOST_LINES);
         let sides: [(&[String], &str, [&'static str; 2]); 2] = [
             (&hunk.removed, REMOVED, ["AcpDiffDelete", "AcpDiffDeleteWord"]),
             (&hunk.added, ADDED, ["AcpDiffAdd", "AcpDiffAddWord"]),

@@ -100,6 +100,11 @@ impl Review {
         self.spans.iter().map(hunk).collect()
     }
 
+    /// The same without a copy of their lines.
+    pub fn hunk_count(&self) -> usize {
+        self.spans.len()
+    }
+
     /// The number of the hunk at a row of the present text. One that only removed lines is at the row
     /// after them, or at the last row if there is none.
     pub fn at_row(&self, row: usize) -> Option<usize> {

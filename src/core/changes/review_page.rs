@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::core::changes::comments::Comment;
 use crate::core::changes::diff::{Hunk, counts};
 use crate::core::changes::file_review::FileReview;
-use crate::core::changes::hunk_page::{About, Page, plural, shown as in_page, visible};
+use crate::core::changes::hunk_page::{About, Page, plural, shown as in_page, sides};
 use crate::core::changes::review::Review;
 use crate::core::changes::review_edits::{ADDED, REMOVED};
 use crate::core::changes::scope::{Origin, Origins, Scope};
@@ -106,7 +107,8 @@ pub fn review_page(shown: &Shown, files: &[(&Path, Listed)], hints: Hints) -> Pa
             }
         }
     }
-    let is_on_page = |comment: &&Comment| page.hunks.iter().any(|(path, hunk)| comment.is_on(path, hunk));
+    let is_on_page =
+        |comment: &&Comment| page.hunks.iter().any(|listed| comment.is_on(&listed.path, &listed.hunk));
     let others: Vec<&Comment> = shown.comments.iter().filter(|comment| !is_on_page(comment)).collect();
     if !others.is_empty() {
         page.add(String::new(), About::Nothing, "0", "");
@@ -257,14 +259,17 @@ pub fn left_in(file: &FileReview, meant: &[usize]) -> String {
     if file.without_hunks().is_some() {
         return format!("empty{state}");
     }
-    let (all, sides) = (file.hunks(), sides(file));
-    let visible: Vec<Hunk> = meant.iter().map(|at| visible(&all[*at], sides)).collect();
-    let (added, removed) = counts(&visible);
+    let (all, there) = (file.hunks(), there(file));
+    let sizes = meant.iter().filter_map(|at| all.get(*at)).map(|hunk| {
+        let (gone, come) = sides(hunk, there);
+        (come.len(), gone.len())
+    });
+    let (added, removed) = sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
     format!("{} {} · +{added} -{removed}{state}", meant.len(), plural(meant.len(), "hunk"))
 }
 
 /// Whether the file had and has any lines: an empty one has none, either.
-fn sides(file: &FileReview) -> (bool, bool) {
+fn there(file: &FileReview) -> (bool, bool) {
     let has_lines = |lines: &[String]| lines.iter().any(|line| !line.is_empty()) || lines.len() > 1;
     (
         file.was_there && has_lines(file.base_lines()),
@@ -282,18 +287,20 @@ fn add_file(page: &mut Page, shown: &Shown, path: &Path, file: &FileReview, mean
     if let Some(last) = file.without_hunks() {
         return add_head(page, shown, path, (&[last], &what));
     }
-    let (all, sides) = (file.hunks(), sides(file));
-    let of_file: Vec<Hunk> = meant.iter().map(|at| all[*at].clone()).collect();
+    let there = there(file);
+    let mut all: Vec<Option<Hunk>> = file.hunks().into_iter().map(Some).collect();
+    let of_file = meant.iter().filter_map(|at| Some((*at, Arc::new(all.get_mut(*at)?.take()?))));
+    let of_file: Vec<(usize, Arc<Hunk>)> = of_file.collect();
     let name = path.strip_prefix(shown.root).unwrap_or(path).display();
     page.add(format!("{name}  {what}"), About::File(path.to_owned()), ">1", "AcpTool");
     let mut last = None;
-    for (at, hunk) in meant.iter().zip(&of_file) {
+    for (at, hunk) in &of_file {
         // Who it was is said where it is another one than before.
         let origin = shown.origins.of_hunk(file, *at);
         let by = origin.filter(|_| last != origin).map(by).unwrap_or_default();
         last = origin;
         let mixed = if file.is_mixed(*at) { "  (with your edits)" } else { "" };
-        page.hunk(path, hunk, format!("  @@ {}{by}{mixed}", hunk.row + 1), sides);
+        page.hunk(path, hunk, format!("  @@ {}{by}{mixed}", hunk.row + 1), there);
         for comment in shown.comments.iter().filter(|comment| comment.is_on(path, hunk)) {
             add_comment(page, "  \u{270e} ", comment, "2");
         }

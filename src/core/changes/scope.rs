@@ -158,7 +158,7 @@ impl Origins {
 
     /// The hunks of a file that are meant, from the top down.
     pub fn hunks_in(&self, scope: &Scope, path: &Path, file: &FileReview) -> Vec<usize> {
-        let count = file.hunks().len();
+        let count = file.hunk_count();
         let by = |fits: &dyn Fn(Other) -> bool| {
             let fits = |hunk: &usize| {
                 let origins = file.origins(*hunk);

@@ -14,8 +14,18 @@ pub struct Words {
 
 impl Words {
     pub fn of(hunk: &Hunk) -> Self {
+        Self::of_first(hunk, usize::MAX)
+    }
+
+    /// Of so many lines on each side.
+    pub fn of_first(hunk: &Hunk, count: usize) -> Self {
+        Self::where_shown(hunk, |old, new| old < count || new < count)
+    }
+
+    /// Of the pairs of a removed and an added line that are shown.
+    pub fn where_shown(hunk: &Hunk, is_shown: impl Fn(usize, usize) -> bool) -> Self {
         let mut words = Self::default();
-        for (old, new) in diff::pairs(hunk) {
+        for (old, new) in diff::pairs(hunk).into_iter().filter(|(old, new)| is_shown(*old, *new)) {
             let (removed, added) = diff::words(&hunk.removed[old], &hunk.added[new]);
             words.removed.insert(old, removed);
             words.added.insert(new, added);

@@ -110,8 +110,8 @@ pub enum Outcome {
     Reviewed(Box<FileReview>),
     /// Nothing where the file can't be read.
     Stood(Option<Box<FileReview>>),
-    /// Else why not, fit for "couldn't undo ..: ".
-    PutBack(Result<(), String>),
+    /// What the file held until then; else why not, fit for "couldn't undo ..: ".
+    PutBack(Result<Held, String>),
     /// In the order of the wants.
     Gathered(Vec<Gathered>),
     References(Vec<Reference>),

@@ -2,6 +2,7 @@
 //! become lines is left to `hunk_page`.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::core::changes::diff::{Hunk, counts};
 use crate::core::changes::hunk_page::{About, Page, plural, visible};
@@ -65,7 +66,7 @@ pub fn restore_page(restore: &Restore, found: &[Found], root: &Path, hints: Hint
         let about = About::File(file.path.clone());
         page.add(format!("{}  {counts}{gap}{more}", name(&file.path)), about, ">1", "AcpTool");
         for hunk in &file.hunks {
-            page.hunk(&file.path, hunk, format!("  @@ {}", hunk.row + 1), sides);
+            page.hunk(&file.path, &Arc::new(hunk.clone()), format!("  @@ {}", hunk.row + 1), sides);
         }
     }
     page

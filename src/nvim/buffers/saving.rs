@@ -17,6 +17,8 @@ use crate::platform::files::{is_pipe, stamp};
 /// A text that is to be in a buffer, as to its end.
 pub struct Content {
     pub ends_with_newline: bool,
+    /// The file is to be empty, which is less than one empty line.
+    pub is_empty: bool,
     /// The buffer's 'fileformat' and 'bomb', where they are to be others.
     pub format: Option<String>,
     pub mark: Option<bool>,
@@ -30,6 +32,7 @@ impl Content {
         let end = if format == "mac" { '\r' } else { '\n' };
         Self {
             ends_with_newline: plain.ends_with(end) || plain.is_empty(),
+            is_empty: plain.is_empty(),
             format: Some(format),
             mark: Some(plain.len() < text.len()),
         }
@@ -37,7 +40,19 @@ impl Content {
 
     /// The buffer's file ends its lines as before.
     pub fn as_before(editor: &Editor, buf: Buf) -> Result<Self> {
-        Ok(Self { ends_with_newline: editor.buf_option(buf, "endofline")?, format: None, mark: None })
+        let ends_with_newline = editor.buf_option(buf, "endofline")?;
+        Ok(Self { ends_with_newline, is_empty: false, format: None, mark: None })
+    }
+
+    /// What the buffer has now, for when it is to have its text again. Whether it has no line, or an empty one, is
+    /// nothing that Neovim would tell.
+    pub fn now(editor: &Editor, buf: Buf) -> Result<Self> {
+        Ok(Self {
+            ends_with_newline: editor.buf_option(buf, "endofline")?,
+            is_empty: false,
+            format: Some(editor.buf_option(buf, "fileformat")?),
+            mark: Some(editor.buf_option(buf, "bomb")?),
+        })
     }
 }
 
@@ -51,6 +66,9 @@ pub fn write(
     let was_modified = is_modified(editor, buf);
     let apply = || -> Result<()> {
         edits.iter().try_for_each(|edit| apply(editor, buf, edit))?;
+        if content.is_empty {
+            editor.set_lines(buf, 0..editor.line_count(buf)?, &[] as &[&str])?;
+        }
         if let Some(format) = &content.format
             && editor.buf_option::<String>(buf, "fileformat")? != *format
         {

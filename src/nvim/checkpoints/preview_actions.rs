@@ -1,6 +1,7 @@
 //! What can be done in the preview of a restore: putting back all of it, a file or a hunk, going to a line.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use mlua::Result;
 
@@ -83,8 +84,8 @@ impl Checkpoints {
                 Ok(())
             }
             "review_next" | "review_previous" => {
-                let rows = self.preview.as_ref().map(|preview| preview.page.rows.clone()).unwrap_or_default();
-                step_in_page(&cx.editor, &rows, name == "review_next")
+                let rows = self.preview.as_ref().map_or(&[][..], |preview| &preview.page.rows);
+                step_in_page(&cx.editor, rows, name == "review_next")
             }
             _ => {
                 let keys = &cx.config.keys;
@@ -112,7 +113,9 @@ impl Checkpoints {
                 fail(format!("the cursor is not on a change or a file{all}"))
             }
             About::File(path) => self.restore_previewed(cx, Some((path, None))),
-            About::Hunk { path, hunk, .. } => self.restore_previewed(cx, Some((path, Some(hunk)))),
+            About::Hunk { path, hunk, .. } => {
+                self.restore_previewed(cx, Some((path, Some(Arc::unwrap_or_clone(hunk)))))
+            }
         }
     }
 

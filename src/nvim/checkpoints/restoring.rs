@@ -288,7 +288,8 @@ impl Checkpoints {
         let Held::Text(target, _) = &file.target else {
             // Not to be saved on the way.
             editor.set_buf_option(buf, "modified", true)?;
-            let content = saving::Content { ends_with_newline: true, format: None, mark: None };
+            let content =
+                saving::Content { ends_with_newline: true, is_empty: true, format: None, mark: None };
             let done = saving::write(&editor, buf, &file.edits, &content);
             editor.set_buf_option(buf, "modified", was_modified)?;
             return Ok(done.err().map(Err));

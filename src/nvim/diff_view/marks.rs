@@ -9,7 +9,7 @@ use crate::nvim::diff_view::appearance::{Appearance, Coloured, cells};
 use crate::nvim::editor::{Buf, Editor};
 
 /// At most this many virtual lines for one hunk; the rest is said in a line.
-const MAX_VIRTUAL_LINES: usize = 200;
+pub const MAX_VIRTUAL_LINES: usize = 200;
 
 /// How far the colour of a virtual line reaches.
 const PADDED_CELLS: usize = 200;

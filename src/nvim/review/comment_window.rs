@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use mlua::{Function, Result, Value};
 
@@ -106,6 +107,7 @@ impl Reviews {
                 match self.comments.iter().find(is_it).cloned() {
                     Some(comment) => self.write_comment(cx, comment),
                     None => {
+                        let hunk = Arc::unwrap_or_clone(hunk);
                         let none = Anchor::new(hunk.clone(), &[]);
                         self.begin_comment(cx, path, (none, Some(hunk)))
                     }

@@ -1,18 +1,25 @@
 //! What the user has decided lately, as files were before it: that is what taking a decision back goes by. How it is
 //! taken back is left to `taking_back`.
 
-use std::path::PathBuf;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use crate::core::changes::file_review::FileReview;
 use crate::core::changes::unknown_change::UnknownChange;
+use crate::core::store::checkpoint::Held;
+use crate::nvim::buffers::saving::Content;
 
 /// More decisions, and decisions about more files than that, are not remembered.
 const MAX: usize = 50;
 const MAX_FILES: usize = 2000;
 
-/// The last one is the latest.
 #[derive(Default)]
-pub struct Decisions(Vec<Decision>);
+pub struct Decisions {
+    /// The last one is the latest.
+    all: Vec<Decision>,
+    /// What files on the disk held, byte for byte, until they were put back last.
+    replaced: HashMap<PathBuf, Held>,
+}
 
 /// What was decided at once.
 #[derive(Default)]
@@ -29,6 +36,8 @@ pub struct Decided {
     pub path: PathBuf,
     pub was: Box<FileReview>,
     pub after: Option<String>,
+    /// What else its buffer had before, beside the lines.
+    pub content: Option<Content>,
 }
 
 impl Decisions {
@@ -36,24 +45,38 @@ impl Decisions {
         if decision.files.is_empty() && decision.unknown.is_empty() {
             return;
         }
-        self.0.push(decision);
+        self.all.push(decision);
         let count = |all: &[Decision]| all.iter().map(|one| one.files.len()).sum::<usize>();
-        while self.0.len() > MAX || self.0.len() > 1 && count(&self.0) > MAX_FILES {
-            self.0.remove(0);
+        while self.all.len() > MAX || self.all.len() > 1 && count(&self.all) > MAX_FILES {
+            self.all.remove(0);
         }
+        let files = self.all.iter().flat_map(|decision| &decision.files);
+        let known: HashSet<&Path> = files.map(|decided| &*decided.path).collect();
+        self.replaced.retain(|path, _| known.contains(&**path));
+    }
+
+    /// A file was put back on the disk, which held this until then.
+    pub fn note_replaced(&mut self, path: &Path, held: Held) {
+        self.replaced.insert(path.to_owned(), held);
+    }
+
+    /// What a file held before it was put back last, if these were its lines.
+    pub fn take_replaced(&mut self, path: &Path, lines: &str) -> Option<Held> {
+        let is_it = |held: &Held| held.as_text().is_some_and(|text| *text.plain_lines() == *lines);
+        self.replaced.remove(path).filter(is_it)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 
     pub fn take_last(&mut self) -> Option<Decision> {
-        self.0.pop()
+        self.all.pop()
     }
 
     /// The decisions about a file that changed nothing in it, the latest first.
-    pub fn kept<'a>(&'a self, path: &'a std::path::Path) -> impl Iterator<Item = &'a FileReview> {
-        let files = self.0.iter().rev().flat_map(|decision| &decision.files);
+    pub fn kept<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = &'a FileReview> {
+        let files = self.all.iter().rev().flat_map(|decision| &decision.files);
         let of_file = files.filter(move |decided| decided.path == path);
         of_file.filter(|decided| decided.after == text_of(&decided.was)).map(|decided| &*decided.was)
     }

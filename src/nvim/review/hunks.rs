@@ -14,7 +14,8 @@ use crate::core::changes::hunk_page::visible;
 use crate::core::changes::words::Words;
 use crate::nvim::diff_view::appearance::{Appearance, Shape};
 use crate::nvim::diff_view::marks::{
-    forget_above_first_line, line, push, seen, show_above_first_line, virtual_lines, words_in,
+    MAX_VIRTUAL_LINES, forget_above_first_line, line, push, seen, show_above_first_line, virtual_lines,
+    words_in,
 };
 use crate::nvim::editor::{Buf, Editor};
 
@@ -32,11 +33,38 @@ pub struct Drawn {
 /// What the colours of one file may cost in all; beyond, lines that are gone are plain.
 const COLOUR_BUDGET: Duration = Duration::from_millis(200);
 
+/// So many added lines of a hunk are drawn before the clock is looked at again.
+const PIECE: usize = 200;
+
+/// More marks than this are not removed one by one.
+const MANY_MARKS: usize = 1000;
+
 struct DrawnHunk {
     hunk: Hunk,
     mixed: bool,
-    /// Its extmarks; none while it waits to be drawn.
-    marks: Option<Range<i64>>,
+    /// Its extmarks.
+    marks: Vec<Range<i64>>,
+    /// So many of its added lines are drawn, and what it removed; none while all of it waits.
+    lines: Option<usize>,
+}
+
+impl DrawnHunk {
+    fn is_drawn(&self) -> bool {
+        self.lines.is_some_and(|lines| lines >= self.hunk.added.len())
+    }
+
+    fn ids(&self) -> impl Iterator<Item = i64> {
+        self.marks.iter().cloned().flatten()
+    }
+
+    fn count(&self) -> usize {
+        self.marks.iter().map(|ids| (ids.end - ids.start) as usize).sum()
+    }
+
+    fn waits(&mut self) {
+        self.marks.clear();
+        self.lines = None;
+    }
 }
 
 impl Drawn {
@@ -49,7 +77,7 @@ impl Drawn {
             .into_iter()
             .enumerate()
             .map(|(at, hunk)| (at, visible(&hunk, sides)))
-            .map(|(at, hunk)| DrawnHunk { hunk, mixed: file.is_mixed(at), marks: None })
+            .map(|(at, hunk)| DrawnHunk { hunk, mixed: file.is_mixed(at), marks: Vec::new(), lines: None })
             .collect();
         let same = |a: &DrawnHunk, b: &DrawnHunk| {
             a.mixed == b.mixed && a.hunk.added == b.hunk.added && a.hunk.removed == b.hunk.removed
@@ -60,8 +88,11 @@ impl Drawn {
         let last = both.take(most).take_while(|(a, b)| same(a, b)).count();
         let ns = namespace(editor)?;
         let gone = first..self.hunks.len() - last;
+        if self.hunks[gone.clone()].iter().map(DrawnHunk::count).sum::<usize>() > MANY_MARKS {
+            self.remove_all(editor, buf, ns)?;
+        }
         for old in &self.hunks[gone.clone()] {
-            remove(editor, buf, ns, old.marks.clone())?;
+            remove(editor, buf, ns, old)?;
         }
         let rows: Vec<usize> = new.iter().map(|hunk| hunk.hunk.row).collect();
         let come = first..new.len() - last;
@@ -73,6 +104,11 @@ impl Drawn {
         if file.has_hunks_back { self.remove_misplaced(editor, buf, ns) } else { Ok(()) }
     }
 
+    fn remove_all(&mut self, editor: &Editor, buf: Buf, ns: i64) -> Result<()> {
+        self.hunks.iter_mut().for_each(DrawnHunk::waits);
+        editor.clear_namespace(buf, ns, 0, -1)
+    }
+
     /// What went and came back between two drawings has taken marks to other rows.
     fn remove_misplaced(&mut self, editor: &Editor, buf: Buf, ns: i64) -> Result<()> {
         let lines = editor.line_count(buf)?;
@@ -80,14 +116,15 @@ impl Drawn {
         let found: Vec<[usize; 3]> =
             editor.api("nvim_buf_get_extmarks", (buf, ns, 0, -1, editor.lua.create_table()?))?;
         let rows: HashMap<usize, usize> = found.into_iter().map(|[id, row, _]| (id, row)).collect();
-        for DrawnHunk { hunk, marks, .. } in &mut self.hunks {
-            let Some(ids) = marks.clone() else { continue };
+        for drawn in &mut self.hunks {
+            let Some(count) = drawn.lines else { continue };
             let stand: Vec<Option<usize>> =
-                ids.map(|id| rows.get(&usize::try_from(id).ok()?).copied()).collect();
-            let first = hunk.row.min(lines - 1);
-            let last = (hunk.row + hunk.added.len()).clamp(first + 1, lines) - 1;
+                drawn.ids().map(|id| rows.get(&usize::try_from(id).ok()?).copied()).collect();
+            let first = drawn.hunk.row.min(lines - 1);
+            let last = (drawn.hunk.row + count).clamp(first + 1, lines) - 1;
             if stand.iter().min() != Some(&Some(first)) || stand.iter().max() != Some(&Some(last)) {
-                remove(editor, buf, ns, marks.take())?;
+                remove(editor, buf, ns, drawn)?;
+                drawn.waits();
             }
         }
         Ok(())
@@ -95,20 +132,23 @@ impl Drawn {
 
     /// Whether lines that are gone are drawn above the first one.
     pub fn is_above_first_line(&self) -> bool {
-        self.hunks.first().is_some_and(|drawn| drawn.hunk.row == 0 && drawn.marks.is_some())
+        self.hunks.first().is_some_and(|drawn| drawn.hunk.row == 0 && drawn.lines.is_some())
     }
 
-    /// Draws what waits for it, until the time is over. Gives back whether all is drawn.
-    pub fn draw(&mut self, editor: &Editor, buf: Buf, until: Instant) -> Result<bool> {
+    /// There is more to draw.
+    pub fn is_waiting(&self) -> bool {
+        self.hunks.iter().any(|hunk| !hunk.is_drawn())
+    }
+
+    /// Draws what waits for it, until the time is over.
+    pub fn draw(&mut self, editor: &Editor, buf: Buf, until: Instant) -> Result<()> {
         let ns = namespace(editor)?;
         let lines = editor.line_count(buf)?;
         let seen = seen(editor, buf);
         let before = COLOUR_BUDGET.saturating_sub(self.spent);
         let appearance = Appearance::of(editor, buf, before);
         if self.shape.as_ref() != Some(&appearance.shape) {
-            for hunk in &mut self.hunks {
-                remove(editor, buf, ns, hunk.marks.take())?;
-            }
+            self.remove_all(editor, buf, ns)?;
             self.shape = Some(appearance.shape.clone());
         }
         let drawn = self.draw_waiting(editor, buf, ns, lines, &seen, &appearance, until);
@@ -126,25 +166,27 @@ impl Drawn {
         seen: &[Range<usize>],
         appearance: &Appearance,
         until: Instant,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let visible = |hunk: &Hunk| {
             seen.iter().any(|rows| hunk.row < rows.end && rows.start <= hunk.row + hunk.added.len())
         };
         for only_visible in [true, false] {
             for at in 0..self.hunks.len() {
-                let drawn = &self.hunks[at];
-                if drawn.marks.is_some() || only_visible && !visible(&drawn.hunk) {
+                if only_visible && !visible(&self.hunks[at].hunk) {
                     continue;
                 }
-                if Instant::now() >= until {
-                    return Ok(false);
+                while !self.hunks[at].is_drawn() {
+                    if Instant::now() >= until {
+                        return Ok(());
+                    }
+                    self.draw_one(editor, buf, ns, at, lines, appearance)?;
                 }
-                self.draw_one(editor, buf, ns, at, lines, appearance)?;
             }
         }
-        Ok(true)
+        Ok(())
     }
 
+    /// Draws what a hunk removed and its first lines, or some more of its lines.
     fn draw_one(
         &mut self,
         editor: &Editor,
@@ -154,18 +196,21 @@ impl Drawn {
         lines: usize,
         appearance: &Appearance,
     ) -> Result<()> {
-        let DrawnHunk { hunk, mixed, .. } = &self.hunks[at];
-        let words = Words::of(hunk);
+        let DrawnHunk { hunk, mixed, lines: done, .. } = &self.hunks[at];
+        let (is_first, from) = (done.is_none(), done.unwrap_or(0));
+        let piece = from..(from + PIECE).min(hunk.added.len());
+        let is_shown = |old: usize, new: usize| piece.contains(&new) || is_first && old < MAX_VIRTUAL_LINES;
+        let words = Words::where_shown(hunk, is_shown);
         let marks = editor.lua.create_table()?;
         let sign = if *mixed { "~" } else { "+" };
-        for (at, row) in (hunk.row..(hunk.row + hunk.added.len()).min(lines)).enumerate() {
+        for (at, row) in piece.clone().map(|at| (at, hunk.row + at)).filter(|(_, row)| *row < lines) {
             push(&marks, row, 0, line(editor, "AcpDiffAdd", sign)?)?;
             words_in(editor, &marks, row, words.added(at), "AcpDiffAddWord")?;
         }
         let (row, above) = if hunk.row < lines { (hunk.row, true) } else { (lines - 1, false) };
         // An empty file has no line, either.
         let is_new = hunk.removed.len() == 1 && hunk.removed[0].is_empty() && hunk.added.len() >= lines;
-        if !hunk.removed.is_empty() && !is_new {
+        if is_first && !hunk.removed.is_empty() && !is_new {
             let options =
                 virtual_lines(editor, appearance, &hunk.removed, '-', &|at| words.removed(at), above)?;
             if hunk.added.is_empty() {
@@ -181,10 +226,12 @@ impl Drawn {
             self.next_id = id;
         }
         editor.paint(buf, ns, marks)?;
-        if row == 0 && above {
+        if is_first && row == 0 && above {
             show_above_first_line(editor, buf);
         }
-        self.hunks[at].marks = Some(first..self.next_id + 1);
+        let drawn = &mut self.hunks[at];
+        drawn.marks.push(first..self.next_id + 1);
+        drawn.lines = Some(piece.end);
         Ok(())
     }
 
@@ -200,8 +247,8 @@ impl Drawn {
     }
 }
 
-fn remove(editor: &Editor, buf: Buf, ns: i64, marks: Option<Range<i64>>) -> Result<()> {
-    for id in marks.into_iter().flatten() {
+fn remove(editor: &Editor, buf: Buf, ns: i64, drawn: &DrawnHunk) -> Result<()> {
+    for id in drawn.ids() {
         editor.api::<bool>("nvim_buf_del_extmark", (buf, ns, id))?;
     }
     Ok(())

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use mlua::{Result, Value};
 
@@ -203,14 +204,16 @@ impl Reviews {
             return all.into_iter().try_for_each(|one| {
                 let scope = match one {
                     Selected::File(path) => Scope::File(path),
-                    Selected::Hunk(path, hunk) => Scope::Hunk(path, hunk),
-                    Selected::Part(path, hunk, lines) => Scope::Part(path, hunk, lines),
+                    Selected::Hunk(path, hunk) => Scope::Hunk(path, Arc::unwrap_or_clone(hunk)),
+                    Selected::Part(path, hunk, lines) => Scope::Part(path, Arc::unwrap_or_clone(hunk), lines),
                 };
                 self.decide_scope(cx, verdict, scope)
             });
         }
         match self.panel_about(cx)? {
-            About::Hunk { path, hunk, .. } => self.decide_scope(cx, verdict, Scope::Hunk(path, hunk)),
+            About::Hunk { path, hunk, .. } => {
+                self.decide_scope(cx, verdict, Scope::Hunk(path, Arc::unwrap_or_clone(hunk)))
+            }
             About::File(path) => self.decide_scope(cx, verdict, Scope::File(path)),
             About::Comment(_) | About::Nothing => fail("the cursor is not on a hunk or a file"),
         }
@@ -277,8 +280,8 @@ impl Reviews {
     }
 
     fn panel_step(&mut self, cx: &mut Context, forward: bool) -> Result<()> {
-        let rows = self.panel.as_ref().map(|panel| panel.page.rows.clone()).unwrap_or_default();
-        step_in_page(&cx.editor, &rows, forward)
+        let rows = self.panel.as_ref().map_or(&[][..], |panel| &panel.page.rows);
+        step_in_page(&cx.editor, rows, forward)
     }
 }
 

@@ -68,8 +68,10 @@ impl Reviews {
         };
         let mut by_file: BTreeMap<PathBuf, Edits> = BTreeMap::new();
         for (number, lines) in edits {
-            let Some((path, hunk)) = panel.page.hunks.get(number) else { continue };
-            by_file.entry(path.clone()).or_default().push((hunk.clone(), lines));
+            let Some(listed) = panel.page.hunks.get(number) else { continue };
+            // What the page doesn't show stays.
+            let lines = lines.into_iter().chain(listed.rest().iter().cloned()).collect();
+            by_file.entry(listed.path.clone()).or_default().push((Hunk::clone(&listed.hunk), lines));
         }
         for buf in by_file.keys().filter_map(|path| self.files.get(path)?.buf) {
             cx.raise(EditorEvent::ReviewOutdated(buf));
@@ -179,7 +181,8 @@ impl Reviews {
             let was = file.clone();
             splices.into_iter().for_each(|splice| file.user_spliced(splice));
             reviewed.touched = true;
-            decided = Some(Decided { path: path.to_owned(), was, after: text_of(file) });
+            let (path, after) = (path.to_owned(), text_of(file));
+            decided = Some(Decided { path, was, after, content: None });
         }
         self.outdate(path);
         self.set_reviewed_tick(cx, path, buf)?;

@@ -57,7 +57,7 @@ impl Reviews {
 
     /// Says whether it could be done.
     fn take_back_in(&mut self, cx: &mut Context, decided: Decided) -> Result<bool> {
-        let Decided { path, was, after } = decided;
+        let Decided { path, was, after, content } = decided;
         let Some(reviewed) = self.files.get_mut(&path) else { return Ok(false) };
         let Some(file) = &mut reviewed.file else { return Ok(false) };
         let is_kept = text_of(&was) == after;
@@ -78,9 +78,14 @@ impl Reviews {
             return Ok(true);
         }
         match buf.filter(|_| was.is_there && now.is_there) {
-            Some(buf) => self.write_again(cx, (&path, buf), &now, &was)?,
+            Some(buf) => self.write_again(cx, (&path, buf), (&now, &was), content)?,
             None => {
-                let what = PutBack::Lines { expected: after, lines: text_of(&was) };
+                let lines = text_of(&was);
+                let held = lines.as_ref().and_then(|lines| self.decisions.take_replaced(&path, lines));
+                let what = match held {
+                    Some(held) => PutBack::Exactly { expected: after, held },
+                    None => PutBack::Lines { expected: after, lines },
+                };
                 self.put_back(cx, &path, what, now)?;
             }
         }
@@ -92,8 +97,8 @@ impl Reviews {
         &mut self,
         cx: &mut Context,
         (path, buf): (&Path, Buf),
-        now: &FileReview,
-        was: &FileReview,
+        (now, was): (&FileReview, &FileReview),
+        content: Option<saving::Content>,
     ) -> Result<()> {
         let editor = cx.editor.clone();
         if !editor.buf_option::<bool>(buf, "modifiable")? {
@@ -105,7 +110,10 @@ impl Reviews {
         let edits: Vec<TextEdit> = now.difference(&was.current()).map(TextEdit::from).into_iter().collect();
         // A step of its own for `u`.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
-        let content = saving::Content::as_before(&editor, buf)?;
+        let content = match content {
+            Some(content) => content,
+            None => saving::Content::as_before(&editor, buf)?,
+        };
         let done = saving::write(&editor, buf, &edits, &content);
         if !is_modified(&editor, buf) {
             cx.raise(EditorEvent::FileWritten(path.to_owned()));

@@ -713,9 +713,15 @@ impl Reviews {
         cx: &mut Context,
         path: &Path,
         was: Box<FileReview>,
-        done: std::result::Result<(), String>,
+        done: std::result::Result<Held, String>,
     ) -> Result<()> {
-        let Err(why) = done else { return Ok(()) };
+        let why = match done {
+            Ok(held) => {
+                self.decisions.note_replaced(path, held);
+                return Ok(());
+            }
+            Err(why) => why,
+        };
         if let Some(reviewed) = self.files.get_mut(path) {
             reviewed.file = Some(was);
             reviewed.touched = true;
@@ -822,9 +828,9 @@ impl Reviews {
                 continue;
             }
             reviewed.drawn.update(&editor, buf, file)?;
-            file.has_hunks_back = false;
-            reviewed.touched = !reviewed.drawn.draw(&editor, buf, until)?;
-            left |= reviewed.touched;
+            (file.has_hunks_back, reviewed.touched) = (false, false);
+            reviewed.drawn.draw(&editor, buf, until)?;
+            left |= reviewed.drawn.is_waiting();
         }
         if std::mem::take(&mut self.needs_room_above) {
             let reviewed = self.files.values().filter(|reviewed| reviewed.drawn.is_above_first_line());
@@ -833,9 +839,39 @@ impl Reviews {
             reviewed.chain(proposed).for_each(|buf| show_above_first_line(&editor, buf));
         }
         if left {
-            self.draw_reviews_soon(cx, PAUSE);
+            self.draw_rest_soon(cx);
         }
         self.draw_panel(cx)
+    }
+
+    fn draw_rest_soon(&mut self, cx: &Context) {
+        if std::mem::replace(&mut self.drawing_rest, true) {
+            return;
+        }
+        let soon = cx.later(PAUSE, |this: &mut Self, cx| {
+            this.drawing_rest = false;
+            this.draw_rest(cx)
+        });
+        cx.editor.notify_error(soon);
+    }
+
+    /// Goes on drawing hunks that are known. To look whether they are still the same costs what they are long.
+    fn draw_rest(&mut self, cx: &Context) -> Result<()> {
+        let until = Instant::now() + BUDGET;
+        let mut left = false;
+        for reviewed in self.files.values_mut().filter(|reviewed| reviewed.drawn.is_waiting()) {
+            // What has changed is drawn with the rest of the reviews.
+            let Some(buf) = reviewed.buf.filter(|buf| !reviewed.touched && cx.editor.buf_is_loaded(*buf))
+            else {
+                continue;
+            };
+            reviewed.drawn.draw(&cx.editor, buf, until)?;
+            left |= reviewed.drawn.is_waiting();
+        }
+        if left {
+            self.draw_rest_soon(cx);
+        }
+        Ok(())
     }
 }
 

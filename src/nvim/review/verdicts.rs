@@ -228,13 +228,17 @@ impl Reviews {
                 }
             }
             let was = self.files.get(&path).and_then(|reviewed| reviewed.file.clone());
+            let buf = self.files.get(&path).and_then(|reviewed| reviewed.buf);
+            let buf = buf.filter(|buf| cx.editor.buf_is_loaded(*buf));
+            let content = buf.map(|buf| saving::Content::now(&cx.editor, buf)).transpose()?;
             match judging.verdict {
                 Verdict::Keep => self.keep_in(&path, (&hunks, &parts)),
                 Verdict::Undo => self.undo_in(cx, &path, (&hunks, &parts))?,
             }
             let now = self.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
             if let (Some(was), Some(now)) = (was, now) {
-                judging.decision.files.push(Decided { path: path.clone(), was, after: text_of(now) });
+                let after = text_of(now);
+                judging.decision.files.push(Decided { path: path.clone(), was, after, content });
             }
             match judging.verdict {
                 Verdict::Keep => judging.decision.hunks.0 += count,
