@@ -11,7 +11,7 @@ use crate::core::ids::{AskId, Moment, SessionKey};
 use crate::core::message::{Branch, Command, Question};
 use crate::core::session::entry::Body;
 use crate::core::session::form::{Choice, Control, Field, Filling};
-use crate::core::session::{Session, Wanted};
+use crate::core::session::{OpenAsk, Session, Wanted};
 use crate::core::text::url_check::Warning;
 use crate::core::transcript::{cut_end, cut_middle};
 use crate::nvim::arguments::fail;
@@ -102,22 +102,26 @@ impl Questions {
         }
     }
 
-    /// `:Acp answer`: takes the oldest question up, or declines or cancels the oldest that is none
-    /// for permission. `other` is the oldest question of other features.
+    /// `:Acp answer`: takes a question up, or declines or cancels one that is none for permission: the one under the
+    /// cursor, else the one that was seen last, else the oldest. `others` are those of other features.
     pub fn answer_question(
         &mut self,
         cx: &mut Context,
         word: Option<&str>,
-        other: Option<(SessionKey, AskId)>,
+        (under_cursor, others): (Option<AskId>, &[(SessionKey, AskId)]),
     ) -> Result<()> {
-        let here = cx.session_here().and_then(|key| cx.sessions.get(&key));
-        let mut sessions = here.into_iter().chain(cx.sessions.values());
+        let here = cx.session_here();
+        let asks = |fits: fn(&OpenAsk) -> bool| {
+            let asks = cx.sessions.values().flat_map(move |session| {
+                session.asks().iter().filter(move |open| fits(open)).map(|open| (session.key, open.ask))
+            });
+            asks.collect::<Vec<_>>()
+        };
+        let meant = |waiting| self.queue.meant(waiting, under_cursor, here).first().copied();
         let answer = match word {
             None => {
-                let oldest = |session: &Session| Some((session.key, session.asks().first()?.ask));
-                let Some((_, ask)) = sessions.find_map(oldest).or(other) else {
-                    return fail("nothing waits for you");
-                };
+                let waiting = asks(|_| true).into_iter().chain(others.iter().copied());
+                let Some((_, ask)) = meant(waiting.collect()) else { return fail("nothing waits for you") };
                 self.take_up(ask);
                 return Ok(());
             }
@@ -125,8 +129,7 @@ impl Questions {
             Some("cancel") => Session::dismiss,
             Some(_) => return fail("answer takes decline or cancel, or nothing to be asked again"),
         };
-        let oldest = |session: &Session| Some((session.key, session.elicitation()?.ask));
-        match sessions.find_map(oldest) {
+        match meant(asks(|open| !open.is_permission())) {
             Some((key, ask)) => conclude(cx, key, |session, now| answer(session, ask, now)),
             None => {
                 fail("no form or page is waiting for you; :Acp allow and :Acp reject answer other questions")
