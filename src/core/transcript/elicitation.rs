@@ -54,7 +54,8 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
     match &asked.verdict {
         Verdict::Open if matches!(asked.subject, Subject::Outside { .. }) => {
             let how = match &asked.subject {
-                Subject::Outside { why: AskReason::Rule(_), .. } => {
+                Subject::Outside { why: AskReason::Rule(_), .. }
+                | Subject::Outside { command: Some(_), .. } => {
                     ":Acp allow [once|session]   :Acp reject [no|never]"
                 }
                 _ => ":Acp allow [once|session|always]   :Acp reject [no|never]",
