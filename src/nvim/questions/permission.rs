@@ -56,7 +56,7 @@ impl Questions {
         let Some(open) = cx.sessions.get(&key).and_then(|session| session.open_ask(ask)) else { return };
         let rule = |offer: &Offer| Scope::ALL.map(|scope| (offer.clone(), scope));
         let rules: Vec<(Offer, Scope)> = open.offers.iter().flat_map(rule).collect();
-        let items = rules.iter().map(|(offer, scope)| plain(&offer.label(*scope))).collect();
+        let items = rules.iter().map(|(offer, scope)| plain(&offer.in_words(*scope))).collect();
         let prompt = "Make a rule, which answers this and what is like it".to_owned();
         let preview = self.preview.clone();
         let then = context::then(move |this: &mut Self, cx: &mut Context, index: Option<usize>| {
