@@ -27,6 +27,8 @@ const LONGEST: usize = 60;
 /// The longest prompt of a list.
 const ROOM: usize = 160;
 const ELSEWHERE: &str = "All fields, decline or cancel …";
+/// The same where there is one field alone.
+const NO_ANSWER: &str = "Decline or cancel …";
 
 /// A form's question, and the field that is asked for.
 #[derive(Clone)]
@@ -503,7 +505,9 @@ fn ways_out(cx: &Context, step: &Step) -> Vec<(String, Pick)> {
     let field = filling(cx, step.key, step.ask).and_then(|filling| filling.field(step.field));
     let optional = field.is_some_and(|field| !field.required);
     let leave = optional.then(|| ("Leave it out".to_owned(), Pick::Value(None)));
-    leave.into_iter().chain([(ELSEWHERE.to_owned(), Pick::Review)]).collect()
+    let is_choice = filling(cx, step.key, step.ask).is_some_and(|filling| filling.form.is_choice());
+    let elsewhere = if is_choice { NO_ANSWER } else { ELSEWHERE };
+    leave.into_iter().chain([(elsewhere.to_owned(), Pick::Review)]).collect()
 }
 
 fn fill(cx: &mut Context, step: &Step, value: Option<Value>) -> std::result::Result<(), String> {
@@ -515,13 +519,29 @@ fn fill(cx: &mut Context, step: &Step, value: Option<Value>) -> std::result::Res
 
 /// What is asked for, by whom, and what was wrong with the last answer, in so many characters.
 fn field_prompt(cx: &Context, step: &Step, room: usize) -> String {
-    let field = filling(cx, step.key, step.ask).and_then(|filling| filling.field(step.field));
-    let Some(field) = field else { return String::new() };
+    let Some(filling) = filling(cx, step.key, step.ask) else { return String::new() };
+    let Some(field) = filling.field(step.field) else { return String::new() };
+    // The question says what a single answer is for.
+    let asked = headline(cx, step.key, step.ask, room);
+    if filling.form.is_plain_question()
+        && step.problem.is_none()
+        && !asked.is_empty()
+        && !asked.ends_with(": ")
+    {
+        return asked;
+    }
     let label = short(field.label());
     if let Some((problem, _)) = &step.problem {
         return cut_end(&format!("{label}: {problem}"), room);
     }
-    let hint: String = field.hint().iter().map(|hint| format!(", {}", plain(hint))).collect();
+    let ends_sentence = label.ends_with(['?', '!', '.', ':']);
+    let hint = field.hint().map(|hint| plain(&hint));
+    let hint = match hint {
+        // Nothing goes on after that.
+        Some(hint) if ends_sentence => format!(" ({hint})"),
+        Some(hint) => format!(", {hint}"),
+        None => String::new(),
+    };
     let optional = if field.required { "" } else { " (optional)" };
     // What the answer must be like comes first, then whose question it is, then the rest.
     let left = room.saturating_sub([&label, &hint, optional].map(|part| part.chars().count()).iter().sum());
@@ -531,7 +551,8 @@ fn field_prompt(cx: &Context, step: &Step, room: usize) -> String {
     }
     let left = left.saturating_sub(head.chars().count());
     let about = field.description.as_deref().map(plain).filter(|about| !about.is_empty() && left > 16);
-    let about = about.map(|about| format!(", {}", cut_end(&about, left - 2))).unwrap_or_default();
+    let before = if ends_sentence { " " } else { ", " };
+    let about = about.map(|about| before.to_owned() + &cut_end(&about, left - 2)).unwrap_or_default();
     cut_end(&format!("{head}{label}{about}{hint}{optional}"), room)
 }
 
