@@ -54,6 +54,27 @@ fn a_comment_of_several_lines_stands_at_its_lines_and_is_sent() {
 }
 
 #[test]
+fn the_window_of_a_comment_covers_none_of_its_lines() {
+    let mut chat = opened();
+    let nvim = &mut chat.nvim;
+    let many = "call setline(1, map(range(1, 60), '\"line \" .. v:val .. \" of many\"'))";
+    nvim.command(many);
+    for (view, first, last) in [("2Gzt", 2, 6), ("40Gzb", 36, 40), ("40Gzb", 40, 40)] {
+        nvim.command(&format!("normal! {view}"));
+        let command = format!("{first},{last}Acp comment");
+        nvim.command(&command);
+        nvim.wait_for_screen("Comment on");
+        let screen = nvim.screen();
+        for line in first..=last {
+            assert!(screen.contains(&format!("line {line} of many")), "{command}: line {line}:\n{screen}");
+        }
+        nvim.input("<Esc>");
+        nvim.command("quit");
+        nvim.wait_until(|nvim| !nvim.screen().contains("Comment on"), "the window to go");
+    }
+}
+
+#[test]
 fn a_line_that_was_begun_in_a_comment_takes_no_blanks_out_of_the_file() {
     let mut chat = opened();
     chat.nvim.command("call setline(2, '    two') | call cursor(2, 1)");

@@ -345,7 +345,10 @@ fn questions_stand_in_line_and_one_that_is_put_off_stays_open() {
     let answered = |chat: &Scripted| chat.record().iter().filter(|line| line.get("result").is_some()).count();
     assert_eq!(answered(&chat), 1);
     assert_eq!(status(&mut chat.nvim, "state").as_deref(), Some("waiting"));
+    // The third was the one that was seen last.
     chat.decide("allow");
+    picker(&mut chat.nvim, 4);
+    choose(&mut chat.nvim, 4, Some(1));
     assert_eq!(chat.answer("p")["result"], chosen("a"));
     chat.decide("allow");
     assert_eq!(chat.answer("q")["result"], chosen("a"));

@@ -326,10 +326,17 @@ fn a_conflict_that_is_refused_or_cancelled_refuses_the_write_and_one_that_is_clo
         } else {
             chat.nvim.exec_lua("_G.choose(nil)", []);
             assert!(!chat.record().iter().any(|line| line["id"] == "w"), "closing it is no answer");
+            // Until then everything says that the agent waits, and the chat how to answer.
+            chat.nvim.wait_for_screen("waiting for you");
+            let state = "return require('acp').status().sessions[1].state";
+            assert_eq!(chat.nvim.exec_lua(state, []).as_str(), Some("waiting"));
+            let told = chat.transcript();
+            assert!(told.contains("a.txt waits for you:") && told.contains(":Acp answer"), "{told}");
             chat.nvim.command("Acp answer");
             let picker = wait_for_picker(&mut chat.nvim);
             assert!(picker.ends_with("Refuse the write"), "{picker}");
             chat.nvim.exec_lua("_G.choose(4)", []);
+            chat.nvim.wait_until(|nvim| !nvim.screen().contains("waiting for you"), "the agent to go on");
         }
         let error = chat.answer("w")["error"]["message"].to_string();
         assert!(error.contains("read it again"), "{error}");

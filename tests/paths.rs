@@ -161,6 +161,58 @@ fn a_file_outside_is_allowed_by_command_and_never_asked_over_typing() {
 }
 
 #[test]
+fn an_answer_about_a_command_elsewhere_is_about_it_and_allows_nothing_else() {
+    let other = TempProject::new(&[("a.txt", "theirs\n")]);
+    let run = |id: &str, args: &[&str]| {
+        let create = json!({ "command": "ls", "args": args, "cwd": other.path() });
+        [asks(id, "terminal/create", create), answered(id)]
+    };
+    let write = json!({ "path": other.file("a.txt"), "content": "new\n" });
+    let parts = [prompt()]
+        .into_iter()
+        .chain(run("first", &["-a"]))
+        .chain(run("again", &["-a"]))
+        .chain(run("else", &["-l"]))
+        .chain([asks("w", WRITE, write), answered("w"), says("All answered."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], steps(parts));
+    watch_pickers(&mut chat.nvim);
+    chat.chat();
+    chat.send("Look");
+    let picker = wait_for_picker(&mut chat.nvim, 1);
+    insta::assert_snapshot!(masked(&picker, &other, &chat), @r"
+    Fake asks to run ls -a in /other, outside of its folders
+      Allow once
+      Allow running this command in /other for this session
+      No
+      No running this command in /other for this session
+    ");
+    choose(&mut chat.nvim, 2);
+    // The same runs, another one is asked about; and nothing may be written there.
+    let picker = wait_for_picker(&mut chat.nvim, 2);
+    assert!(picker.starts_with("Fake asks to run ls -l in "), "{picker}");
+    choose(&mut chat.nvim, 3);
+    let picker = wait_for_picker(&mut chat.nvim, 3);
+    assert!(picker.starts_with("Fake asks to write "), "{picker}");
+    choose(&mut chat.nvim, 4);
+    chat.wait_for("All answered.");
+    for id in ["first", "again"] {
+        assert!(chat.answer(id)["result"]["terminalId"].is_string(), "{id}");
+    }
+    assert!(chat.answer("else")["error"].is_object());
+    chat.nvim.command("Acp paths");
+    let picker = wait_for_picker(&mut chat.nvim, 4);
+    assert!(picker.contains("running ls -a in /") && picker.contains("until session"), "{picker}");
+    choose(&mut chat.nvim, 1);
+    chat.nvim.wait_until(
+        |nvim| {
+            nvim.command("Acp paths");
+            nvim.messages().contains("may use no path outside")
+        },
+        "nothing to be allowed any more",
+    );
+}
+
+#[test]
 fn a_picker_that_is_closed_allows_nothing() {
     let (mut chat, _other) = outside(&[("r", READ)]);
     watch_pickers(&mut chat.nvim);

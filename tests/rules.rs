@@ -363,7 +363,8 @@ fn a_rule_that_is_made_by_an_answer_answers_all_that_is_like_it() {
     let mut chat = turn_of(parts, options);
     chat.send("go");
     chat.wait_for("just check b");
-    make_rule(&mut chat, 1);
+    // After those for just this.
+    make_rule(&mut chat, 3);
     assert_eq!(["p-one", "p-two", "p-three"].map(|id| option(&chat.answer(id)).to_owned()), ["a", "a", "a"]);
     chat.wait_for("just publish");
     chat.nvim.command("Acp permissions");
@@ -388,7 +389,7 @@ fn a_rule_for_the_project_is_kept_changed_and_taken_back() {
     ];
     let mut chat = turn_of(parts, NO_PICKER);
     chat.send("go");
-    make_rule(&mut chat, 2);
+    make_rule(&mut chat, 4);
     assert_eq!(["p-one", "p-two", "p-three"].map(|id| option(&chat.answer(id)).to_owned()), ["a", "a", "a"]);
     chat.wait_for("just lint");
     // It stands in a file of its own, where another Neovim finds it.

@@ -7,7 +7,7 @@ mod support;
 use serde_json::json;
 
 use support::Nvim;
-use support::script::{Scripted, asks, ends, opened, prompt, says, update};
+use support::script::{Scripted, asks, ends, opened, prompt, says, steps, update};
 
 fn listen(nvim: &mut Nvim) {
     nvim.exec_lua(
@@ -176,6 +176,23 @@ fn who_looks_at_another_program_is_told_and_rung_for() {
     chat.send("three");
     chat.nvim.wait_until(|nvim| heard(nvim).contains(&"TurnEnded 3".to_owned()), "the end");
     assert_eq!(said(&mut chat.nvim).matches("is done").count(), 1);
+}
+
+#[test]
+fn a_hidden_turn_that_the_user_stopped_is_not_said_to_be_done() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([prompt(), says("Going on."), json!({ "expect": "session/cancel" }), ends("cancelled")]),
+    );
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Going on.");
+    chat.nvim.listen();
+    chat.nvim.command("AcpChat");
+    chat.nvim.command("Acp toggle");
+    chat.nvim.command("Acp cancel");
+    let said = |nvim: &mut Nvim| nvim.exec_lua("return table.concat(_G.said)", []);
+    chat.nvim.wait_until(|nvim| said(nvim).as_str() == Some("acp: Fake was stopped"), "to be told");
 }
 
 #[test]

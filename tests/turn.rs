@@ -270,6 +270,75 @@ fn allow_and_reject_answer_by_command() {
     assert_eq!(chat.answer("q")["result"]["outcome"]["optionId"], "a");
 }
 
+/// Asks three things at once; a test closes each or answers it.
+fn asking_thrice() -> Scripted {
+    let call = |id: &str| json!({ "toolCallId": id, "title": format!("Run {id}"), "kind": "execute" });
+    let asks = ["one", "two", "three"].map(|id| permission(id, call(id)));
+    let answers = ["one", "two", "three"].map(answered);
+    let steps = steps([prompt()].into_iter().chain(asks).chain(answers).chain([ends("end_turn")]));
+    let mut chat = Scripted::new(&[], steps);
+    chat.chat();
+    chat.nvim.exec_lua(
+        "_G.seen = {}
+         vim.ui.select = function(items, options, choose)
+           table.insert(_G.seen, options.prompt)
+           _G.choose = choose
+         end",
+        [],
+    );
+    chat.send("go");
+    chat
+}
+
+fn has_asked(chat: &mut Scripted, prompt: &str) {
+    let code = "return _G.seen[#_G.seen] or ''";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(code, []).as_str() == Some(prompt), prompt);
+}
+
+fn answer_of(chat: &mut Scripted, id: &str) -> String {
+    chat.answer(id)["result"]["outcome"]["optionId"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn of_several_questions_a_command_answers_the_one_that_was_seen_last_and_says_so() {
+    let mut chat = asking_thrice();
+    has_asked(&mut chat, "Fake wants to run one");
+    chat.nvim.exec_lua("_G.choose(nil, nil)", []);
+    has_asked(&mut chat, "Fake wants to run two");
+    chat.nvim.listen();
+    chat.nvim.command("Acp allow");
+    assert_eq!(answer_of(&mut chat, "two"), "a");
+    let said = "return table.concat(_G.said)";
+    let text = "acp: allowed: Fake wants to run two \u{b7} 2 more wait";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(said, []).as_str() == Some(text), text);
+    // The cursor on a question says which.
+    has_asked(&mut chat, "Fake wants to run three");
+    chat.nvim.exec_lua("_G.choose(nil, nil)", []);
+    chat.go_to("Run one");
+    chat.nvim.command("Acp reject");
+    assert_eq!(answer_of(&mut chat, "one"), "r");
+    chat.nvim.command("Acp allow");
+    assert_eq!(answer_of(&mut chat, "three"), "a");
+}
+
+#[test]
+fn of_several_questions_that_were_not_seen_a_command_asks_which_is_meant() {
+    let mut chat = asking_thrice();
+    for id in ["one", "two", "three"] {
+        has_asked(&mut chat, &format!("Fake wants to run {id}"));
+        chat.nvim.exec_lua("_G.choose(nil, nil)", []);
+    }
+    chat.nvim.command("Acp allow");
+    assert_eq!(answer_of(&mut chat, "three"), "a");
+    chat.nvim.command("Acp reject");
+    has_asked(&mut chat, "Reject which?");
+    chat.nvim.exec_lua("_G.choose('two', 2)", []);
+    assert_eq!(answer_of(&mut chat, "two"), "r");
+    chat.nvim.command("Acp allow");
+    assert_eq!(answer_of(&mut chat, "one"), "a");
+    chat.wait_for("Done");
+}
+
 #[test]
 fn the_default_picker_takes_a_digit() {
     let mut chat = asking();

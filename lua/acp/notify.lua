@@ -28,10 +28,34 @@ local function length(chunks)
   return all
 end
 
--- The chunks cut to `room` cells; the last cells say where the rest is.
+-- How a text ends, in at most `room` cells: with what to do about it, which is its last clause.
+local function ending(text, room)
+  for _, mark in ipairs({ "; ", "%. ", ": ", ", " }) do
+    local at = text:find(mark .. "[^" .. mark:sub(-2, -2) .. "]*$")
+    if at and width(text:sub(at)) <= room then
+      return text:sub(at)
+    end
+  end
+  local from = math.max(vim.fn.strchars(text) - room, 0)
+  local tail = vim.fn.strcharpart(text, from)
+  while width(tail) > room do
+    tail = vim.fn.strcharpart(tail, 1)
+  end
+  return tail
+end
+
+-- The chunks cut to `room` cells; the last cells say where the rest is. Of a single message the end stays, too.
 local function fit(chunks, room)
   if length(chunks) <= room then
     return chunks
+  end
+  if #chunks == 1 and room > 40 then
+    local text, group = unpack(chunks[1])
+    local more = " :messages"
+    local left = room - width(more) - 1
+    local tail = ending(text, math.floor(left / 2))
+    local head = vim.fn.printf("%." .. (left - width(tail)) .. "S", text)
+    return { { head .. "…" .. tail, group }, { more, "Comment" } }
   end
   local more = room > 40 and "… :messages" or "…"
   -- A narrow screen may leave none; printf() takes no negative length.
@@ -284,6 +308,12 @@ function show()
     recent[#recent + 1] = message
     worst = math.max(worst, message[3])
   end
+  local floats = mode:find("^[iRt]")
+    and vim.o.showmode
+    and (worst == vim.log.levels.ERROR or not lasting_line)
+  if floats then
+    float_for_a_while(joined(vim.o.columns - 2))
+  end
   with_room(function()
     local room = echo_room()
     for _, message in ipairs(waiting) do
@@ -291,8 +321,8 @@ function show()
         api.nvim_echo({ { piece, message[2] } }, true, {})
       end
     end
-    -- Not into the history, which has each message in full.
-    api.nvim_echo(fit(joined(room), room), false, {})
+    -- Not into the history, which has each message in full; and not twice on the screen.
+    api.nvim_echo(floats and float and { { "" } } or fit(joined(room), room), false, {})
   end)
   waiting = {}
   local now = recent
@@ -301,9 +331,6 @@ function show()
       recent = {}
     end
   end, together)
-  if mode:find("^[iRt]") and vim.o.showmode and (worst == vim.log.levels.ERROR or not lasting_line) then
-    float_for_a_while(joined(vim.o.columns - 2))
-  end
 end
 
 local M = {}
@@ -345,11 +372,12 @@ end
 -- The questions that the user was told of, as they stand among the messages.
 local asked = {}
 
---- Shows a question that waits for the user, until it is answered.
+--- Says something about questions that wait for the user, until none does.
 ---@param text string
-function M.ask(text)
+---@param level integer one of `vim.log.levels`
+function M.ask(text, level)
   asked[#asked + 1] = "acp: " .. text:gsub("%c", " ")
-  M.show(text, vim.log.levels.WARN)
+  M.show(text, level)
 end
 
 --- Nothing waits for the user any more: what said so goes, unless something else has taken its place already.

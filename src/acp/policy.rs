@@ -74,7 +74,10 @@ impl Policy {
         let mut trouble = None;
         let decision = action.decide(|access, path| {
             let decision;
-            (decision, trouble) = self.file_access.decide(session, access, path);
+            (decision, trouble) = match action {
+                Action::Command { command, .. } => self.file_access.decide_command(session, command, path),
+                _ => self.file_access.decide(session, access, path),
+            };
             decision
         });
         (decision, trouble)

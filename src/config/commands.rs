@@ -239,7 +239,10 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "Allow what the agent asks for, this once if that is offered. With [option], answer with that \
-               one of the options offered; never with one that rejects, whatever it is called.",
+               one of the options offered; never with one that rejects, whatever it is called. If several \
+               questions wait, it is for the one under the cursor in the chat, else for the one that you saw \
+               last, and a message says which it was. If you have seen none of them, you are asked which is \
+               meant.",
     },
     CommandSpec {
         name: "reject",
@@ -250,7 +253,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "Reject what the agent asks for, this once if that is offered. With [option], answer with that \
-               one of the options offered; never with one that allows, whatever it is called.",
+               one of the options offered; never with one that allows, whatever it is called. |:Acp-allow| says \
+               which question is meant.",
     },
     CommandSpec {
         name: "answer",
@@ -261,7 +265,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "Open again what waits for you: what the agent wants to know, what it asks permission for, or a \
-               conflict; see |acp-questions|. With `decline` tell it no, with `cancel` give no answer; these \
+               conflict; see |acp-questions|. Of several it is the one under the cursor in the chat, else the one \
+               that you saw last. With `decline` tell it no, with `cancel` give no answer; these \
                two are for forms and pages, not for permission.",
     },
     CommandSpec {

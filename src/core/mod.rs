@@ -2,6 +2,7 @@
 //! lines. Nothing in here knows Neovim, tokio, a clock or the disk.
 
 pub mod audit;
+pub mod beside;
 pub mod changes;
 pub mod contrast;
 pub mod ids;

@@ -141,6 +141,8 @@ pub struct Session {
     untold: BTreeMap<String, u32>,
     entries: Vec<Entry>,
     asks: Vec<OpenAsk>,
+    /// How many writes wait for the user to decide about lines that they have changed, too.
+    conflicts: usize,
     /// Questions for permission that rules have not been held against yet: nobody is asked before.
     judging: Vec<OpenAsk>,
     /// What the user was told last of rules that don't count.
@@ -283,6 +285,7 @@ impl Session {
             untold: BTreeMap::new(),
             entries: Vec::new(),
             asks: Vec::new(),
+            conflicts: 0,
             rules_problem: None,
             rules: Vec::new(),
             budget: Budget::default(),

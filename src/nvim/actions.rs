@@ -132,12 +132,12 @@ impl App {
                 (None, _) => fail(NO_SESSION),
             },
             "allow" => {
-                let kinds = [PermissionKind::AllowOnce, PermissionKind::AllowAlways];
-                self.decide(args.first(), &kinds, |kind| !kind.rejects())
+                let kinds = &[PermissionKind::AllowOnce, PermissionKind::AllowAlways];
+                self.decide(args.first(), kinds, |kind| !kind.rejects())
             }
             "reject" => {
-                let kinds = [PermissionKind::RejectOnce, PermissionKind::RejectAlways];
-                self.decide(args.first(), &kinds, |kind| !kind.allows())
+                let kinds = &[PermissionKind::RejectOnce, PermissionKind::RejectAlways];
+                self.decide(args.first(), kinds, |kind| !kind.allows())
             }
             "choose" => self.decide(args.first(), &[], |_| true),
             "answer" => self.answer_question(args.first()),
@@ -308,17 +308,8 @@ impl App {
             "config" => session
                 .map(|session| session.options.iter().map(|option| option.id.clone()).collect())
                 .unwrap_or_default(),
-            "allow" | "reject" => session
-                .and_then(|session| session.permission())
-                .map(|open| {
-                    let fits = |option: &PermissionKind| match kind {
-                        "allow" => !option.rejects(),
-                        _ => !option.allows(),
-                    };
-                    let fitting = open.options().iter().filter(|option| fits(&option.kind));
-                    fitting.map(|option| option.id.clone()).collect()
-                })
-                .unwrap_or_default(),
+            "allow" => self.answers_to_name(|kind| !kind.rejects()),
+            "reject" => self.answers_to_name(|kind| !kind.allows()),
             "sessions" => self.cx.sessions.keys().map(|key| key.0.to_string()).collect(),
             "login" => session
                 .and_then(|session| session.info.as_ref())

@@ -872,6 +872,24 @@ return {
     vim.bo.syntax = "OFF"
   end,
 
+  -- The rows of the screen that lines of a window take, as far as they can be seen, from 0 to before the last; then the
+  -- column of the cursor and how many rows there are for windows. Nothing where none of the lines can be seen.
+  screen_rows = function(win, first, last)
+    first = math.max(first, vim.fn.line("w0", win))
+    last = math.min(last, vim.fn.line("w$", win))
+    if first > last then
+      return nil
+    end
+    local from = vim.fn.screenpos(win, first, 1).row
+    local to = vim.fn.screenpos(win, last, vim.fn.col({ last, "$" }, win)).row
+    if from == 0 or to < from then
+      return nil
+    end
+    local cursor = api.nvim_win_get_cursor(win)
+    local column = vim.fn.screenpos(win, cursor[1], cursor[2] + 1).col
+    return from - 1, to, math.max(column - 1, 0), vim.o.lines - vim.o.cmdheight
+  end,
+
   -- Shows lines about a row of a buffer, beside its text where there is room and else below it, until the cursor goes
   -- elsewhere. Does nothing where it has left the row already. Gives the window.
   beside_line = function(buf, row, lines)

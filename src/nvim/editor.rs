@@ -620,11 +620,11 @@ impl Editor {
         let _ = sent;
     }
 
-    /// Says that something waits for the user, until nothing does.
-    pub fn notify_question(&self, text: &str) {
+    /// Says something about what waits for the user, until nothing does.
+    pub fn notify_question(&self, text: &str, level: Level) {
         self.has_asked.set(true);
         // There is no other way left to tell.
-        let _ = self.ask.call::<()>(visible_line(text));
+        let _ = self.ask.call::<()>((visible_line(text), level as i64));
     }
 
     /// Nothing waits for the user any more.

@@ -51,6 +51,16 @@ impl Questions {
         Moment(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
+    /// What a question is about is on the screen.
+    pub fn see(&mut self, ask: AskId) {
+        self.queue.see(ask);
+    }
+
+    /// The one of these that the user saw last, else the oldest.
+    pub fn seen_last_of(&self, waiting: Vec<(SessionKey, AskId)>) -> Option<AskId> {
+        self.queue.meant(waiting, None, None).first().map(|(_, ask)| *ask)
+    }
+
     /// The question waits in the chat until the user takes it up.
     pub fn defer(&mut self, ask: AskId) {
         self.queue.defer(ask);

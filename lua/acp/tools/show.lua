@@ -6,7 +6,7 @@ local M = {}
 
 --- It is the form that an agent could put to the user itself, so that it is shown, queued and taken away alike.
 function M.ask_user(args, ctx)
-  local answer = { type = "string", enum = args.choices, title = "Answer" }
+  local answer = { type = "string", enum = args.choices }
   local form = { type = "object", properties = { answer = answer }, required = { "answer" } }
   local question = { mode = "form", message = args.question, requestedSchema = form }
   ctx.request("elicitation/create", question, function(result, why)

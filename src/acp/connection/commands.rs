@@ -78,9 +78,6 @@ impl Connection {
 
     /// The user has answered.
     fn command_decided(&mut self, pending: PendingCommand, chosen: Chosen) {
-        if let Some(trouble) = chosen.trouble {
-            self.note(Some(pending.session), Severity::Warning, trouble);
-        }
         match chosen.choice.allows() {
             true => self.start_command(pending),
             false if chosen.by_rule => self.refuse_command(pending, NOT_ALLOWED),

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
 
 use crate::acp::files::disk;
 use crate::acp::files::request::place;
@@ -18,7 +17,7 @@ use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::RequestId;
 use crate::acp::wire::to_acp;
 use crate::core::ids::{AgentId, SessionKey};
-use crate::core::message::{Access, Exit, Place};
+use crate::core::message::{Exit, Place};
 use crate::core::policy::{Action, FileLocation};
 use crate::core::rules::Request;
 use crate::core::rules::variables::in_environment;
@@ -48,8 +47,6 @@ pub struct Chosen {
     pub choice: Choice,
     /// A rule has asked; else it was about the folder.
     pub by_rule: bool,
-    /// What they should know of that.
-    pub trouble: Option<String>,
 }
 
 /// What the policy says of a command.
@@ -100,20 +97,12 @@ impl HeldCommand {
         let judged = Some(folder.clone());
         let pending =
             Box::new(PendingCommand { in_turn, session, reply, spec, folder: judged, is_allowed: true });
-        if by_rule {
-            shared.policy.rules.say(session, line, choice);
-            // A connection that is gone drops the request, which answers it.
-            let _ = tell.send((0, Done::Chosen(pending, Chosen { choice, by_rule, trouble: None })));
-            return;
+        match by_rule {
+            true => shared.policy.rules.say(session, line, choice),
+            false => shared.policy.file_access.say_of_command(session, line, folder, choice),
         }
-        tokio::spawn(async move {
-            let access = Access::Wrote;
-            let said = spawn_blocking(move || shared.policy.file_access.say(session, access, folder, choice));
-            // After a panic it counts this once.
-            let trouble = said.await.unwrap_or_default();
-            // A connection that is gone drops the request, which answers it.
-            let _ = tell.send((0, Done::Chosen(pending, Chosen { choice, by_rule, trouble })));
-        });
+        // A connection that is gone drops the request, which answers it.
+        let _ = tell.send((0, Done::Chosen(pending, Chosen { choice, by_rule })));
     }
 }
 
@@ -236,7 +225,7 @@ fn judge(shared: &Shared, session: SessionKey, place_of_session: &Place, spec: T
     let folder = resolved.unwrap_or(folder);
     // One that can't be used is refused for that, without a question.
     let location = if is_inside || !is_there { FileLocation::InFolders } else { FileLocation::Outside };
-    let action = Action::Command { command: &command, folder: &folder, location };
+    let action = Action::Command { command: &line, folder: &folder, location };
     let (decision, trouble) = shared.policy.decide(session, &action);
     let act = in_environment(&terminals::shell(), &command, &args, &env);
     let request = Request {

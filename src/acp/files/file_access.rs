@@ -52,6 +52,27 @@ impl FileAccess {
         (state.answers.decide(session, access, path, &always, rules.ask), news)
     }
 
+    /// The same of a command that is to run in a folder: what the user has said of it comes first, then what counts for
+    /// writing there.
+    pub fn decide_command(
+        &self,
+        session: SessionKey,
+        command: &str,
+        folder: &Path,
+    ) -> (Decision, Option<String>) {
+        let said = self.lock().answers.said_of_command(session, folder, command);
+        match (said, self.decide(session, Access::Wrote, folder)) {
+            // A refusal outweighs what else was said.
+            (Some(said), (decision, trouble)) if decision != Decision::RefusedBefore => (said, trouble),
+            (_, decided) => decided,
+        }
+    }
+
+    /// Takes the user's answer about a command in.
+    pub fn say_of_command(&self, session: SessionKey, command: String, folder: PathBuf, choice: Choice) {
+        self.lock().answers.say_of_command(session, folder, command, choice);
+    }
+
     /// Takes the user's answer in. Gives what the user should know of it.
     pub fn say(
         &self,
@@ -91,10 +112,12 @@ impl FileAccess {
         allowed.extend(stored.iter().flatten().map(|kept| Allowed {
             path: kept.path.clone(),
             access: kept.access.into(),
+            command: None,
             until: Until::Revoked,
         }));
         for (paths, access) in [(read, Access::Read), (write, Access::Wrote)] {
-            allowed.extend(paths.into_iter().map(|path| Allowed { path, access, until: Until::Configured }));
+            let of = |path| Allowed { path, access, command: None, until: Until::Configured };
+            allowed.extend(paths.into_iter().map(of));
         }
         let trouble =
             stored.err().map(|why| format!("couldn't read {}: {why}", kept.unwrap_or_default().display()));
@@ -103,10 +126,14 @@ impl FileAccess {
 
     /// It is asked again from now on. Gives what the user should know of it.
     pub fn revoke(&self, allowed: Allowed) -> Option<String> {
-        let Allowed { path, access, until } = allowed;
+        let Allowed { path, access, command, until } = allowed;
         match until {
             Until::SessionEnds(session) => {
-                self.lock().answers.take_back(session, access, &path);
+                let mut state = self.lock();
+                match command {
+                    Some(command) => state.answers.take_command_back(session, &path, &command),
+                    None => state.answers.take_back(session, access, &path),
+                }
                 None
             }
             Until::Revoked => {

@@ -36,8 +36,17 @@ impl Scope {
 }
 
 impl Offer {
-    /// As an answer: `Allow cargo test ** in this session`.
+    /// As an answer: "Allow `cargo test` with any arguments in this session".
+    pub fn in_words(&self, scope: Scope) -> String {
+        self.said(scope, in_words)
+    }
+
+    /// As the rules are written: `Allow cargo test ** in this session`.
     pub fn label(&self, scope: Scope) -> String {
+        self.said(scope, about)
+    }
+
+    fn said(&self, scope: Scope, about: fn(&Rule) -> String) -> String {
         let verb = match self.rules.first().map(|rule| rule.decision) {
             Some(Decision::Reject) => "Reject",
             Some(Decision::Ask) => "Ask about",
@@ -66,6 +75,31 @@ impl Offer {
 
 fn quoted(rule: &Rule) -> String {
     if rule.command.is_some() { format!("`{}`", about(rule)) } else { about(rule) }
+}
+
+/// What a rule is about, to somebody who does not know how rules are written.
+fn in_words(rule: &Rule) -> String {
+    if let Some(command) = &rule.command {
+        return command_in_words(command);
+    }
+    let text = about(rule);
+    match text.strip_suffix("/**").and_then(|text| text.split_once(' ')) {
+        Some((doing, folder)) => format!("{doing} any file in {folder}"),
+        None => text,
+    }
+}
+
+/// Says "`cargo test` with any arguments but -Z" for `cargo test ** !-Z`.
+fn command_in_words(shape: &str) -> String {
+    let Some((command, rest)) = shape.split_once(" **") else { return format!("`{shape}`") };
+    let never: Vec<String> =
+        rest.split_whitespace().map(|word| word.trim_start_matches('!').replace('*', "\u{2026}")).collect();
+    let but = match never.split_last() {
+        None => String::new(),
+        Some((last, [])) => format!(" but {last}"),
+        Some((last, others)) => format!(" but {} and {last}", others.join(", ")),
+    };
+    format!("`{command}` with any arguments{but}")
 }
 
 fn about(rule: &Rule) -> String {

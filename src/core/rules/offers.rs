@@ -162,7 +162,8 @@ pub fn offers(judge: &Judge, request: &Request, ruling: &Ruling) -> Vec<Offer> {
         false => vec![broad.clone().or_else(|| narrow.clone())],
     };
     let rejecting = to_reject.into_iter().flatten().filter(|offer| offer.rules.len() == 1).map(reject);
-    let allowing = [broad, narrow].into_iter().flatten().filter(|_| !is_dangerous);
+    // The one that allows least comes first.
+    let allowing = [narrow, broad].into_iter().flatten().filter(|_| !is_dangerous);
     let mut offers: Vec<Offer> = Vec::new();
     for offer in allowing.chain(rejecting) {
         if !offers.contains(&offer) && decides(judge, request, &offer) {
@@ -288,7 +289,7 @@ mod tests {
         let resolve = |path: &Path| Some(normal(path));
         let ruling = case.judge(&resolve);
         let offers = case.offers(&ruling, &resolve);
-        offers.iter().map(|offer| offer.label(Scope::Session).replace(" in this session", "")).collect()
+        offers.iter().map(|offer| offer.in_words(Scope::Session).replace(" in this session", "")).collect()
     }
 
     fn case(request: Request, own: &[Rule]) -> Case {
@@ -317,24 +318,56 @@ mod tests {
             (
                 "cargo test -q",
                 &[
-                    "Allow cargo test ** !--config !-Z",
-                    "Allow cargo test -q",
-                    "Reject cargo test ** !--config !-Z",
+                    "Allow `cargo test -q`",
+                    "Allow `cargo test` with any arguments but --config and -Z",
+                    "Reject `cargo test` with any arguments but --config and -Z",
                 ][..],
             ),
-            ("npm run lint", &["Allow npm run lint **", "Allow npm run lint", "Reject npm run lint **"]),
-            ("touch a.txt", &["Allow touch **", "Allow touch a.txt", "Reject touch **"]),
+            (
+                "npm run lint",
+                &[
+                    "Allow `npm run lint`",
+                    "Allow `npm run lint` with any arguments",
+                    "Reject `npm run lint` with any arguments",
+                ],
+            ),
+            (
+                "git stash",
+                &[
+                    "Allow `git stash`",
+                    "Allow `git stash` with any arguments but --output\u{2026}, --exec\u{2026}, \
+                     --upload-pack\u{2026} and --receive-pack\u{2026}",
+                    "Reject `git stash` with any arguments but --output\u{2026}, --exec\u{2026}, \
+                     --upload-pack\u{2026} and --receive-pack\u{2026}",
+                ],
+            ),
             // Only what no rule allows yet needs one.
-            ("cd src && make all | tail -5", &["Allow make all **", "Allow make all", "Reject make all **"]),
+            (
+                "cd src && make all | tail -5",
+                &[
+                    "Allow `make all`",
+                    "Allow `make all` with any arguments",
+                    "Reject `make all` with any arguments",
+                ],
+            ),
             // Two of them.
-            ("touch a && mkdir b", &["Allow touch ** and mkdir **", "Allow touch a and mkdir b"]),
+            (
+                "touch a && mkdir b",
+                &[
+                    "Allow `touch a` and `mkdir b`",
+                    "Allow `touch` with any arguments and `mkdir` with any arguments",
+                ],
+            ),
             // What runs anything is allowed as it is or not at all.
-            ("python3 x.py", &["Allow python3 x.py", "Reject python3 x.py"]),
+            ("python3 x.py", &["Allow `python3 x.py`", "Reject `python3 x.py`"]),
             ("node -e 'a b'", &[]),
             // What is written in the project by the way.
             (
                 "make all > out.log",
-                &["Allow make all ** and writing any file", "Allow make all and writing out.log"],
+                &[
+                    "Allow `make all` and writing out.log",
+                    "Allow `make all` with any arguments and writing any file",
+                ],
             ),
         ] {
             assert_eq!(labels(line(text), &[]), offered, "{text}");
@@ -360,9 +393,14 @@ mod tests {
             assert!(!offered.iter().any(|label| label.starts_with("Allow")), "{text}: {offered:?}");
         }
         // This one can be rejected, and all that is like it.
-        assert_eq!(labels(line("rm -rf build"), &[]), ["Reject rm -rf build", "Reject rm **"]);
+        assert_eq!(
+            labels(line("rm -rf build"), &[]),
+            ["Reject `rm -rf build`", "Reject `rm` with any arguments"]
+        );
         assert!(
-            labels(line("git push --force"), &[]).iter().any(|label| label.starts_with("Reject git push **"))
+            labels(line("git push --force"), &[])
+                .iter()
+                .any(|label| label.starts_with("Reject `git push` with any arguments but"))
         );
     }
 
@@ -370,15 +408,19 @@ mod tests {
     fn a_file_is_offered_by_its_folder_and_by_its_name() {
         assert_eq!(
             labels(files("edit", &["/p/src/a.rs"]), &[]),
-            ["Allow writing src/**", "Allow writing src/a.rs", "Reject writing src/**"]
+            ["Allow writing src/a.rs", "Allow writing any file in src", "Reject writing any file in src"]
         );
         assert_eq!(
             labels(files("edit", &["/p/a.rs"]), &[]),
-            ["Allow writing any file", "Allow writing a.rs", "Reject writing any file"]
+            ["Allow writing a.rs", "Allow writing any file", "Reject writing any file"]
         );
         assert_eq!(
             labels(files("read", &["/p/src/a.rs", "/p/src/b.rs"]), &[]),
-            ["Allow reading src/**", "Allow reading src/a.rs and reading src/b.rs", "Reject reading src/**"]
+            [
+                "Allow reading src/a.rs and reading src/b.rs",
+                "Allow reading any file in src",
+                "Reject reading any file in src"
+            ]
         );
         // What is dangerous about one file is none of the others'.
         assert_eq!(labels(files("edit", &["/p/a/b/c/.envrc"]), &[]), ["Reject writing a/b/c/.envrc"]);

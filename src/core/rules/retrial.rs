@@ -105,14 +105,15 @@ fn propose(mut asked: Vec<(String, Vec<Offer>)>, rejected: &[Vec<Offer>]) -> Vec
     let mut proposals = Vec::new();
     while proposals.len() < MOST_PROPOSALS {
         let mut counts: Vec<(&Offer, usize)> = Vec::new();
-        for offer in asked.iter().flat_map(|(_, offers)| offers).filter(|offer| allows(offer)) {
+        // The widest first.
+        for offer in asked.iter().flat_map(|(_, offers)| offers.iter().rev()).filter(|offer| allows(offer)) {
             match counts.iter_mut().find(|(known, _)| *known == offer) {
                 Some((_, count)) => *count += 1,
                 None if rejected.iter().flatten().any(|other| other == offer) => {}
                 None => counts.push((offer, 1)),
             }
         }
-        // Of rules that answer equally much the one that was offered later is narrower.
+        // Of rules that answer equally much the later one is narrower.
         let best = counts.into_iter().filter(|(_, count)| *count > 1).max_by_key(|(_, count)| *count);
         let Some((offer, answers)) = best else { break };
         let offer = offer.clone();
@@ -135,7 +136,7 @@ fn narrowed<'o>(offer: Offer, answered: impl Iterator<Item = &'o [Offer]>) -> Of
         _ => None,
     };
     let alone = |offers: &[Offer]| {
-        let shape = shape(offers.iter().rfind(|offer| allows(offer))?)?;
+        let shape = shape(offers.iter().find(|offer| allows(offer))?)?;
         let words: Vec<String> = shape.split(' ').map(str::to_owned).collect();
         // A shape for more than one request.
         let is_plain = !words.iter().any(|word| word.contains('*') || word.starts_with('!'));

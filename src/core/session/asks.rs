@@ -93,6 +93,7 @@ impl Session {
     }
 
     /// The oldest question for permission.
+    #[cfg(test)]
     pub fn permission(&self) -> Option<&OpenAsk> {
         self.asks.iter().find(|open| open.is_permission())
     }

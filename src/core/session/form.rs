@@ -92,6 +92,12 @@ impl Form {
     pub fn is_choice(&self) -> bool {
         matches!(&*self.fields, [Field { control: Control::One(_), required: true, .. }])
     }
+
+    /// The same where only the question itself says what it is about.
+    pub fn is_plain_question(&self) -> bool {
+        self.is_choice()
+            && self.fields.iter().all(|field| field.title.is_none() && field.description.is_none())
+    }
 }
 
 impl Field {

@@ -42,11 +42,8 @@ impl Session {
         let folders = self.place.folders().cloned().collect();
         let options = match &why {
             AskReason::Rule(_) => allowlist::options_under_rule(access, command.is_some()),
-            AskReason::OutsideFolders | AskReason::LinkedOutside => {
-                // For a command, its folder is no file.
-                let path = if command.is_some() { Path::new("") } else { path };
-                allowlist::options(path, target, access)
-            }
+            _ if command.is_some() => allowlist::options_for_command(path),
+            AskReason::OutsideFolders | AskReason::LinkedOutside => allowlist::options(path, target, access),
         };
         let elicitation = Elicitation {
             asker: self.name(),

@@ -106,6 +106,8 @@ pub struct Shown {
 #[derive(Debug, Default)]
 pub struct QuestionQueue {
     shown: Option<Shown>,
+    /// The one that the user saw last, while it waits.
+    seen: Option<AskId>,
     /// The user wants to answer this one now.
     wanted: Option<AskId>,
     deferred: BTreeSet<AskId>,
@@ -176,6 +178,7 @@ impl QuestionQueue {
         // One that is over without its picker; whatever that says later is about nothing.
         self.shown.take_if(|shown| !waits(shown.ask));
         self.wanted.take_if(|wanted| !waits(*wanted));
+        self.seen.take_if(|seen| !waits(*seen));
         self.deferred.retain(|ask| waits(*ask));
         self.told.retain(|ask| waits(*ask));
         self.since.retain(|ask, _| waits(*ask));
@@ -196,7 +199,10 @@ impl QuestionQueue {
             Readiness::NotHere => Step::Tell(front.session, front.ask),
             // The user has paused since the window was looked at, which is about to be done again.
             Readiness::Now if sight == Sight::Blocked => Step::Nothing,
-            _ if sight == Sight::Part => Step::Stand(front.session, front.ask),
+            _ if sight == Sight::Part => {
+                self.seen = Some(front.ask);
+                Step::Stand(front.session, front.ask)
+            }
             Readiness::Now => Step::Show(front.session, front.ask),
             Readiness::After(_) if self.pausing => Step::Nothing,
             Readiness::After(rest) => {
@@ -216,6 +222,7 @@ impl QuestionQueue {
         self.count += 1;
         let shown = Shown { ask, number: self.count };
         self.shown = Some(shown);
+        self.seen = Some(ask);
         shown
     }
 
@@ -235,7 +242,30 @@ impl QuestionQueue {
 
     /// Notes that the user was told of a question. Says whether that is new.
     pub fn tell(&mut self, ask: AskId) -> bool {
+        self.seen = Some(ask);
         self.told.insert(ask)
+    }
+
+    /// What a question is about is on the screen.
+    pub fn see(&mut self, ask: AskId) {
+        self.seen = Some(ask);
+    }
+
+    /// Which of several questions a command answers that names none: the one under the cursor, else the one that the
+    /// user saw last, else any of the session that they are in. More than one: they are to say which.
+    pub fn meant(
+        &self,
+        waiting: Vec<(SessionKey, AskId)>,
+        under_cursor: Option<AskId>,
+        here: Option<SessionKey>,
+    ) -> Vec<(SessionKey, AskId)> {
+        let of = |ask: AskId| waiting.iter().find(|question| question.1 == ask);
+        if let Some(one) = under_cursor.and_then(of).or_else(|| self.seen.and_then(of)) {
+            return vec![*one];
+        }
+        let (own, others): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|question| Some(question.0) == here);
+        if own.is_empty() { others } else { own }
     }
 
     /// What the key of this number, from 1, chooses of a question for permission.
@@ -413,6 +443,33 @@ mod tests {
         let step = queue.next(&both, Sight::Pending, Moment(0), |_| Readiness::Now);
         assert_eq!((step, front(&queue, &both)), (Step::Nothing, Some(2)));
         assert_eq!(next(&mut queue, &both, Readiness::NotHere), show(2));
+    }
+
+    #[test]
+    fn a_command_answers_what_the_cursor_is_on_else_what_was_seen_last_else_it_asks_which() {
+        let mut queue = QuestionQueue::default();
+        let (here, there) = (SessionKey(1), SessionKey(2));
+        let all = vec![(here, AskId(1)), (here, AskId(2)), (there, AskId(3))];
+        let meant = |queue: &QuestionQueue, cursor: Option<u64>| {
+            let meant = queue.meant(all.clone(), cursor.map(AskId), Some(here));
+            meant.into_iter().map(|(_, ask)| ask.0).collect::<Vec<_>>()
+        };
+        assert_eq!(meant(&queue, None), [1, 2], "nothing was seen");
+        queue.show(AskId(1));
+        queue.defer(AskId(1));
+        let shown = queue.show(AskId(2));
+        assert!(queue.close(shown));
+        queue.defer(AskId(2));
+        assert_eq!(meant(&queue, None), [2]);
+        assert_eq!(meant(&queue, Some(1)), [1]);
+        queue.see(AskId(3));
+        assert_eq!(meant(&queue, None), [3], "also where another session asks");
+        next(&mut queue, &[waiting(1), waiting(2)], Readiness::NotHere);
+        assert_eq!(
+            queue.meant(all[..2].to_vec(), None, Some(there)),
+            all[..2],
+            "the one that was seen is over"
+        );
     }
 
     #[test]

@@ -13,7 +13,7 @@ const LONG_MEANING: usize = 100;
 /// `starting`, `idle`, `working`, `stopping`, `waiting` for the user, `failed`, or `ended` as the user asked.
 pub fn state(session: &Session) -> &'static str {
     match session.phase {
-        _ if !session.asks().is_empty() => "waiting",
+        _ if session.waits_for_user() => "waiting",
         Phase::Opening { .. } => "starting",
         Phase::LoginNeeded => "waiting",
         Phase::Gone if session.was_stopped() => "ended",
@@ -160,6 +160,17 @@ mod tests {
         assert_eq!(change("auto").as_deref(), Some(expected));
         assert_eq!(change("unheard-of").as_deref(), Some("demo works in mode \"unheard-of\" now"));
         assert!(change("x").is_some_and(|told| told.len() < 90));
+    }
+
+    #[test]
+    fn a_write_that_waits_for_the_users_decision_waits_for_the_user_and_takes_none_of_the_agents_time() {
+        let mut session = starting();
+        session.opened(Opened::default(), Moment(0));
+        session.prompt(vec![Content::Text("x".into())], Moment(0));
+        session.set_conflicts(1, Moment(1000));
+        assert_eq!((state(&session), session.worked(Moment(5000))), ("waiting", 1000));
+        session.set_conflicts(0, Moment(6000));
+        assert_eq!((state(&session), session.worked(Moment(7000))), ("working", 2000));
     }
 
     #[test]

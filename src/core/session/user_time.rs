@@ -31,8 +31,19 @@ impl UserTime {
 impl Session {
     /// A question came, or is over.
     pub(super) fn note_user_time(&mut self, now: Moment) {
-        let waits = !self.asks.is_empty();
-        self.turn.user_time.note(waits, now);
+        self.turn.user_time.note(self.waits_for_user(), now);
+    }
+
+    /// Whether the agent waits for an answer of the user's.
+    pub fn waits_for_user(&self) -> bool {
+        !self.asks.is_empty() || self.conflicts > 0
+    }
+
+    /// So many of the agent's writes wait until the user has decided about a conflict.
+    pub fn set_conflicts(&mut self, count: usize, now: Moment) {
+        self.status_touched |= self.conflicts != count;
+        self.conflicts = count;
+        self.note_user_time(now);
     }
 
     /// For how many milliseconds the agent has worked in the turn that runs.

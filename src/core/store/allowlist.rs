@@ -22,12 +22,15 @@ pub struct Rules {
     pub kept: Option<PathBuf>,
 }
 
-/// A folder with all that is in it, or a single file.
+/// A folder with all that is in it, a single file, or a command that is run in a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowed {
     #[serde(with = "stored_path")]
     pub path: PathBuf,
     pub access: Access,
+    /// This command in this folder, and nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     pub until: Until,
 }
 
@@ -129,7 +132,18 @@ pub fn options(path: &Path, target: &Path, access: Access) -> Vec<PermissionOpti
 /// The answers to a question that a rule asks. One that counts for more counts for the same file or command; for
 /// longer than the session there are rules.
 pub fn options_under_rule(access: Access, is_command: bool) -> Vec<PermissionOption> {
-    let (doing, what) = if is_command { ("running", "this command") } else { (doing(access), "this file") };
+    match is_command {
+        true => options_for_session("running", "this command"),
+        false => options_for_session(doing(access), "this file"),
+    }
+}
+
+/// The answers to a question about a command that is to run in `folder`: they count for it there and for nothing else.
+pub fn options_for_command(folder: &Path) -> Vec<PermissionOption> {
+    options_for_session("running this command", &format!("in {}", folder.display()))
+}
+
+fn options_for_session(doing: &str, what: &str) -> Vec<PermissionOption> {
     let option = |choice: Choice| PermissionOption {
         id: choice.id().to_owned(),
         name: choice.label(doing, what),
@@ -158,6 +172,22 @@ pub fn target(path: &Path, home: Option<&Path>) -> PathBuf {
 pub struct Answers {
     allowed: Vec<(SessionKey, Access, PathBuf)>,
     refused: Vec<(SessionKey, Access, PathBuf)>,
+    commands: Vec<SaidOfCommand>,
+}
+
+/// What the user has said of a command in a folder.
+#[derive(Debug)]
+struct SaidOfCommand {
+    session: SessionKey,
+    folder: PathBuf,
+    command: String,
+    is_allowed: bool,
+}
+
+impl SaidOfCommand {
+    fn is_of(&self, session: SessionKey, folder: &Path, command: &str) -> bool {
+        (self.session, self.folder.as_path(), self.command.as_str()) == (session, folder, command)
+    }
 }
 
 impl Answers {
@@ -171,6 +201,20 @@ impl Answers {
         if !list.contains(&said) {
             list.push(said);
         }
+    }
+
+    /// The same of a command that is run in a folder.
+    pub fn say_of_command(&mut self, session: SessionKey, folder: PathBuf, command: String, choice: Choice) {
+        if matches!(choice, Choice::Session | Choice::Never) {
+            self.commands.retain(|said| !said.is_of(session, &folder, &command));
+            self.commands.push(SaidOfCommand { session, folder, command, is_allowed: choice.allows() });
+        }
+    }
+
+    /// What the user has said of just this command in just this folder, if anything.
+    pub fn said_of_command(&self, session: SessionKey, folder: &Path, command: &str) -> Option<Decision> {
+        let said = self.commands.iter().find(|said| said.is_of(session, folder, command))?;
+        Some(if said.is_allowed { Decision::Allowed } else { Decision::RefusedBefore })
     }
 
     /// Whether a file may be read or written. `always` are the paths for which that is always allowed;
@@ -199,20 +243,33 @@ impl Answers {
     }
 
     pub fn allowed(&self) -> impl Iterator<Item = Allowed> {
-        self.allowed.iter().map(|(session, access, path)| Allowed {
+        let files = self.allowed.iter().map(|(session, access, path)| Allowed {
             path: path.clone(),
             access: *access,
+            command: None,
             until: Until::SessionEnds(*session),
-        })
+        });
+        let commands = self.commands.iter().filter(|said| said.is_allowed).map(|said| Allowed {
+            path: said.folder.clone(),
+            access: Access::Wrote,
+            command: Some(said.command.clone()),
+            until: Until::SessionEnds(said.session),
+        });
+        files.chain(commands)
     }
 
     pub fn take_back(&mut self, session: SessionKey, access: Access, target: &Path) {
         self.allowed.retain(|(of, what, path)| (*of, *what, path.as_path()) != (session, access, target));
     }
 
+    pub fn take_command_back(&mut self, session: SessionKey, folder: &Path, command: &str) {
+        self.commands.retain(|said| !said.is_of(session, folder, command));
+    }
+
     pub fn ended(&mut self, session: SessionKey) {
         self.allowed.retain(|(of, ..)| *of != session);
         self.refused.retain(|(of, ..)| *of != session);
+        self.commands.retain(|said| said.session != session);
     }
 }
 
@@ -269,6 +326,33 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_about_a_command_counts_for_it_in_its_folder_alone() {
+        let mut answers = Answers::default();
+        let said = |answers: &Answers, session, folder: &str, command: &str| {
+            answers.said_of_command(session, Path::new(folder), command)
+        };
+        answers.say_of_command(ONE, "/x".into(), "ls".into(), Choice::Once);
+        assert_eq!(said(&answers, ONE, "/x", "ls"), None);
+        answers.say_of_command(ONE, "/x".into(), "ls".into(), Choice::Session);
+        answers.say_of_command(ONE, "/y".into(), "ls".into(), Choice::Never);
+        assert_eq!(said(&answers, ONE, "/x", "ls"), Some(Decision::Allowed));
+        assert_eq!(said(&answers, ONE, "/y", "ls"), Some(Decision::RefusedBefore));
+        for (session, folder, command) in
+            [(TWO, "/x", "ls"), (ONE, "/x/in", "ls"), (ONE, "/x", "ls -l"), (ONE, "/", "ls")]
+        {
+            assert_eq!(said(&answers, session, folder, command), None);
+        }
+        assert_eq!(decide(&answers, ONE, Access::Wrote, "/x/a"), Decision::Ask, "no file is written for it");
+        let allowed: Vec<Allowed> = answers.allowed().collect();
+        assert_eq!(allowed.len(), 1, "what is refused is not allowed");
+        assert_eq!(allowed[0].command.as_deref(), Some("ls"));
+        answers.take_command_back(ONE, Path::new("/x"), "ls");
+        assert_eq!(said(&answers, ONE, "/x", "ls"), None);
+        answers.ended(ONE);
+        assert_eq!(said(&answers, ONE, "/y", "ls"), None);
+    }
+
+    #[test]
     fn nobody_allows_the_whole_system_or_a_whole_home_by_accident() {
         let home = Some(Path::new("/home/me"));
         for path in ["/etc", "/home/me/.netrc", "/home/x"] {
@@ -291,6 +375,14 @@ mod tests {
         always: Always allow writing in /x
         no: No
         never: No writing in /x for this session
+        ");
+        let of_command = options_for_command(Path::new("/x"));
+        let of_command: Vec<String> = of_command.into_iter().map(|option| option.name).collect();
+        insta::assert_snapshot!(of_command.join("\n"), @r"
+        Allow once
+        Allow running this command in /x for this session
+        No
+        No running this command in /x for this session
         ");
         assert_eq!(names("/a", "/a")[2], "always: Always allow writing this file");
     }

@@ -38,7 +38,8 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
                     drawing.left_out(more, "    ", &style.hints);
                 }
                 for field in form.fields.iter().take(MOST_ROWS) {
-                    drawing.line(format!("    {}", about(field)), Some("AcpMeta"));
+                    let text = if form.is_plain_question() { choices_of(field) } else { about(field) };
+                    drawing.line(format!("    {text}"), Some("AcpMeta"));
                 }
                 drawing.left_out(form.fields.len().saturating_sub(MOST_ROWS), "    ", &style.hints);
             }
@@ -55,7 +56,8 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
     match &asked.verdict {
         Verdict::Open if matches!(asked.subject, Subject::Outside { .. }) => {
             let how = match &asked.subject {
-                Subject::Outside { why: AskReason::Rule(_), .. } => {
+                Subject::Outside { why: AskReason::Rule(_), .. }
+                | Subject::Outside { command: Some(_), .. } => {
                     ":Acp allow [once|session]   :Acp reject [no|never]"
                 }
                 _ => ":Acp allow [once|session|always]   :Acp reject [no|never]",
@@ -75,6 +77,8 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
         }
         Verdict::Answered(fields) if fields.is_empty() => {
             drawing.hint("    sent without a value".to_owned());
+        }
+        Verdict::Answered(_) if matches!(&asked.subject, Subject::Form(form) if form.is_plain_question()) => {
         }
         Verdict::Answered(fields) => {
             let fields: Vec<String> = fields.iter().map(|field| one_line(field)).collect();
@@ -192,6 +196,17 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
     }
 }
 
+/// The answers to choose from, in a line.
+fn choices_of(field: &Field) -> String {
+    match &field.control {
+        Control::One(options) | Control::Many { options, .. } => {
+            let labels: Vec<String> = options.iter().map(|option| one_line(option.label())).collect();
+            labels.join(" · ")
+        }
+        _ => String::new(),
+    }
+}
+
 /// A field in a line: its name, what it is for, what it takes.
 fn about(field: &Field) -> String {
     let mut text = one_line(field.label());
@@ -201,10 +216,7 @@ fn about(field: &Field) -> String {
     let description = field.description.as_deref().map(one_line).filter(|text| !text.is_empty());
     let rest = match &field.control {
         Control::Unsupported { why, .. } => Some(format!("{why}, which can't be filled in here")),
-        Control::One(options) | Control::Many { options, .. } => {
-            let labels: Vec<String> = options.iter().map(|option| one_line(option.label())).collect();
-            Some(labels.join(" · "))
-        }
+        Control::One(_) | Control::Many { .. } => Some(choices_of(field)),
         _ => field.hint(),
     };
     for part in description.into_iter().chain(rest) {

@@ -1,5 +1,6 @@
 //! The router's part for questions: what others need of them, and what they need to know of others.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -7,6 +8,7 @@ use mlua::Result;
 
 use crate::core::ids::{AskId, Moment, SessionKey};
 use crate::core::message::{Branch, PermissionKind, Question};
+use crate::core::session::OpenAsk;
 use crate::core::session::entry::Body;
 use crate::core::session::outside::OutsideUse;
 use crate::core::session::question_queue::{OpenQuestions, Sight};
@@ -14,6 +16,7 @@ use crate::core::store::allowlist::Allowed;
 use crate::nvim::app::App;
 use crate::nvim::arguments::fail;
 use crate::nvim::editor::picker::is_popup;
+use crate::nvim::questions::permission::Decision;
 use crate::nvim::questions::queue::Known;
 use crate::nvim::questions::{KeyAnswer, Questions};
 use crate::nvim::review::stage::Shape;
@@ -60,6 +63,9 @@ impl App {
         {
             shape = Shape::InChat;
         }
+        if let (Shape::Whole | Shape::Part | Shape::InChat, Some((_, ask))) = (shape, front) {
+            self.asking.see(ask);
+        }
         let in_chat = call.map(|(call, _)| call).filter(|_| shape == Shape::InChat);
         let touched = self.chats.unfold_asked(&mut self.cx, in_chat);
         for key in &touched {
@@ -103,8 +109,10 @@ impl App {
             .chats
             .get(&key)
             .is_some_and(|chat| chat.is_prompt_blank(&self.cx.editor).unwrap_or(false));
-        let ask = self.cx.sessions.get(&key).and_then(|session| session.asks().first()).map(|open| open.ask);
-        match ask.filter(|_| is_blank) {
+        let asks = self.cx.sessions.get(&key).into_iter().flat_map(|session| session.asks());
+        let conflicts = self.cx.conflicts.waiting().filter(|(session, _)| *session == key);
+        let waiting = asks.map(|open| (key, open.ask)).chain(conflicts).collect();
+        match self.asking.seen_last_of(waiting).filter(|_| is_blank) {
             Some(ask) => {
                 self.show_question(ask);
                 Ok(())
@@ -119,10 +127,8 @@ impl App {
 
     /// The answer that the key of this number gives in the chat, to the question under the cursor.
     pub fn answer_here(&self, number: usize) -> Option<KeyAnswer> {
-        let buf = self.cx.editor.current_buf().ok()?;
-        let (session, _) = self.cx.chats.iter().find(|(_, chat)| chat.transcript == buf)?;
-        let entry = self.entry_under_cursor(*session).ok()??;
-        self.asking.answer_of_key(&self.cx, *session, entry, number)
+        let (session, entry) = self.entry_here().ok()??;
+        self.asking.answer_of_key(&self.cx, session, entry, number)
     }
 
     pub fn answer_by_key(&mut self, answer: &KeyAnswer) -> Result<()> {
@@ -135,19 +141,37 @@ impl App {
     }
 
     pub fn answer_question(&mut self, word: Option<&str>) -> Result<()> {
-        let other = self.cx.conflicts.waiting().next();
-        self.asking.answer_question(&mut self.cx, word, other)?;
+        let others: Vec<_> = self.cx.conflicts.waiting().collect();
+        let under_cursor = self.ask_under_cursor();
+        self.asking.answer_question(&mut self.cx, word, (under_cursor, &others))?;
         self.route()
     }
 
     pub fn decide(
         &mut self,
         named: Option<&str>,
-        kinds: &[PermissionKind],
+        kinds: &'static [PermissionKind],
         fits: fn(&PermissionKind) -> bool,
     ) -> Result<()> {
-        self.asking.decide(&mut self.cx, named, kinds, fits)?;
+        let decision = Decision { named: named.map(str::to_owned), kinds, fits };
+        let under_cursor = self.ask_under_cursor();
+        self.asking.decide(&mut self.cx, under_cursor, decision)?;
         self.route()
+    }
+
+    /// What an answer to a question may name, for completion.
+    pub fn answers_to_name(&self, fits: fn(&PermissionKind) -> bool) -> Vec<String> {
+        let meant = self.asking.meant(&self.cx, self.ask_under_cursor());
+        let open = meant.iter().filter_map(|(key, ask)| self.cx.sessions.get(key)?.open_ask(*ask));
+        let fitting = open.flat_map(OpenAsk::options).filter(|option| fits(&option.kind));
+        fitting.map(|option| option.id.clone()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The question of the entry under the cursor, in a chat.
+    fn ask_under_cursor(&self) -> Option<AskId> {
+        let (session, entry) = self.entry_here().ok()??;
+        let asks = self.cx.sessions.get(&session)?.asks();
+        asks.iter().find(|open| open.entry == entry).map(|open| open.ask)
     }
 
     pub fn elicited(

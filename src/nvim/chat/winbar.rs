@@ -20,7 +20,7 @@ pub fn transcript(
     (place, icons): (Option<&str>, bool),
 ) -> String {
     let (mut state, group) = match &session.phase {
-        _ if !session.asks().is_empty() => ("waiting for you".to_owned(), "AcpToolWaiting"),
+        _ if session.waits_for_user() => ("waiting for you".to_owned(), "AcpToolWaiting"),
         Phase::Opening { since } => {
             (format!("starting {}", running_time(now.since(*since))), "AcpToolRunning")
         }
@@ -38,7 +38,7 @@ pub fn transcript(
             (format!("ending {}", running_time(now.since(*since))), "AcpToolCancelled")
         }
     };
-    let waits = !session.asks().is_empty();
+    let waits = session.waits_for_user();
     if icons && !waits && matches!(session.phase, Phase::Working { .. } | Phase::Opening { .. }) {
         state = format!("{} {state}", spinner(now));
     }

@@ -192,7 +192,7 @@ impl Chats {
 
 /// A session whose agent does something, or waits for an answer, and since when.
 fn busy_session(cx: &Context) -> Option<(SessionKey, Phase)> {
-    let busy = |session: &&Session| session.is_working() || !session.asks().is_empty();
+    let busy = |session: &&Session| session.is_working() || session.waits_for_user();
     cx.sessions.values().find(busy).map(|session| (session.key, session.phase.clone()))
 }
 

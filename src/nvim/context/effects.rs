@@ -21,10 +21,10 @@ impl Context {
         self.effects.push_back(Box::new(move |editor| editor.notify(&text, level)));
     }
 
-    /// Tells that something waits for the user; the message goes once nothing does.
-    pub fn notify_of_question(&mut self, text: impl Into<String>) {
+    /// Tells of what waits for the user; the message goes once nothing does.
+    pub fn notify_of_question(&mut self, text: impl Into<String>, level: Level) {
         let text = text.into();
-        self.effects.push_back(Box::new(move |editor| editor.notify_question(&text)));
+        self.effects.push_back(Box::new(move |editor| editor.notify_question(&text, level)));
     }
 
     /// A line in the chat of a session, or of the one used last.
@@ -61,7 +61,7 @@ impl Context {
         }
         let (notify, bell) = (self.config.notify, self.config.bell);
         match (notify, level) {
-            (true, Level::Warn) => self.notify_of_question(text),
+            (true, Level::Warn) => self.notify_of_question(text, level),
             (true, _) => self.notify(text, level),
             (false, _) => {}
         }

@@ -57,13 +57,14 @@ impl Files {
                 let ask = AskId(u64::MAX - self.conflict_count);
                 show_clashes(&cx.editor, job.buf, &conflict)?;
                 let text = format!(
-                    "{} waits for you: you and {} changed {which} ({})",
+                    "{} waits for you: you and {} changed {which} ({}); :Acp answer",
                     cx.short_name(Some(session), &job.path),
                     conflict.them(),
                     conflict.places()
                 );
                 cx.conflicts.add(OpenConflict { ask, session, path: job.path.clone(), buf: job.buf });
                 self.conflicts.push(Waiting { ask, session, job, conflict });
+                self.tell_session(cx, session);
                 cx.note(Some(session), Severity::Warning, text.clone());
                 cx.announce(session, &text, Level::Warn);
                 cx.raise(EditorEvent::QuestionsChanged);
@@ -109,7 +110,7 @@ impl Files {
             Decision::Continue => ask_next(cx, waiting),
             Decision::PutOff => {
                 cx.raise(EditorEvent::QuestionClosed(ask));
-                cx.notify("left open; :Acp answer asks again", Level::Info);
+                cx.notify_of_question("left open; :Acp answer asks again", Level::Info);
             }
         }
         Ok(())
@@ -118,11 +119,23 @@ impl Files {
     /// Takes a conflict off the screen.
     fn close_conflict(&mut self, cx: &mut Context, ask: AskId) -> Result<Option<(Box<Job>, Conflict)>> {
         let Some(at) = self.conflicts.iter().position(|waiting| waiting.ask == ask) else { return Ok(None) };
-        let Waiting { job, conflict, .. } = self.conflicts.remove(at);
+        let Waiting { job, conflict, session, .. } = self.conflicts.remove(at);
         cx.conflicts.remove(ask);
+        self.tell_session(cx, session);
         cx.raise(EditorEvent::QuestionsChanged);
         clear_clashes(&cx.editor, job.buf)?;
         Ok(Some((job, conflict)))
+    }
+
+    /// A session whose agent waits for the user's decision says so.
+    fn tell_session(&self, cx: &mut Context, key: SessionKey) {
+        let holds_agent = |waiting: &&Waiting| waiting.session == key && waiting.conflict.is_write();
+        let count = self.conflicts.iter().filter(holds_agent).count();
+        let now = cx.now();
+        if let Some(session) = cx.sessions.get_mut(&key) {
+            session.set_conflicts(count, now);
+            cx.raise(EditorEvent::SessionChanged(key));
+        }
     }
 
     /// The user has decided; the text is merged anew, since the user may have typed meanwhile.

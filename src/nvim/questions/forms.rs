@@ -11,7 +11,7 @@ use crate::core::ids::{AskId, Moment, SessionKey};
 use crate::core::message::{Branch, Command, Question};
 use crate::core::session::entry::Body;
 use crate::core::session::form::{Choice, Control, Field, Filling};
-use crate::core::session::{Session, Wanted};
+use crate::core::session::{OpenAsk, Session, Wanted};
 use crate::core::text::url_check::Warning;
 use crate::core::transcript::{cut_end, cut_middle};
 use crate::nvim::arguments::fail;
@@ -27,6 +27,8 @@ const LONGEST: usize = 60;
 /// The longest prompt of a list.
 const ROOM: usize = 160;
 const ELSEWHERE: &str = "All fields, decline or cancel …";
+/// The same where there is one field alone.
+const NO_ANSWER: &str = "Decline or cancel …";
 
 /// A form's question, and the field that is asked for.
 #[derive(Clone)]
@@ -102,22 +104,26 @@ impl Questions {
         }
     }
 
-    /// `:Acp answer`: takes the oldest question up, or declines or cancels the oldest that is none
-    /// for permission. `other` is the oldest question of other features.
+    /// `:Acp answer`: takes a question up, or declines or cancels one that is none for permission: the one under the
+    /// cursor, else the one that was seen last, else the oldest. `others` are those of other features.
     pub fn answer_question(
         &mut self,
         cx: &mut Context,
         word: Option<&str>,
-        other: Option<(SessionKey, AskId)>,
+        (under_cursor, others): (Option<AskId>, &[(SessionKey, AskId)]),
     ) -> Result<()> {
-        let here = cx.session_here().and_then(|key| cx.sessions.get(&key));
-        let mut sessions = here.into_iter().chain(cx.sessions.values());
+        let here = cx.session_here();
+        let asks = |fits: fn(&OpenAsk) -> bool| {
+            let asks = cx.sessions.values().flat_map(move |session| {
+                session.asks().iter().filter(move |open| fits(open)).map(|open| (session.key, open.ask))
+            });
+            asks.collect::<Vec<_>>()
+        };
+        let meant = |waiting| self.queue.meant(waiting, under_cursor, here).first().copied();
         let answer = match word {
             None => {
-                let oldest = |session: &Session| Some((session.key, session.asks().first()?.ask));
-                let Some((_, ask)) = sessions.find_map(oldest).or(other) else {
-                    return fail("nothing waits for you");
-                };
+                let waiting = asks(|_| true).into_iter().chain(others.iter().copied());
+                let Some((_, ask)) = meant(waiting.collect()) else { return fail("nothing waits for you") };
                 self.take_up(ask);
                 return Ok(());
             }
@@ -125,8 +131,7 @@ impl Questions {
             Some("cancel") => Session::dismiss,
             Some(_) => return fail("answer takes decline or cancel, or nothing to be asked again"),
         };
-        let oldest = |session: &Session| Some((session.key, session.elicitation()?.ask));
-        match sessions.find_map(oldest) {
+        match meant(asks(|open| !open.is_permission())) {
             Some((key, ask)) => conclude(cx, key, |session, now| answer(session, ask, now)),
             None => {
                 fail("no form or page is waiting for you; :Acp allow and :Acp reject answer other questions")
@@ -500,7 +505,9 @@ fn ways_out(cx: &Context, step: &Step) -> Vec<(String, Pick)> {
     let field = filling(cx, step.key, step.ask).and_then(|filling| filling.field(step.field));
     let optional = field.is_some_and(|field| !field.required);
     let leave = optional.then(|| ("Leave it out".to_owned(), Pick::Value(None)));
-    leave.into_iter().chain([(ELSEWHERE.to_owned(), Pick::Review)]).collect()
+    let is_choice = filling(cx, step.key, step.ask).is_some_and(|filling| filling.form.is_choice());
+    let elsewhere = if is_choice { NO_ANSWER } else { ELSEWHERE };
+    leave.into_iter().chain([(elsewhere.to_owned(), Pick::Review)]).collect()
 }
 
 fn fill(cx: &mut Context, step: &Step, value: Option<Value>) -> std::result::Result<(), String> {
@@ -512,13 +519,29 @@ fn fill(cx: &mut Context, step: &Step, value: Option<Value>) -> std::result::Res
 
 /// What is asked for, by whom, and what was wrong with the last answer, in so many characters.
 fn field_prompt(cx: &Context, step: &Step, room: usize) -> String {
-    let field = filling(cx, step.key, step.ask).and_then(|filling| filling.field(step.field));
-    let Some(field) = field else { return String::new() };
+    let Some(filling) = filling(cx, step.key, step.ask) else { return String::new() };
+    let Some(field) = filling.field(step.field) else { return String::new() };
+    // The question says what a single answer is for.
+    let asked = headline(cx, step.key, step.ask, room);
+    if filling.form.is_plain_question()
+        && step.problem.is_none()
+        && !asked.is_empty()
+        && !asked.ends_with(": ")
+    {
+        return asked;
+    }
     let label = short(field.label());
     if let Some((problem, _)) = &step.problem {
         return cut_end(&format!("{label}: {problem}"), room);
     }
-    let hint: String = field.hint().iter().map(|hint| format!(", {}", plain(hint))).collect();
+    let ends_sentence = label.ends_with(['?', '!', '.', ':']);
+    let hint = field.hint().map(|hint| plain(&hint));
+    let hint = match hint {
+        // Nothing goes on after that.
+        Some(hint) if ends_sentence => format!(" ({hint})"),
+        Some(hint) => format!(", {hint}"),
+        None => String::new(),
+    };
     let optional = if field.required { "" } else { " (optional)" };
     // What the answer must be like comes first, then whose question it is, then the rest.
     let left = room.saturating_sub([&label, &hint, optional].map(|part| part.chars().count()).iter().sum());
@@ -528,7 +551,8 @@ fn field_prompt(cx: &Context, step: &Step, room: usize) -> String {
     }
     let left = left.saturating_sub(head.chars().count());
     let about = field.description.as_deref().map(plain).filter(|about| !about.is_empty() && left > 16);
-    let about = about.map(|about| format!(", {}", cut_end(&about, left - 2))).unwrap_or_default();
+    let before = if ends_sentence { " " } else { ", " };
+    let about = about.map(|about| before.to_owned() + &cut_end(&about, left - 2)).unwrap_or_default();
     cut_end(&format!("{head}{label}{about}{hint}{optional}"), room)
 }
 

@@ -116,7 +116,7 @@ impl Questions {
 }
 
 fn disallow(cx: &mut Context, allowed: Allowed) {
-    let what = format!("{} in {}", doing(allowed.access), allowed.path.display());
+    let what = what(&allowed);
     if allowed.until == Until::Configured {
         cx.notify(format!("{what} is allowed in your options: remove it from files.allowed"), Level::Info);
         return;
@@ -134,7 +134,15 @@ fn describe(cx: &Context, allowed: &Allowed) -> String {
         Until::Revoked => "always".to_owned(),
         Until::Configured => "by your options".to_owned(),
     };
-    format!("{} in {}  ({until})", doing(allowed.access), allowed.path.display())
+    format!("{}  ({until})", what(allowed))
+}
+
+fn what(allowed: &Allowed) -> String {
+    let doing = match &allowed.command {
+        Some(command) => format!("running {}", cut_middle(&plain(command), SHOWN)),
+        None => doing(allowed.access).to_owned(),
+    };
+    format!("{doing} in {}", allowed.path.display())
 }
 
 /// What is dangerous about it.

@@ -13,12 +13,13 @@ use crate::core::session::answer_label::{described, label};
 use crate::core::session::budget::Word;
 use crate::core::session::entry::Body;
 use crate::core::session::tool_call::count_lines;
-use crate::core::session::{MAKE_RULE, OpenAsk, Pick};
+use crate::core::session::{MAKE_RULE, OpenAsk, Pick, Session};
 use crate::core::store::allowlist::Choice;
 use crate::core::transcript::cut_middle;
 use crate::core::transcript::rules;
 use crate::nvim::arguments::{NO_SESSION, fail};
 use crate::nvim::context::{self, Context};
+use crate::nvim::editor::Level;
 use crate::nvim::editor::picker::{self, plain};
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::questions::Questions;
@@ -55,7 +56,7 @@ impl Questions {
         let Some(open) = cx.sessions.get(&key).and_then(|session| session.open_ask(ask)) else { return };
         let rule = |offer: &Offer| Scope::ALL.map(|scope| (offer.clone(), scope));
         let rules: Vec<(Offer, Scope)> = open.offers.iter().flat_map(rule).collect();
-        let items = rules.iter().map(|(offer, scope)| plain(&offer.label(*scope))).collect();
+        let items = rules.iter().map(|(offer, scope)| plain(&offer.in_words(*scope))).collect();
         let prompt = "Make a rule, which answers this and what is like it".to_owned();
         let preview = self.preview.clone();
         let then = context::then(move |this: &mut Self, cx: &mut Context, index: Option<usize>| {
@@ -150,43 +151,112 @@ impl Questions {
         cx.raise(EditorEvent::SessionChanged(key));
     }
 
-    /// Answers the oldest open question with the option named, else with the first of these kinds. What `fits` does
-    /// not take is never answered, whatever it is called.
+    /// The questions for permission that a command may mean which names none.
+    pub fn meant(&self, cx: &Context, under_cursor: Option<AskId>) -> Vec<(SessionKey, AskId)> {
+        let fits = |session: &&Session| cx.meant.is_none_or(|meant| session.key == meant);
+        let asks = |session: &Session| {
+            let open = session.asks().iter().filter(|open| open.is_permission());
+            open.map(|open| (session.key, open.ask)).collect::<Vec<_>>()
+        };
+        let waiting = cx.sessions.values().filter(fits).flat_map(asks).collect();
+        self.queue.meant(waiting, under_cursor, cx.session_here())
+    }
+
+    /// Answers a question; which one, the user says where it is not clear.
     pub fn decide(
         &mut self,
         cx: &mut Context,
-        named: Option<&str>,
-        kinds: &[PermissionKind],
-        fits: fn(&PermissionKind) -> bool,
+        under_cursor: Option<AskId>,
+        decision: Decision,
     ) -> Result<()> {
-        let Some(key) = cx.session_here() else { return fail(NO_SESSION) };
-        let others = cx.sessions.values().filter(|_| cx.meant.is_none());
-        let waiting = cx.sessions.get(&key).into_iter().chain(others);
-        let Some((key, open)) =
-            waiting.filter_map(|session| session.permission().map(|open| (session.key, open.clone()))).next()
-        else {
-            let other = cx.sessions.values().any(|session| session.elicitation().is_some());
-            let more = if other { "; :Acp answer is for what else the agent asks" } else { "" };
-            return fail(format!("nothing waits for your permission{more}"));
-        };
+        if cx.session_here().is_none() {
+            return fail(NO_SESSION);
+        }
+        match self.meant(cx, under_cursor).as_slice() {
+            [] => {
+                let other = cx.sessions.values().any(|session| session.elicitation().is_some());
+                let more = if other { "; :Acp answer is for what else the agent asks" } else { "" };
+                fail(format!("nothing waits for your permission{more}"))
+            }
+            [one] => self.decide_one(cx, *one, &decision),
+            several => {
+                let several = several.to_vec();
+                let prompt = |(key, ask): &(SessionKey, AskId)| Self::permission_prompt(cx, *key, *ask);
+                let items = several.iter().map(|one| prompt(one).unwrap_or_default()).collect();
+                cx.offer(decision.which(), "acp_question", items, move |this: &mut Self, cx, index| {
+                    this.decide_one(cx, several[index], &decision)
+                });
+                Ok(())
+            }
+        }
+    }
+
+    fn decide_one(
+        &mut self,
+        cx: &mut Context,
+        (key, ask): (SessionKey, AskId),
+        decision: &Decision,
+    ) -> Result<()> {
+        let open = cx.sessions.get(&key).and_then(|session| session.open_ask(ask)).cloned();
+        let Some(open) = open else { return fail("the agent no longer waits for this answer") };
+        let Decision { named, kinds, fits } = decision;
         let option = match named {
             Some(named) => {
                 let mut fitting = open.options().iter().filter(|option| fits(&option.kind));
-                fitting.find(|option| option.id == named || option.name == named || label(option) == named)
+                fitting.find(|option| option.id == *named || option.name == *named || label(option) == *named)
             }
             None => kinds.iter().find_map(|kind| open.options().iter().find(|option| option.kind == *kind)),
         };
         match option {
             Some(option) => {
-                Self::answer(cx, key, open.ask, &option.id);
+                let said = Self::said(cx, (key, ask), &option.kind);
+                Self::answer(cx, key, ask, &option.id);
+                if let Some(said) = said {
+                    cx.notify(said, Level::Info);
+                }
                 Ok(())
             }
             None if named.is_some() => fail("the agent offers no such option"),
             None => {
                 // Nothing of that kind is offered: the user sees what is.
-                self.take_up(open.ask);
+                self.take_up(ask);
                 Ok(())
             }
+        }
+    }
+
+    /// Which question an answer is for, to somebody who might mean another one.
+    fn said(cx: &Context, (key, ask): (SessionKey, AskId), kind: &PermissionKind) -> Option<String> {
+        let asks = cx.sessions.values().flat_map(Session::asks);
+        let more = asks.filter(|open| open.is_permission() && open.ask != ask).count();
+        let prompt = Self::permission_prompt(cx, key, ask).filter(|_| more > 0)?;
+        let verdict = match kind {
+            kind if kind.allows() => "allowed",
+            kind if kind.rejects() => "rejected",
+            _ => "answered",
+        };
+        let wait = if more == 1 { "waits" } else { "wait" };
+        let room = usize::from(cx.editor.size().0).saturating_sub(verdict.len() + 40).max(20);
+        Some(format!("{verdict}: {} \u{b7} {more} more {wait}", cut_middle(&prompt, room)))
+    }
+}
+
+/// What a command answers.
+pub struct Decision {
+    /// The option of this id or name.
+    pub named: Option<String>,
+    /// Without one, the first of these kinds.
+    pub kinds: &'static [PermissionKind],
+    /// What this does not take is never answered, whatever it is called.
+    pub fits: fn(&PermissionKind) -> bool,
+}
+
+impl Decision {
+    fn which(&self) -> &'static str {
+        match self.kinds.first() {
+            Some(kind) if kind.allows() => "Allow which?",
+            Some(kind) if kind.rejects() => "Reject which?",
+            _ => "Answer which?",
         }
     }
 }

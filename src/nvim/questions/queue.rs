@@ -134,7 +134,7 @@ impl Questions {
         };
         // A message that is longer than the line would have Neovim wait for a key.
         let room = usize::from(cx.editor.size().0).saturating_sub(how.len() + 24).max(20);
-        cx.notify_of_question(format!("{} ({how})", cut_end(&prompt, room)));
+        cx.notify_of_question(format!("{} ({how})", cut_end(&prompt, room)), Level::Warn);
     }
 
     /// The answer that the key of this number gives in the chat, to the question of the entry under the cursor.
@@ -171,7 +171,7 @@ impl Questions {
         let soon = cx.later(Duration::from_millis(10), move |_: &mut Self, cx| {
             // Or what is drawn for that screen next, such as the mode, would wipe the message out.
             cx.editor.command("redraw")?;
-            cx.editor.notify(&text, Level::Info);
+            cx.editor.notify_question(&text, Level::Info);
             Ok(())
         });
         cx.editor.notify_error(soon);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use mlua::{Function, Result, Value};
 
 use crate::config::Pane;
+use crate::core::beside::first_row;
 use crate::core::changes::anchor::Anchor;
 use crate::core::changes::comments::Comment;
 use crate::core::changes::diff::Hunk;
@@ -25,6 +26,8 @@ use crate::nvim::review::splits::name_in_project;
 
 const WIDTH: u16 = 72;
 const HEIGHT: u16 = 6;
+/// The rows of its border.
+const BORDERS: usize = 2;
 
 impl Reviews {
     /// `:Acp comment`: on the line at the cursor, on a range, or on the change at the cursor of the review.
@@ -149,10 +152,11 @@ impl Reviews {
         let title: String = format!(" Comment on {name}:{} ", comment.shown_rows());
         let keys =
             cx.config.keys.line(&[("comment_save_insert", "done"), ("comment_close", "keeps a draft")]);
+        let (relative, row, col) = beside(cx, &comment)?;
         let config = editor.table([
-            ("relative", editor.string("cursor")?),
-            ("row", Value::Integer(1)),
-            ("col", Value::Integer(0)),
+            ("relative", editor.string(relative)?),
+            ("row", Value::Integer(row)),
+            ("col", Value::Integer(col)),
             ("width", Value::Integer(WIDTH.min(columns.saturating_sub(4)).into())),
             ("height", Value::Integer(HEIGHT.into())),
             ("border", editor.string("rounded")?),
@@ -234,6 +238,26 @@ impl Reviews {
         }
         self.comments_changed(cx, &path)
     }
+}
+
+/// Where the window goes: beside the lines if they are on the screen, else at the cursor.
+fn beside(cx: &Context, comment: &Comment) -> Result<(&'static str, i64, i64)> {
+    let at_cursor = ("cursor", 1, 0);
+    let win = cx.editor.current_win()?;
+    let path = Buffers::path_of(&cx.editor, cx.editor.win_buf(win)?).map(|path| canonical(&path));
+    if path.as_ref() != Some(&comment.path) {
+        return Ok(at_cursor);
+    }
+    let rows = comment.rows();
+    type Found = (Option<usize>, Option<usize>, Option<i64>, Option<usize>);
+    let lines = (win, rows.start + 1, rows.end.max(rows.start + 1));
+    let (Some(first), Some(end), Some(column), Some(all)) =
+        cx.editor.helper::<Found>("screen_rows", lines)?
+    else {
+        return Ok(at_cursor);
+    };
+    let row = first_row(&(first..end), usize::from(HEIGHT) + BORDERS, all);
+    Ok(("editor", i64::try_from(row).unwrap_or(1), column))
 }
 
 fn typed(cx: &Context, buf: Buf) -> Result<String> {

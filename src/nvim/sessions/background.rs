@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::core::ids::{AgentId, AskId, SessionKey};
 use crate::core::message::{
     Again, AgentInfo, AuthStatus, Chosen, Command, Content, Dialect, Ending, Failure, FailureKind,
-    LeftCommand, Opened, Severity, Steering, TurnEnd, Update,
+    LeftCommand, Opened, Severity, Steering, StopReason, TurnEnd, Update,
 };
 use crate::core::session::status::{mode, mode_news};
 use crate::core::session::{LoggedIn, Phase, Session, exit_text};
@@ -273,6 +273,7 @@ impl Sessions {
             TurnEnd::Stopped { reason, .. } => (reason.word().to_owned(), None),
             TurnEnd::Failed(failure) => ("failed".to_owned(), Some(failure.message.clone())),
         };
+        let was_stopped = matches!(end, TurnEnd::Stopped { reason: StopReason::Cancelled, .. });
         let is_heard = cx.has_listeners("AcpTurnEnded");
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         // An answer may be as long as the agent likes.
@@ -293,6 +294,7 @@ impl Sessions {
                     cx.announce(key, &format!("{name}: {}; it is asked again", readable(&why)), Level::Warn);
                 }
                 Some(why) => cx.announce(key, &format!("{name}: {}", readable(&why)), Level::Error),
+                None if was_stopped => cx.announce(key, &format!("{name} was stopped"), Level::Info),
                 None => cx.announce(key, &format!("{name} is done"), Level::Info),
             }
             Ok(())
