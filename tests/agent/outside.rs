@@ -135,7 +135,7 @@ fn an_answer_for_always_counts_after_a_restart_until_it_is_taken_back() {
         })
     };
     let folder = path.parent().unwrap().to_owned();
-    let allowed = Allowed { path: folder, access: Access::Read, until: Until::Revoked };
+    let allowed = Allowed { path: folder, access: Access::Read, until: Until::Revoked, command: None };
     assert_eq!(list(&mut later), (vec![allowed.clone()], None));
     later.send(Command::Revoke { allowed });
     wait_for("the permission to be taken back", || list(&mut later).0.is_empty());
