@@ -399,19 +399,29 @@ fn a_command_runs_where_the_user_was_asked_about_or_not_at_all() {
 }
 
 #[test]
-fn what_counts_for_writing_in_a_folder_counts_for_running_there_and_the_other_way_round() {
+fn what_counts_for_writing_in_a_folder_counts_for_running_there_and_not_the_other_way_round() {
+    let mut test = Test::new();
+    let path = outside(&mut test, "other/a.txt");
+    let folder = path.parent().unwrap().to_owned();
+    begin(&mut test, &[write(5, &path, "new"), answered(5), run(6, &folder), answered(6)]);
+    say(&mut test, "session");
+    test.stop_reason();
+    assert_eq!(questions(&mut test), 1);
+    assert!(test.finish().result(6)["terminalId"].is_string());
+
     let mut test = Test::new();
     let path = outside(&mut test, "other/a.txt");
     let folder = path.parent().unwrap().to_owned();
     begin(
         &mut test,
-        &[run(5, &folder), answered(5), write(6, &path, "new"), answered(6), run(7, &folder), answered(7)],
+        &[run(5, &folder), answered(5), run(6, &folder), answered(6), write(7, &path, "new"), answered(7)],
     );
     say(&mut test, "session");
+    assert_eq!(say(&mut test, "session").0, path, "the command is allowed, and no more");
     test.stop_reason();
-    assert_eq!(questions(&mut test), 1);
+    assert_eq!(questions(&mut test), 2);
     assert_eq!(fs::read_to_string(&path).unwrap(), "new");
-    assert!(test.finish().result(7)["terminalId"].is_string());
+    assert!(test.finish().result(6)["terminalId"].is_string());
 }
 
 #[test]
