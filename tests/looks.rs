@@ -422,7 +422,7 @@ fn a_warning_that_something_waits_goes_with_the_answer() {
     chat.decide("allow");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("Fake wants to run"), "the warning to go");
     // Another message that came meanwhile stays.
-    chat.nvim.exec_lua("require('acp.notify').ask('Fake wants to run make test')", []);
+    chat.nvim.exec_lua("require('acp.notify').ask('Fake wants to run make test', 3)", []);
     chat.nvim.wait_for_screen("Fake wants to run make test");
     chat.nvim.command("echomsg 'something else'");
     chat.nvim.wait_for_screen("something else");

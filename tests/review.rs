@@ -289,7 +289,7 @@ fn a_file_that_no_buffer_holds_is_put_back_on_the_disk_unless_it_has_changed_sin
     chat.nvim.stop_insert();
     chat.project.write("b.txt", "one\nTWO\nmine\n");
     chat.nvim.input(":Acp undo! all<CR>");
-    chat.nvim.wait_for_screen("the file has changed since");
+    chat.nvim.wait_for_screen("open it and undo it there");
     assert_eq!(chat.project.read("b.txt"), "one\nTWO\nmine\n");
     let new = chat.project.file("deep/new.txt");
     chat.nvim.wait_until(|_| !new.exists(), "the new file to go");

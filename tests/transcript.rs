@@ -533,6 +533,11 @@ fn when_lines_go_the_transcript_leaves_no_blank_rows_below_its_last() {
     parts.extend([answered("two"), says("Answered."), ends("end_turn")]);
     let mut chat = Scripted::sized(&[], steps(parts), 80, 24);
     quiet_pickers(&mut chat);
+    // Nothing was shown of either, so the user says which one they mean.
+    let first = "vim.ui.select = function(items, options, choose)
+        if options.prompt:find('which') then choose(items[1], 1) end
+      end";
+    chat.nvim.exec_lua(first, []);
     chat.chat();
     chat.send("go");
     chat.wait_for("Do two");

@@ -44,14 +44,15 @@ local function ending(text, room)
   return tail
 end
 
--- The chunks cut to `room` cells; the last cells say where the rest is. Of a single message the end stays, too.
-local function fit(chunks, room)
+-- The chunks cut to `room` cells; the last cells say where the rest is, unless something else does. Of a single message
+-- the end stays, too.
+local function fit(chunks, room, is_told)
   if length(chunks) <= room then
     return chunks
   end
   if #chunks == 1 and room > 40 then
     local text, group = unpack(chunks[1])
-    local more = " :messages"
+    local more = is_told and "" or " :messages"
     local left = room - width(more) - 1
     local tail = ending(text, math.floor(left / 2))
     local head = vim.fn.printf("%." .. (left - width(tail)) .. "S", text)
@@ -97,7 +98,7 @@ local function joined(room)
   if #recent > 1 and length(chunks) > room then
     local newest = recent[#recent]
     local others = (" (+%d in :messages)"):format(#recent - 1)
-    chunks = fit({ { "acp: " .. newest[1], newest[2] } }, room - width(others))
+    chunks = fit({ { "acp: " .. newest[1], newest[2] } }, room - width(others), true)
     chunks[#chunks + 1] = { others, "Comment" }
   end
   return chunks

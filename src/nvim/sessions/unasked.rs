@@ -22,7 +22,8 @@ const MAX_JUDGED: usize = 200;
 
 /// Where something that was done is shown.
 pub enum Done {
-    Call(EntryId),
+    /// What is marked is the call; a file that it has changed may be why.
+    Call(EntryId, Option<PathBuf>),
     File(PathBuf),
 }
 
@@ -42,7 +43,11 @@ impl Sessions {
         if session.agent_name == replay::NAME {
             return;
         }
-        self.add_done(cx, key, done.into_iter().map(|(entry, action)| (Done::Call(entry), action)).collect());
+        self.add_done(
+            cx,
+            key,
+            done.into_iter().map(|(entry, action)| (Done::Call(entry, None), action)).collect(),
+        );
     }
 
     /// A file was changed, by a call or by what nobody can tell.
@@ -52,7 +57,11 @@ impl Sessions {
         if session.agent_name == replay::NAME {
             return;
         }
-        let done = change.call.map_or_else(|| Done::File(change.path.clone()), Done::Call);
+        let path = change.path.clone();
+        let done = match change.call {
+            Some(call) => Done::Call(call, Some(path)),
+            None => Done::File(path),
+        };
         self.add_done(cx, change.session, vec![(done, action)]);
     }
 
@@ -99,11 +108,11 @@ impl Sessions {
 fn tell(cx: &mut Context, key: SessionKey, done: Done, unasked: Option<Unasked>) {
     let (Some(session), Some(unasked)) = (cx.sessions.get_mut(&key), unasked) else { return };
     let (is_news, data) = match &done {
-        Done::Call(entry) => {
+        Done::Call(entry, path) => {
             let is_news = session.mark_unasked(*entry, unasked.clone());
             let call = session.entry(*entry).and_then(|entry| entry.tool());
             let (title, id) = call.map(|call| (call.headline(), call.told_id())).unzip();
-            (is_news, json!({ "title": title, "tool_call": id }))
+            (is_news, json!({ "title": title, "tool_call": id, "path": path }))
         }
         Done::File(path) => {
             let is_news = session.mark_written(path, &unasked);
