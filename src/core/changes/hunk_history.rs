@@ -86,6 +86,7 @@ fn pairs(lines: &[String], rows: Range<usize>) -> u64 {
         .fold(0, u64::wrapping_add)
 }
 
+/// Tells values from each other; two that are the same have the same one.
 pub fn print_of(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

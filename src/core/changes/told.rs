@@ -3,9 +3,9 @@
 //! comes first. A change is known by the text that it leads to.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
+use crate::core::changes::hunk_history::print_of;
 use crate::core::changes::writers::Writer;
 use crate::core::store::checkpoint::{Held, Mode};
 
@@ -42,8 +42,8 @@ impl Fingerprint {
         let content = match held {
             Held::Unknown => return None,
             Held::Absent => None,
-            Held::Link(target) => Some((usize::MAX, hash(target))),
-            Held::Text(..) | Held::Bytes(..) => held.bytes().map(|bytes| (bytes.len(), hash(bytes))),
+            Held::Link(target) => Some((usize::MAX, print_of(&target))),
+            Held::Text(..) | Held::Bytes(..) => held.bytes().map(|bytes| (bytes.len(), print_of(&bytes))),
         };
         Some(Self { content, mode: held.mode() })
     }
@@ -51,12 +51,6 @@ impl Fingerprint {
     fn matches(self, other: Self) -> bool {
         self.content == other.content && self.mode.matches(other.mode)
     }
-}
-
-fn hash(what: impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    hasher.finish()
 }
 
 impl Told {

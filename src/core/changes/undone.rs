@@ -2,10 +2,10 @@
 //! few words, since the user reads it in the chat, too.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use crate::core::changes::diff::Hunk;
+use crate::core::changes::hunk_history::print_of;
 use crate::core::ids::SessionKey;
 use crate::core::text::one_line;
 use crate::core::transcript::cut_end;
@@ -24,12 +24,11 @@ pub struct Undone(HashMap<SessionKey, Vec<File>>);
 
 struct File {
     name: String,
-    path: PathBuf,
     undone: What,
 }
 
 enum What {
-    Hunks(Vec<Counted>),
+    Hunks(PathBuf, Vec<Counted>),
     /// All of it was put back to before what this says.
     Restored(String),
 }
@@ -72,9 +71,7 @@ impl Standing {
 }
 
 fn print(hunk: &Hunk) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (&hunk.removed, &hunk.added).hash(&mut hasher);
-    hasher.finish()
+    print_of(&(&hunk.removed, &hunk.added))
 }
 
 impl Counted {
@@ -103,13 +100,15 @@ fn count(row: usize, lines: &[String]) -> usize {
 impl Undone {
     /// A hunk in a file below the session's folder was undone.
     pub fn add_hunk(&mut self, session: SessionKey, cwd: &Path, hunk: &UndoneHunk) {
-        let path = hunk.path.to_owned();
-        let name = path.strip_prefix(cwd).unwrap_or(&path).display().to_string();
+        let name = hunk.path.strip_prefix(cwd).unwrap_or(hunk.path).display().to_string();
         let files = self.0.entry(session).or_default();
         let known = files.iter_mut().rev().find(|file| file.name == name);
         match known.map(|file| &mut file.undone) {
-            Some(What::Hunks(hunks)) => hunks.push(Counted::of(hunk)),
-            _ => files.push(File { name, path, undone: What::Hunks(vec![Counted::of(hunk)]) }),
+            Some(What::Hunks(_, hunks)) => hunks.push(Counted::of(hunk)),
+            _ => {
+                let undone = What::Hunks(hunk.path.to_owned(), vec![Counted::of(hunk)]);
+                files.push(File { name, undone });
+            }
         }
     }
 
@@ -117,8 +116,7 @@ impl Undone {
     pub fn add_restored(&mut self, session: SessionKey, name: String, before: &str) {
         let files = self.0.entry(session).or_default();
         files.retain(|file| file.name != name);
-        let undone = What::Restored(cut_end(&one_line(before), MAX_WORDS));
-        files.push(File { name, path: PathBuf::new(), undone });
+        files.push(File { name, undone: What::Restored(cut_end(&one_line(before), MAX_WORDS)) });
     }
 
     /// What is added to a session's prompt: all that is still undone. It is told once. `now` has the hunks that stand in
@@ -156,8 +154,8 @@ impl Undone {
 impl File {
     /// Forgets what is there again. Says whether anything is left to tell.
     fn is_left(&mut self, now: impl Fn(&Path) -> Standing) -> bool {
-        let What::Hunks(hunks) = &mut self.undone else { return true };
-        let now = now(&self.path);
+        let What::Hunks(path, hunks) = &mut self.undone else { return true };
+        let now = now(path);
         hunks.retain(|hunk| now.count(hunk.print) < hunk.before);
         !hunks.is_empty()
     }
@@ -165,14 +163,14 @@ impl File {
 
 /// One file, or those that were put back together.
 fn line(files: &[File]) -> String {
-    let File { name, undone, .. } = &files[0];
+    let File { name, undone } = &files[0];
     match undone {
         What::Restored(before) if files.len() > 1 => {
             let names = listed(files.iter().map(|file| file.name.clone()));
             format!("- {} files, back to before \"{before}\": {names}", files.len())
         }
         What::Restored(before) => format!("- {name}: all of it, back to before \"{before}\""),
-        What::Hunks(hunks) => {
+        What::Hunks(_, hunks) => {
             let sum = |of: fn(&Counted) -> usize| hunks.iter().map(of).sum::<usize>();
             let (added, removed) = (sum(|hunk| hunk.added), sum(|hunk| hunk.removed));
             match &hunks[..] {

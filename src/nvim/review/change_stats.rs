@@ -2,9 +2,9 @@
 //! texts themselves are not kept here.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
+use crate::core::changes::hunk_history::print_of;
 use crate::core::changes::writers::Writer;
 use crate::core::ids::SessionKey;
 use crate::core::message::FileDiff;
@@ -52,7 +52,7 @@ impl ChangeStats {
             let changes = self.agents.entry((session, change.path.clone())).or_default();
             let (before, after) = (change.before.as_deref(), change.after.as_deref());
             if changes.times == 0 && (before.is_some() || change.held.0 == Held::Absent) {
-                changes.first = Some(before.map(print_of));
+                changes.first = Some(before.map(|text| print_of(&text)));
             }
             changes.add(before, after, &change.ranges, change.lines);
             changes.saved = change.saved;
@@ -109,7 +109,7 @@ impl ChangeStats {
 impl Changes {
     /// Whether a file that holds this is as it was before the first change.
     pub fn are_undone(&self, now: Option<&str>) -> bool {
-        self.first == Some(now.map(print_of))
+        self.first == Some(now.map(|text| print_of(&text)))
     }
 
     fn add(
@@ -139,12 +139,6 @@ impl Changes {
         self.removed += (before + added).saturating_sub(after);
         self.ranges = ranges.iter().map(|(first, end)| (first + 1, (*end).max(first + 1))).collect();
     }
-}
-
-fn print_of(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// The lines that came and went, as its tool call counts them, too; nothing for files that are long to compare.
@@ -230,7 +224,7 @@ mod tests {
                 ranges: vec![(2, 2)],
                 saved: true,
                 note: None,
-                first: Some(Some(print_of("a\nb\nc"))),
+                first: Some(Some(print_of(&"a\nb\nc"))),
             }]
         );
         assert!(changes[0].are_undone(Some("a\nb\nc")));
