@@ -241,6 +241,12 @@ pub fn sides(hunk: &Hunk, (was, is): (bool, bool)) -> (&[String], &[String]) {
     (lines(&hunk.removed, was), lines(&hunk.added, is))
 }
 
+/// How many lines hunks have added and removed, without that line.
+pub fn visible_counts<'h>(hunks: impl IntoIterator<Item = &'h Hunk>, there: (bool, bool)) -> (usize, usize) {
+    let sizes = hunks.into_iter().map(|hunk| sides(hunk, there));
+    sizes.fold((0, 0), |(added, removed), (gone, come)| (added + come.len(), removed + gone.len()))
+}
+
 /// A hunk without the empty line that stands for a file that is not there.
 pub fn visible(hunk: &Hunk, there: (bool, bool)) -> Hunk {
     let (removed, added) = sides(hunk, there);

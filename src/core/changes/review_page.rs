@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::core::changes::comments::Comment;
 use crate::core::changes::diff::{Hunk, counts};
 use crate::core::changes::file_review::FileReview;
-use crate::core::changes::hunk_page::{About, Page, plural, shown as in_page, sides};
+use crate::core::changes::hunk_page::{About, Page, plural, shown as in_page, visible_counts};
 use crate::core::changes::review::Review;
 use crate::core::changes::review_edits::{ADDED, REMOVED};
 use crate::core::changes::scope::{Origin, Origins, Scope};
@@ -247,25 +247,26 @@ fn title(shown: &Shown, files: usize, (hunks, unread): (usize, usize)) -> String
 
 /// How much is left to decide of a file: `2 hunks · +3 -1`, `1 hunk · +1 -0 · new file`.
 pub fn left_in(file: &FileReview, meant: &[usize]) -> String {
+    let all = file.hunks();
+    left_of(file, &meant.iter().filter_map(|at| all.get(*at)).collect::<Vec<_>>())
+}
+
+/// The same, of hunks that are at hand.
+fn left_of(file: &FileReview, hunks: &[&Hunk]) -> String {
     let state = match (file.was_there, file.is_there) {
         (false, true) => " · new file",
         (true, false) => " · deleted",
         _ => "",
     };
     let missing = file.missing().count();
-    if meant.is_empty() && missing > 0 {
+    if hunks.is_empty() && missing > 0 {
         return not_in_file(missing);
     }
     if file.without_hunks().is_some() {
         return format!("empty{state}");
     }
-    let (all, there) = (file.hunks(), there(file));
-    let sizes = meant.iter().filter_map(|at| all.get(*at)).map(|hunk| {
-        let (gone, come) = sides(hunk, there);
-        (come.len(), gone.len())
-    });
-    let (added, removed) = sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
-    format!("{} {} · +{added} -{removed}{state}", meant.len(), plural(meant.len(), "hunk"))
+    let (added, removed) = visible_counts(hunks.iter().copied(), there(file));
+    format!("{} {} · +{added} -{removed}{state}", hunks.len(), plural(hunks.len(), "hunk"))
 }
 
 /// Whether the file had and has any lines: an empty one has none, either.
@@ -279,7 +280,10 @@ fn there(file: &FileReview) -> (bool, bool) {
 
 fn add_file(page: &mut Page, shown: &Shown, path: &Path, file: &FileReview, meant: &[usize]) {
     let missing = file.missing().count();
-    let what = left_in(file, meant);
+    let mut all: Vec<Option<Hunk>> = file.hunks().into_iter().map(Some).collect();
+    let of_file = meant.iter().filter_map(|at| Some((*at, Arc::new(all.get_mut(*at)?.take()?))));
+    let of_file: Vec<(usize, Arc<Hunk>)> = of_file.collect();
+    let what = left_of(file, &of_file.iter().map(|(_, hunk)| &**hunk).collect::<Vec<_>>());
     if meant.is_empty() && missing > 0 {
         let origin: Vec<OriginId> = file.missing().filter_map(|each| each.origin).collect();
         return add_head(page, shown, path, (&origin, &what));
@@ -288,9 +292,6 @@ fn add_file(page: &mut Page, shown: &Shown, path: &Path, file: &FileReview, mean
         return add_head(page, shown, path, (&[last], &what));
     }
     let there = there(file);
-    let mut all: Vec<Option<Hunk>> = file.hunks().into_iter().map(Some).collect();
-    let of_file = meant.iter().filter_map(|at| Some((*at, Arc::new(all.get_mut(*at)?.take()?))));
-    let of_file: Vec<(usize, Arc<Hunk>)> = of_file.collect();
     let name = path.strip_prefix(shown.root).unwrap_or(path).display();
     page.add(format!("{name}  {what}"), About::File(path.to_owned()), ">1", "AcpTool");
     let mut last = None;

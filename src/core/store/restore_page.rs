@@ -4,8 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::core::changes::diff::{Hunk, counts};
-use crate::core::changes::hunk_page::{About, Page, plural, visible};
+use crate::core::changes::hunk_page::{About, Page, plural, visible_counts};
 use crate::core::changes::review_page::Hints;
 use crate::core::changes::unknown_change::OutsideLines;
 use crate::core::store::checkpoint::{Fetched, Held, Kind, Mode, Repository};
@@ -55,8 +54,7 @@ pub fn restore_page(restore: &Restore, found: &[Found], root: &Path, hints: Hint
         let there = |held: Option<&Held>| held != Some(&Held::Absent);
         let now = buffer.as_ref().map_or(&file.disk, |buffer| &buffer.held);
         let sides = (there(Some(now)), there(file.target.as_ref().ok()));
-        let shown: Vec<Hunk> = file.hunks.iter().map(|hunk| visible(hunk, sides)).collect();
-        let (added, removed) = counts(&shown);
+        let (added, removed) = visible_counts(&file.hunks, sides);
         let count = file.hunks.len();
         let counts = match count {
             0 => String::new(),

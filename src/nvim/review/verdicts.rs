@@ -227,9 +227,9 @@ impl Reviews {
                     Verdict::Undo => judging.without.push(path.clone()),
                 }
             }
-            let was = self.files.get(&path).and_then(|reviewed| reviewed.file.clone());
-            let buf = self.files.get(&path).and_then(|reviewed| reviewed.buf);
-            let buf = buf.filter(|buf| cx.editor.buf_is_loaded(*buf));
+            let reviewed = self.files.get(&path);
+            let was = reviewed.and_then(|reviewed| reviewed.file.clone());
+            let buf = reviewed.and_then(|reviewed| reviewed.buf).filter(|buf| cx.editor.buf_is_loaded(*buf));
             let content = buf.map(|buf| saving::Content::now(&cx.editor, buf)).transpose()?;
             match judging.verdict {
                 Verdict::Keep => self.keep_in(&path, (&hunks, &parts)),
