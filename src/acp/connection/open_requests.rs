@@ -45,6 +45,17 @@ pub(super) enum OutgoingRequest {
     },
 }
 
+impl OutgoingRequest {
+    pub fn other(
+        session: Option<SessionKey>,
+        what: &'static str,
+        on_success: OnSuccess,
+        again: Option<Again>,
+    ) -> Self {
+        Self::Other { session, what, on_success, is_late: false, again }
+    }
+}
+
 /// What follows when the agent grants a request.
 pub(super) enum OnSuccess {
     Nothing,

@@ -53,23 +53,11 @@ impl Connection {
                 }
             }
             Command::List { cwd, cursor, .. } => {
-                let call = OutgoingRequest::Other {
-                    session: None,
-                    what,
-                    on_success: OnSuccess::List,
-                    is_late: false,
-                    again,
-                };
+                let call = OutgoingRequest::other(None, what, OnSuccess::List, again);
                 self.request_if(can.list, call, to_acp::SESSION_LIST, &to_acp::list_sessions(cwd, cursor));
             }
             Command::Delete { acp_id, .. } => {
-                let call = OutgoingRequest::Other {
-                    session: None,
-                    what,
-                    on_success: OnSuccess::Nothing,
-                    is_late: false,
-                    again,
-                };
+                let call = OutgoingRequest::other(None, what, OnSuccess::Nothing, again);
                 self.request_if(can.delete, call, to_acp::SESSION_DELETE, &to_acp::delete_session(&acp_id));
             }
             Command::CloseStored { acp_id, .. } => {
@@ -81,23 +69,11 @@ impl Connection {
                 // Other types run elsewhere, or not at all.
                 let known =
                     info.auth_methods.iter().any(|known| known.id == method && known.kind == AuthKind::Agent);
-                let call = OutgoingRequest::Other {
-                    session: None,
-                    what,
-                    on_success: OnSuccess::LoggedIn,
-                    is_late: false,
-                    again,
-                };
+                let call = OutgoingRequest::other(None, what, OnSuccess::LoggedIn, again);
                 self.request_if(known, call, to_acp::AUTHENTICATE, &to_acp::authenticate(&method));
             }
             Command::Logout { .. } => {
-                let call = OutgoingRequest::Other {
-                    session: None,
-                    what,
-                    on_success: OnSuccess::LoggedOut,
-                    is_late: false,
-                    again,
-                };
+                let call = OutgoingRequest::other(None, what, OnSuccess::LoggedOut, again);
                 self.request_if(can.logout, call, to_acp::LOGOUT, &to_acp::logout());
             }
             Command::Steer { session, content } => self.steer(session, content),
@@ -108,49 +84,26 @@ impl Connection {
             Command::SetMode { session, mode } => {
                 let Some(acp_id) = self.open_session(session, what) else { return };
                 let params = to_acp::set_mode(&acp_id, &mode);
-                let call = OutgoingRequest::Other {
-                    session: Some(session),
-                    what,
-                    on_success: OnSuccess::Mode(mode),
-                    is_late: false,
-                    again,
-                };
+                let call = OutgoingRequest::other(Some(session), what, OnSuccess::Mode(mode), again);
                 self.request(call, to_acp::SESSION_SET_MODE, &params);
             }
             Command::SetModel { session, model } => {
                 let Some(acp_id) = self.open_session(session, what) else { return };
                 let params = to_acp::set_model(&acp_id, &model);
-                let call = OutgoingRequest::Other {
-                    session: Some(session),
-                    what,
-                    on_success: OnSuccess::Model(model),
-                    is_late: false,
-                    again,
-                };
+                let call = OutgoingRequest::other(Some(session), what, OnSuccess::Model(model), again);
                 self.request(call, to_acp::SESSION_SET_MODEL, &params);
             }
             Command::SetTitle { session, title } => {
                 let Some(acp_id) = self.open_session(session, what) else { return };
                 let params = to_acp::set_title(&acp_id, &title);
-                let call = OutgoingRequest::Other {
-                    session: Some(session),
-                    what,
-                    on_success: OnSuccess::Title(title),
-                    is_late: false,
-                    again,
-                };
+                let call = OutgoingRequest::other(Some(session), what, OnSuccess::Title(title), again);
                 self.request_if(can.set_title, call, to_acp::SESSION_SET_TITLE, &params);
             }
             Command::SetOption { session, option, value } => {
                 let Some(acp_id) = self.open_session(session, what) else { return };
                 let params = to_acp::set_option(&acp_id, &option, &value);
-                let call = OutgoingRequest::Other {
-                    session: Some(session),
-                    what,
-                    on_success: OnSuccess::Option(option, value),
-                    is_late: false,
-                    again,
-                };
+                let call =
+                    OutgoingRequest::other(Some(session), what, OnSuccess::Option(option, value), again);
                 self.request(call, to_acp::SESSION_SET_OPTION, &params);
             }
             // The dispatcher carries these out.
