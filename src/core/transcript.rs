@@ -39,7 +39,7 @@ use self::bounds::{LONGEST_LINE, MOST_BYTES, MOST_ROWS, broken_lines};
 use crate::core::ids::TerminalId;
 use crate::core::message::{Cost, Failure, PlanItem, PlanStatus, Severity, StopReason, Tokens};
 use crate::core::session::entry::{Body, Entry, Then};
-use crate::core::text::{cells, cut, one_line, without_ticks};
+use crate::core::text::{cut, one_line, without_ticks};
 
 /// The lines of a text from an agent: without line ends, so that each is one line of a buffer.
 pub fn clean_lines(text: &str) -> impl Iterator<Item = &str> {
@@ -198,8 +198,8 @@ pub fn draw(
         Body::Stop { reason, silent, took, tokens, cost } => {
             let row = drawing.lines.len();
             draw_stop(&mut drawing, reason, *silent, *took, tokens.as_ref(), cost.as_ref());
-            let fits = |clock: &String| cells(&drawing.lines[row]) + cells(clock) + 2 <= style.width;
-            drawing.right.extend(style.clock(entry.at.0).filter(fits).map(|clock| (row, clock)));
+            let clock = style.clock(entry.at.0).filter(|clock| drawing.has_room_beside(row, clock, style));
+            drawing.right.extend(clock.map(|clock| (row, clock)));
         }
         Body::TurnFailed(failure, then) => draw_failure(&mut drawing, failure, *then, style),
     }

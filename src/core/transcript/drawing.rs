@@ -12,8 +12,8 @@ use crate::core::ids::EntryId;
 use crate::core::message::Picture;
 use crate::core::message::image;
 use crate::core::terminal::screen::Span;
-use crate::core::text::cut;
 use crate::core::text::visible::{self, Visible};
+use crate::core::text::{cells, cut};
 
 /// How to draw.
 #[derive(Clone, Debug)]
@@ -119,6 +119,11 @@ impl Drawing {
     /// A line of the plugin's own about what it shows, or how to see more of it.
     pub(super) fn hint(&mut self, text: String) {
         self.line(text, Some("AcpMeta")).framed("AcpMeta");
+    }
+
+    /// Whether a text has room at the right edge of a row, and does not stand over what the row says.
+    pub(super) fn has_room_beside(&self, row: usize, text: &str, style: &Style) -> bool {
+        cells(&self.lines[row]) + cells(text) + 2 <= style.width
     }
 
     /// Whether a row is so long that a window may break it. Windows come and go, so none is asked.

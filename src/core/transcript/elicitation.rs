@@ -11,7 +11,6 @@ use crate::core::message::{Access, AskReason};
 use crate::core::session::entry::{Elicitation, Subject, Verdict};
 use crate::core::session::form::{Control, Field};
 use crate::core::session::tool_call::Status;
-use crate::core::text::cells;
 use crate::core::text::url_check::Address;
 
 /// Of a command, in cells: the folder is what is asked about.
@@ -182,8 +181,7 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
     drawing.marks.push(Mark { row, start, end: start + head.len(), group });
     drawing.lines.push(format!("{mark} {head}"));
     drawing.framed(if waits { mark_group } else { "AcpMeta" });
-    let fits = |fact: &&str| cells(&drawing.lines[row]) + cells(fact) + 2 <= style.width;
-    let beside = fact.filter(fits);
+    let beside = fact.filter(|fact| drawing.has_room_beside(row, fact, style));
     drawing.right.extend(beside.map(|fact| (row, fact.to_owned())));
     if full {
         lines.for_each(|line| {

@@ -13,15 +13,17 @@ impl Drawing {
     /// As much of a command as stands in a transcript. Gives how many more lines it has.
     pub(super) fn command(&mut self, command: &str, width: usize) -> usize {
         let (lines, more) = bounds::beginning(command, MOST_ROWS, MOST_BYTES);
-        for line in lines.into_iter().flat_map(|line| broken(line, width.saturating_sub(INDENT.len()))) {
-            self.line(format!("{INDENT}{line}"), None);
-        }
+        self.broken(lines.into_iter(), width);
         more
     }
 
     /// All of it.
     pub(super) fn whole_command(&mut self, command: &str, width: usize) {
-        for line in command.lines().flat_map(|line| broken(line, width.saturating_sub(INDENT.len()))) {
+        self.broken(command.lines(), width);
+    }
+
+    fn broken<'l>(&mut self, lines: impl Iterator<Item = &'l str>, width: usize) {
+        for line in lines.flat_map(|line| broken(line, width.saturating_sub(INDENT.len()))) {
             self.line(format!("{INDENT}{line}"), None);
         }
     }
