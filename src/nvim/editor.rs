@@ -487,7 +487,6 @@ impl Editor {
         self.api("nvim_get_option_value", (name, scope))
     }
 
-    /// Width and height in cells.
     /// Where the window stands on the screen.
     pub fn win_area(&self, win: Win) -> Result<Area> {
         let [row, column]: [u16; 2] = self.api("nvim_win_get_position", win)?;
@@ -495,6 +494,7 @@ impl Editor {
         Ok(Area { row, column, width, height })
     }
 
+    /// Width and height in cells.
     pub fn win_size(&self, win: Win) -> Result<(u16, u16)> {
         Ok((self.api("nvim_win_get_width", win)?, self.api("nvim_win_get_height", win)?))
     }

@@ -271,7 +271,8 @@ impl Activities {
         self.about(path).any(|(_, known)| known.turn.is_some())
     }
 
-    /// Whether several sessions or commands run where the path is, or the user is at work, too: it is worth a look which of them has the file open.
+    /// Whether several sessions or commands run where the path is, or the user is at work, too: it is worth a look which
+    /// of them has the file open.
     pub fn is_contested(&self, path: &Path) -> bool {
         let commands = |known: &Session| {
             known.spans.iter().filter(|span| span.terminal.is_some() && span.ended.is_none()).count()

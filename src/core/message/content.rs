@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::text::Text;
 
-/// A content block, ours or the agent's.
 /// How a link to a subagent's session begins, behind which is its id.
 pub const SESSION_URI: &str = "acp-session:";
 
+/// A content block, ours or the agent's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Content {
     Text(Text),
