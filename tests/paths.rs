@@ -127,6 +127,21 @@ fn a_file_outside_is_asked_for_in_the_chat_and_by_a_picker() {
     }
 }
 
+/// Takes back what is allowed, in the picker of this number; gives what it said.
+fn take_back_the_only_one(chat: &mut Scripted, number: u64) -> String {
+    chat.nvim.command("Acp paths");
+    let picker = wait_for_picker(&mut chat.nvim, number);
+    choose(&mut chat.nvim, 1);
+    chat.nvim.wait_until(
+        |nvim| {
+            nvim.command("Acp paths");
+            nvim.messages().contains("may use no path outside")
+        },
+        "nothing to be allowed any more",
+    );
+    picker
+}
+
 #[test]
 fn a_file_outside_is_allowed_by_command_and_never_asked_over_typing() {
     let (mut chat, _other) = outside(&[("r", READ)]);
@@ -147,17 +162,8 @@ fn a_file_outside_is_allowed_by_command_and_never_asked_over_typing() {
     let kept = chat.nvim.exec_lua(kept, []).as_str().expect("a text").to_owned();
     assert!(kept.contains("\"access\": \"read\""), "{kept}");
 
-    chat.nvim.command("Acp paths");
-    let picker = wait_for_picker(&mut chat.nvim, 2);
+    let picker = take_back_the_only_one(&mut chat, 2);
     assert!(picker.contains("reading in /") && picker.contains("(always)"), "{picker}");
-    choose(&mut chat.nvim, 1);
-    chat.nvim.wait_until(
-        |nvim| {
-            nvim.command("Acp paths");
-            nvim.messages().contains("may use no path outside")
-        },
-        "nothing to be allowed any more",
-    );
 }
 
 #[test]
@@ -199,17 +205,8 @@ fn an_answer_about_a_command_elsewhere_is_about_it_and_allows_nothing_else() {
         assert!(chat.answer(id)["result"]["terminalId"].is_string(), "{id}");
     }
     assert!(chat.answer("else")["error"].is_object());
-    chat.nvim.command("Acp paths");
-    let picker = wait_for_picker(&mut chat.nvim, 4);
+    let picker = take_back_the_only_one(&mut chat, 4);
     assert!(picker.contains("running ls -a in /") && picker.contains("until session"), "{picker}");
-    choose(&mut chat.nvim, 1);
-    chat.nvim.wait_until(
-        |nvim| {
-            nvim.command("Acp paths");
-            nvim.messages().contains("may use no path outside")
-        },
-        "nothing to be allowed any more",
-    );
 }
 
 #[test]

@@ -26,7 +26,7 @@ impl Chats {
     }
 
     /// The user is in another window. A chat that floats over it goes: what is behind it could not be seen.
-    pub fn window_entered(&mut self, cx: &Context) -> Result<()> {
+    pub fn window_entered(&self, cx: &Context) -> Result<()> {
         if !self.windows.may_float() {
             return Ok(());
         }

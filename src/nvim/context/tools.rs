@@ -13,9 +13,7 @@ use crate::nvim::context::Context;
 use crate::nvim::context::offers::Door;
 use crate::nvim::editor::{Editor, Level, first_line};
 
-/// What agents call the server.
-const NAME: &str = SERVER;
-/// The same where the user has a server of that name.
+/// What agents call the server where the user has one named [`SERVER`].
 const OTHER_NAME: &str = "acp-neovim";
 const SOCKET: &str = "ACP_NVIM_TOOLS";
 /// The inspector and the log leave out what is called so.
@@ -42,9 +40,9 @@ impl Context {
         let is_taken = place.mcp_servers.iter().any(|server| {
             let (McpServer::Stdio { name, .. } | McpServer::Http { name, .. } | McpServer::Sse { name, .. }) =
                 server;
-            name == NAME
+            name == SERVER
         });
-        let name = if is_taken { OTHER_NAME } else { NAME };
+        let name = if is_taken { OTHER_NAME } else { SERVER };
         place.mcp_servers.push(McpServer::Stdio {
             name: name.to_owned(),
             command: door.program.into(),
