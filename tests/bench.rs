@@ -62,6 +62,12 @@ fn questions_with_diffs_are_shown() {
 }
 
 #[test]
+fn a_review_is_opened_and_decided() {
+    play(Scenario::Review);
+    play(Scenario::LongHunk);
+}
+
+#[test]
 fn files_are_read_and_written() {
     play(Scenario::Reads);
     play(Scenario::ReadLarge);

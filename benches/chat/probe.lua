@@ -65,7 +65,8 @@ end
 
 local begun, shown
 
---- Measures from now until `last` stands in the buffer that `act` returns, or gives to its argument, and Neovim has come to rest. With
+--- Measures from now until `last` stands in the buffer that `act` returns, or gives to its argument, and Neovim has come to rest;
+--- without `last`, until it has come to rest after `act`. With
 --- `ticks` a timer looks every millisecond how much was computed since it last could: the most is the stall.
 --- The timer itself costs some 4 % of a core, so what things cost is measured without it.
 function M.run(last, ticks, act)
@@ -129,7 +130,10 @@ function M.run(last, ticks, act)
   end
 
   local buf = act(watch_new)
-  if buf then
+  if not last then
+    found = uv.hrtime()
+    M.when_at_rest(report)
+  elseif buf then
     watch(buf)
   end
 end

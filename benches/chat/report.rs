@@ -45,6 +45,8 @@ fn goal(scenario: Scenario, value: &str) -> Option<Goal> {
         (S::Hostile, "over the goals") => Most(0.0),
         (S::Load, "wall ms") => Most(160.0),
         (S::Lines, "frame growth" | "scroll growth" | "open growth") => Most(1.5),
+        (S::Review, "open stall ms" | "keep stall ms") => Most(8.0),
+        (S::LongHunk, "written stall ms" | "typed stall ms") => Most(8.0),
         (S::Diff, "shown ms") => Times(1.5),
         (S::DiffLarge, "shown ms") => Most(500.0),
         (S::Reads, "read p50 ms") => Times(0.7),

@@ -117,6 +117,8 @@ pub enum Scenario {
     Lines,
     Diff,
     DiffLarge,
+    Review,
+    LongHunk,
     Reads,
     ReadLarge,
     Writes,
@@ -135,7 +137,7 @@ pub enum Scenario {
 }
 
 impl Scenario {
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 29] = [
         Self::Burst,
         Self::KeysBurst,
         Self::Paced,
@@ -148,6 +150,8 @@ impl Scenario {
         Self::Lines,
         Self::Diff,
         Self::DiffLarge,
+        Self::Review,
+        Self::LongHunk,
         Self::Reads,
         Self::ReadLarge,
         Self::Writes,
@@ -183,6 +187,8 @@ impl Scenario {
             Self::Lines => "lines",
             Self::Diff => "diff",
             Self::DiffLarge => "diff-large",
+            Self::Review => "review",
+            Self::LongHunk => "long-hunk",
             Self::Reads => "reads",
             Self::ReadLarge => "read-large",
             Self::Writes => "writes",
@@ -215,6 +221,8 @@ impl Scenario {
             Self::Lines => "an answer, scrolls and openings in chats of 1,000, 10,000 and 100,000 lines",
             Self::Diff => "a question about a change of 5,000 lines in 100 hunks",
             Self::DiffLarge => "a question about a change of 50,000 lines in 500 hunks",
+            Self::Review => "the review of 500 hunks in 50,000 lines: opened, and a hunk kept ten times",
+            Self::LongHunk => "a new file of 50,000 lines, in which a line is typed",
             Self::Reads => "1,000 reads of 2,000 lines that are not saved",
             Self::ReadLarge => "a read of 200,000 lines that are not saved",
             Self::Writes => "200 writes to 5,000 lines, of which each changes one",
@@ -241,9 +249,14 @@ impl Scenario {
             Self::Paced100K | Self::Paced10M => &[Ours, Floor, Plain],
             Self::Terminal => &[Ours, OwnTerminal],
             Self::TerminalCaptured => &[Ours, Captured],
-            Self::Follow | Self::Plan | Self::PromptLong | Self::Closed | Self::Chats | Self::Hostile => {
-                &[Ours]
-            }
+            Self::Follow
+            | Self::Review
+            | Self::LongHunk
+            | Self::Plan
+            | Self::PromptLong
+            | Self::Closed
+            | Self::Chats
+            | Self::Hostile => &[Ours],
             _ => &[Ours, Floor],
         }
     }
@@ -285,6 +298,8 @@ impl Scenario {
             Self::Lines => lines::lines(subject, size.held, size.chunks),
             Self::Diff => scripts::diff(subject, size.diff / 10, (size.diff / 500).min(100)),
             Self::DiffLarge => scripts::diff(subject, size.diff, size.diff / 100),
+            Self::Review => scripts::review(subject, size.diff, size.diff / 100),
+            Self::LongHunk => scripts::long_hunk(subject, size.diff),
             Self::Reads => files::reads(subject, 2000, size.reads),
             Self::ReadLarge => files::reads(subject, size.read_lines, 1),
             Self::Writes => files::writes(subject, 5000, size.writes, 1),

@@ -10,9 +10,9 @@ use acp_nvim::core::message::FileDiff;
 use serde_json::{Value, json};
 
 use super::scenarios::{Values, at_once};
-use super::stage::{Clock, Stage, Subject};
+use super::stage::{Clock, Measured, Stage, Subject};
 use crate::support::project::TempProject;
-use crate::support::script::{asks, ends, opened, prompt, says, update};
+use crate::support::script::{asks, awaits, ends, opened, prompt, says, update};
 
 /// The agent of a script, in a project of its own.
 pub fn with_script(subject: Subject, project: &TempProject, mut steps: Vec<Value>) -> Stage {
@@ -144,8 +144,8 @@ pub fn follow(subject: Subject, count: usize) -> Values {
     ]
 }
 
-/// A question about a change of a file that is on the screen.
-pub fn diff(subject: Subject, lines: usize, hunks: usize) -> Values {
+/// A text, and the same with so many changes in it.
+fn changed(lines: usize, hunks: usize) -> (String, String) {
     let step = lines / hunks;
     let (mut old, mut new) = (String::new(), String::new());
     for line in 0..lines {
@@ -160,6 +160,73 @@ pub fn diff(subject: Subject, lines: usize, hunks: usize) -> Values {
             }
         }
     }
+    (old, new)
+}
+
+/// The review of what an agent has written into a file that is on the screen.
+pub fn review(subject: Subject, lines: usize, hunks: usize) -> Values {
+    const KEPT: usize = 10;
+    let (old, new) = changed(lines, hunks);
+    let project = TempProject::new(&[("a.rs", &old)]);
+    let path = project.file("a.rs");
+    let mut steps = opened();
+    steps.push(prompt());
+    steps.extend(awaits("w", "fs/write_text_file", json!({ "path": path, "content": new })));
+    steps.extend([says("END-OF-FLOOD"), ends("end_turn")]);
+    let mut stage = with_script(subject, &project, steps);
+    stage.show(&path);
+    stage.prompt_and_rest(Clock::Ticking);
+    stage.nvim.input("<C-\\><C-n>");
+    let opened = stage.act_and_rest("vim.cmd('Acp review')");
+    let mut kept: Vec<Measured> = Vec::new();
+    for _ in 0..KEPT {
+        kept.push(stage.act_and_rest("vim.api.nvim_input('ga')"));
+    }
+    let left = stage.nvim.exec_lua("return vim.api.nvim_buf_get_lines(0, 0, 1, true)[1]", []);
+    assert!(left.to_string().contains(&(hunks - KEPT).to_string()), "{left}");
+    let most = |of: fn(&Measured) -> f64| kept.iter().map(of).fold(0.0, f64::max);
+    vec![
+        ("open stall ms", opened.stall_ms),
+        ("open main ms", opened.main_s * 1000.0),
+        ("keep stall ms", most(|measured| measured.stall_ms)),
+        ("keep main ms", most(|measured| measured.main_s * 1000.0)),
+        ("memory MB", opened.memory_mb),
+    ]
+}
+
+/// A new file that is one hunk, in which the user types.
+pub fn long_hunk(subject: Subject, lines: usize) -> Values {
+    const TYPED: usize = 10;
+    let text: String = (0..lines).map(|line| format!("let value_{line} = compute({line});\n")).collect();
+    let project = TempProject::new(&[("a.txt", "")]);
+    let path = project.file("a.txt");
+    let mut steps = opened();
+    steps.push(prompt());
+    steps.extend(awaits("w", "fs/write_text_file", json!({ "path": path, "content": text })));
+    steps.extend([says("END-OF-FLOOD"), ends("end_turn")]);
+    let mut stage = with_script(subject, &project, steps);
+    stage.show(&path);
+    let written = stage.prompt_and_rest(Clock::Ticking);
+    stage.nvim.input("<C-\\><C-n>");
+    stage.nvim.exec_lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", ["a.txt".into()]);
+    stage.nvim.input(&format!("{}Go", lines / 2));
+    let mut typed: Vec<Measured> = Vec::new();
+    for _ in 0..TYPED {
+        typed.push(stage.act_and_rest("vim.api.nvim_input('x')"));
+    }
+    let line = stage.nvim.exec_lua("return vim.api.nvim_get_current_line()", []);
+    assert_eq!(line.as_str(), Some("x".repeat(TYPED).as_str()));
+    let most = |of: fn(&Measured) -> f64| typed.iter().map(of).fold(0.0, f64::max);
+    vec![
+        ("written stall ms", written.stall_ms),
+        ("typed stall ms", most(|measured| measured.stall_ms)),
+        ("typed main ms", most(|measured| measured.main_s * 1000.0)),
+    ]
+}
+
+/// A question about a change of a file that is on the screen.
+pub fn diff(subject: Subject, lines: usize, hunks: usize) -> Values {
+    let (old, new) = changed(lines, hunks);
     let project = TempProject::new(&[("a.txt", &old)]);
     let path = project.file("a.txt");
     let mut steps = opened();

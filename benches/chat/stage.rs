@@ -216,6 +216,12 @@ impl Stage {
         self.nvim.take_notification("measured").map(|args| Measured::of(&args[0]))
     }
 
+    /// Has Lua do something, and waits until Neovim is at rest.
+    pub fn act_and_rest(&mut self, code: &str) -> Measured {
+        self.nvim.exec_lua(&format!("probe.run(nil, true, function() {code} end)"), []);
+        self.rest()
+    }
+
     /// Prompts, and says how many milliseconds went by until the agent had it.
     pub fn prompt_latency(&mut self) -> f64 {
         let code = "local buf, last = bench.buffer(), ...
