@@ -543,13 +543,74 @@ fn some_lines_of_a_hunk_are_kept_and_others_undone_by_a_range() {
     chat.nvim.command("wincmd h");
     chat.nvim.wait_for_screen("- three");
     chat.nvim.input("2GV:Acp keep<CR>");
-    chat.nvim.wait_until(|nvim| !nvim.screen().contains("- two"), "the part to go");
-    assert!(chat.nvim.screen().contains("- three"), "the rest stays");
+    let is_part = |screen: &str| !screen.contains("- two") && screen.contains("- three");
+    chat.nvim.wait_until(|nvim| is_part(&nvim.screen()), "the part to go, and the rest to stay");
     chat.nvim.command("4,4Acp undo");
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE\nfour\nfive");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("- four"), "the part to go");
     chat.nvim.command("Acp undo file");
     assert_eq!(chat.project.read("a.txt"), "one\nTWO\nthree\nfour\nfive\n");
+}
+
+#[test]
+fn each_line_of_a_new_file_is_marked_once_whatever_is_typed_in_it() {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", &(0..600).map(|line| format!("line {line}\n")).collect::<String>()));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], steps(all));
+    chat.chat();
+    chat.send("Write it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h | edit a.txt");
+    let unmarked = "local ns = vim.api.nvim_get_namespaces()['acp.review']
+        local count = {}
+        for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true })) do
+          if mark[4].sign_text then
+            count[mark[2]] = (count[mark[2]] or '') .. mark[4].sign_text
+          end
+        end
+        local signs, wrong = {}, {}
+        for row = 0, vim.api.nvim_buf_line_count(0) - 1 do
+          signs[count[row] or 'none'] = true
+          if count[row] == nil or #count[row] ~= 2 then
+            wrong[#wrong + 1] = row .. ' ' .. (count[row] or 'none')
+          end
+        end
+        return #wrong == 0 and #vim.tbl_keys(signs) == 1 and 'all' or vim.inspect(wrong)";
+    let wait = |chat: &mut Scripted, what: &str| {
+        let is_marked = |nvim: &mut support::Nvim| nvim.exec_lua(unmarked, []).as_str() == Some("all");
+        chat.nvim.wait_until(is_marked, what);
+    };
+    wait(&mut chat, "all lines to be marked");
+    for keys in
+        ["300Gomine<Esc>", "aX<Esc>", "oand more<Esc>", "kdd", "3dd", "p", "u", "ggdd", "Gdd", "250GdGu"]
+    {
+        chat.nvim.input(keys);
+        wait(&mut chat, &format!("all lines to be marked after {keys}"));
+    }
+}
+
+#[test]
+fn a_page_that_has_become_short_is_seen_from_its_beginning() {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", &"a line\n".repeat(100)));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], steps(all));
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("+ a line");
+    chat.nvim.input("G");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("Review:"), "the end of the page");
+    chat.nvim.input("ga");
+    chat.nvim.wait_for_screen("Nothing is left to decide");
+    chat.nvim.input("u");
+    chat.nvim.wait_for_screen("@@ 1");
+    let row = chat.nvim.exec_lua("return vim.api.nvim_get_current_line()", []);
+    assert!(row.to_string().contains("@@ 1"), "the cursor is where something came back: {row}");
 }
 
 #[test]

@@ -40,6 +40,7 @@ const PARTS: &[Part] = &[
         parts: &[],
         crates: &[
             "base64",
+            "foldhash",
             "regex_lite",
             "serde",
             "serde_json",

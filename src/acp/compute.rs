@@ -18,6 +18,7 @@ use super::files::{buffer_state, probe};
 use super::rules;
 use super::shared::Shared;
 use crate::core::changes::file_review::{FileReview, without};
+use crate::core::changes::proposal::ProposedFile;
 use crate::core::changes::{diff, text_edits};
 use crate::core::ids::JobId;
 use crate::core::locations::Look;
@@ -197,6 +198,9 @@ fn run(work: Work, watch: &Watch) -> Outcome {
             Outcome::Places(error_locations::all(&plain.text(), &cwd, is_file))
         }
         Work::Place { text, diffs } => Outcome::Placed(diff::place(&text, &diffs)),
+        Work::Propose { path, text, diffs } => {
+            Outcome::Proposed(Box::new(ProposedFile::new(path, text.as_ref(), &diffs)))
+        }
         Work::Before { text, diffs } => Outcome::Before(without(&text, &diff::place(&text, &diffs)).into()),
         Work::Recall { path, diffs } => {
             Outcome::Recalled(match buffer_state::examine(&path, "utf-8", None, |_| true) {

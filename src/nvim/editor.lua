@@ -657,9 +657,11 @@ return {
     return top < bottom2 and top2 < bottom and left < right2 and left2 < right
   end,
 
-  -- All rows that a window's text takes.
-  rows_of_text = function(win)
-    return api.nvim_win_text_height(win, {}).all
+  -- All rows that a window's text takes. Of more lines than `most` it is the number of lines: who only wants to know
+  -- whether there is room for them need not have all of them measured.
+  rows_of_text = function(win, most)
+    local lines = api.nvim_buf_line_count(api.nvim_win_get_buf(win))
+    return most and lines > most and lines or api.nvim_win_text_height(win, {}).all
   end,
 
   -- The first line that is seen from its beginning; from 0.
@@ -676,6 +678,18 @@ return {
   cuts_lines_at = function(win)
     local info = vim.fn.getwininfo(win)[1]
     return not vim.wo[win].wrap and info.width - info.textoff or nil
+  end,
+
+  -- Has a window that does not wrap lines show as many of them as it has room for, if it was scrolled to lines that are
+  -- gone.
+  fill_window = function(win)
+    local lines = api.nvim_buf_line_count(api.nvim_win_get_buf(win))
+    local top = math.max(lines - api.nvim_win_get_height(win) + 1, 1)
+    api.nvim_win_call(win, function()
+      if vim.fn.winsaveview().topline > top then
+        vim.fn.winrestview({ topline = top })
+      end
+    end)
   end,
 
   -- Has a window's text begin with a line, from 0, as far as its cursor lets it.

@@ -26,6 +26,7 @@ pub mod inspector;
 pub mod keys;
 pub mod listeners;
 pub mod lua_data;
+pub mod prints;
 pub mod prompt;
 pub mod questions;
 pub mod review;

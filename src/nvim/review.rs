@@ -80,6 +80,8 @@ pub struct Reviews {
     needs_room_above: bool,
     /// The drawing of what took too long at once goes on in a moment.
     drawing_rest: bool,
+    /// The page is drawn as soon as what is being done is done.
+    draws_panel: bool,
     pub panel: Option<Panel>,
     /// What waits until it is known what agents did to files that were opened for it.
     pub when_known: Vec<Then>,

@@ -27,11 +27,12 @@ struct Fit {
 
 impl Anchor {
     /// A hunk of the text with these lines.
-    pub fn new(hunk: Hunk, lines: &[String]) -> Self {
+    pub fn new<S: AsRef<str>>(hunk: Hunk, lines: &[S]) -> Self {
         let first = hunk.row.min(lines.len());
         let end = (first + hunk.added.len()).min(lines.len());
-        let before = lines[first.saturating_sub(CONTEXT)..first].to_vec();
-        let after = lines[end..(end + CONTEXT).min(lines.len())].to_vec();
+        let owned = |lines: &[S]| lines.iter().map(|line| line.as_ref().to_owned()).collect();
+        let before = owned(&lines[first.saturating_sub(CONTEXT)..first]);
+        let after = owned(&lines[end..(end + CONTEXT).min(lines.len())]);
         Self { hunk, before, after }
     }
 

@@ -12,6 +12,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::mem;
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -23,7 +24,7 @@ use crate::core::message::call::FileDiff;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placed {
     /// From the top down, without context; none where the diff changes nothing but line ends.
-    pub hunks: Vec<Hunk>,
+    pub hunks: Vec<Arc<Hunk>>,
     pub state: PlacedState,
 }
 
@@ -276,7 +277,7 @@ fn place_by_lines(text: &Text, old: &str, new: &str) -> Option<Placed> {
     } else {
         (PlacedState::Applied, find(&new, |op| op.new_range())?)
     };
-    let hunks = changed(&ops).zip(rows).map(|(op, row)| hunk(row, op, &old, &new)).collect();
+    let hunks = changed(&ops).zip(rows).map(|(op, row)| Arc::new(hunk(row, op, &old, &new))).collect();
     Some(Placed { hunks, state })
 }
 
@@ -300,7 +301,7 @@ fn guess(text: &Text, old: &str, new: &str) -> Placed {
             (None, None) => first,
         };
         least = row.clamp(least, text.lines.len().max(least));
-        hunk(least, op, &old, &new)
+        Arc::new(hunk(least, op, &old, &new))
     });
     Placed { hunks: hunks.collect(), state: PlacedState::Unmatched }
 }
@@ -402,14 +403,14 @@ fn most_like(line: &str, lines: &[&str]) -> Option<usize> {
 }
 
 /// What changes between two runs of whole lines, the present one of which begins at `row`.
-fn hunks(row: usize, old: &str, new: &str, state: PlacedState) -> Vec<Hunk> {
+fn hunks(row: usize, old: &str, new: &str, state: PlacedState) -> Vec<Arc<Hunk>> {
     let (old, new) = (lines(old), lines(new));
     let ops = capture_diff_slices(Algorithm::Myers, &old, &new);
     let at = |op: &DiffOp| match state {
         PlacedState::Applied => op.new_range().start,
         PlacedState::Proposed | PlacedState::Unmatched => op.old_range().start,
     };
-    changed(&ops).map(|op| hunk(row + at(op), op, &old, &new)).collect()
+    changed(&ops).map(|op| Arc::new(hunk(row + at(op), op, &old, &new))).collect()
 }
 
 fn hunk(row: usize, op: &DiffOp, old: &[&str], new: &[&str]) -> Hunk {

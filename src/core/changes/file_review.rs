@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::core::changes::anchor::Anchor;
 use crate::core::changes::authors::Authors;
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
-use crate::core::changes::hunk_history::HunkHistory;
-use crate::core::changes::review::{Part, Review, Splice};
+use crate::core::changes::hunk_history::{HunkHistory, TextPrint};
+use crate::core::changes::review::{Line, Part, Review, Splice};
 use crate::core::changes::undecided::{Missing, Undecided, shares};
 use crate::core::ids::OriginId;
 use crate::core::message::call::FileDiff;
@@ -188,7 +188,10 @@ impl FileReview {
     /// An agent wrote the file, or removed it; what it found there was `before`, where that is known.
     pub fn agent_wrote(&mut self, before: Option<&str>, after: Option<&str>, origin: OriginId) {
         match before {
-            Some(before) if self.is_there && self.review.base_lines().iter().eq(before.split('\n')) => {
+            Some(before)
+                if self.is_there
+                    && self.review.base_lines().iter().map(|line| &**line).eq(before.split('\n')) =>
+            {
                 // It was without all that is to be decided. Were that the user's doing, what they have put back beside a
                 // hunk would be theirs.
                 if let Some(splice) = self.review.difference(before) {
@@ -298,7 +301,12 @@ impl FileReview {
         self.remember(&splice);
         // What goes in the editor is in the history, and comes back with its text.
         let before = if is_told { self.undecided_near(&splice.rows) } else { Vec::new() };
-        let gone = self.review.lines(splice.rows.clone()).to_vec();
+        let gone: Vec<String> = match self.missing.is_empty() {
+            true => Vec::new(),
+            false => {
+                self.review.lines(splice.rows.clone()).iter().map(|line| line.as_ref().to_owned()).collect()
+            }
+        };
         let (lines, first) = (splice.lines.clone(), splice.rows.start);
         let changes = self.review.changes(&splice);
         self.authors.user_changed(&changes);
@@ -387,12 +395,12 @@ impl FileReview {
     }
 
     /// The text without what agents did to it, line by line.
-    pub fn base_lines(&self) -> &[String] {
+    pub fn base_lines(&self) -> &[Line] {
         self.review.base_lines()
     }
 
     /// The present text, line by line.
-    pub fn lines(&self) -> &[String] {
+    pub fn lines(&self) -> &[Line] {
         self.review.lines(0..self.review.line_count())
     }
 
@@ -410,6 +418,11 @@ impl FileReview {
         self.review.difference(text).is_some()
     }
 
+    /// The present text, to be known again; `None` where there is no file.
+    pub fn text_identity(&self) -> Option<TextPrint> {
+        self.is_there.then(|| self.review.text_print())
+    }
+
     /// Nothing is left to decide.
     pub fn is_settled(&self) -> bool {
         self.review.is_settled() && self.was_there == self.is_there
@@ -417,6 +430,11 @@ impl FileReview {
 
     pub fn hunks(&self) -> Vec<Hunk> {
         self.review.hunks()
+    }
+
+    /// The number of a hunk that is still the same.
+    pub fn find(&self, hunk: &Hunk) -> Option<usize> {
+        self.review.find(hunk)
     }
 
     pub fn hunk_count(&self) -> usize {
@@ -536,7 +554,7 @@ impl FileReview {
 /// A text as it was before the diffs that are in it already; for agents that tell of their writes by
 /// diffs alone.
 pub fn without(text: &str, placed: &[Placed]) -> String {
-    let mut hunks: Vec<&Hunk> = placed
+    let mut hunks: Vec<_> = placed
         .iter()
         .filter(|placed| placed.state == PlacedState::Applied)
         .flat_map(|placed| &placed.hunks)

@@ -48,39 +48,39 @@ pub struct HunkHistory {
 }
 
 impl TextPrint {
-    pub fn of(lines: &[String]) -> Self {
+    pub fn of<T: AsRef<str>>(lines: &[T]) -> Self {
         let mut print = Self::default();
         print.add(lines, 0..lines.len());
         print
     }
 
     /// What it becomes when rows are replaced by other lines.
-    pub fn spliced(self, text: &[String], rows: &Range<usize>, lines: &[String]) -> Self {
-        let before = rows.start.checked_sub(1).and_then(|row| text.get(row));
-        let mut around: Vec<Option<&String>> = vec![before];
-        around.extend(lines.iter().map(Some));
-        around.push(text.get(rows.end));
+    pub fn spliced<T: AsRef<str>>(self, text: &[T], rows: &Range<usize>, lines: &[String]) -> Self {
+        let line = |row: usize| text.get(row).map(AsRef::as_ref);
+        let mut around: Vec<Option<&str>> = vec![rows.start.checked_sub(1).and_then(line)];
+        around.extend(lines.iter().map(|line| Some(line.as_str())));
+        around.push(line(rows.end));
         let new = around.windows(2).map(|pair| print_of(&(pair[0], pair[1]))).fold(0, u64::wrapping_add);
         let pairs = self.pairs.wrapping_sub(pairs(text, rows.clone())).wrapping_add(new);
         Self { pairs, lines: self.lines - rows.len() + lines.len() }
     }
 
     /// Rows of a text are about to be replaced.
-    pub fn remove(&mut self, lines: &[String], rows: Range<usize>) {
+    pub fn remove<T: AsRef<str>>(&mut self, lines: &[T], rows: Range<usize>) {
         self.lines -= rows.len();
         self.pairs = self.pairs.wrapping_sub(pairs(lines, rows));
     }
 
     /// Rows of a text have come in place of others.
-    pub fn add(&mut self, lines: &[String], rows: Range<usize>) {
+    pub fn add<T: AsRef<str>>(&mut self, lines: &[T], rows: Range<usize>) {
         self.lines += rows.len();
         self.pairs = self.pairs.wrapping_add(pairs(lines, rows));
     }
 }
 
 /// Of rows and of what is next to them. Each pair counts once, so that their order does not matter.
-fn pairs(lines: &[String], rows: Range<usize>) -> u64 {
-    let line = |row: Option<usize>| row.and_then(|row| lines.get(row));
+fn pairs<T: AsRef<str>>(lines: &[T], rows: Range<usize>) -> u64 {
+    let line = |row: Option<usize>| row.and_then(|row| lines.get(row)).map(AsRef::as_ref);
     (rows.start..=rows.end)
         .map(|row| print_of(&(line(row.checked_sub(1)), line(Some(row)))))
         .fold(0, u64::wrapping_add)

@@ -5,6 +5,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::review_edits::{ADDED, Part, REMOVED};
 use crate::core::changes::words::Words;
@@ -74,6 +76,11 @@ impl Side {
 }
 
 impl Listed {
+    /// The row of the page that says where it is.
+    pub fn head(&self) -> usize {
+        self.head
+    }
+
     /// The added lines that are not shown.
     pub fn rest(&self) -> &[String] {
         self.hunk.added.get(self.added.shown..).unwrap_or_default()
@@ -105,12 +112,97 @@ pub struct Page {
     pub folds: Vec<&'static str>,
     /// What colours whole lines.
     pub marks: Vec<(usize, &'static str)>,
-    pub words: Vec<(usize, Vec<Range<usize>>, &'static str)>,
-    /// Lines of code, by the row they begin at.
-    pub code: Vec<(usize, PathBuf, Vec<String>)>,
+    /// Lines of code, from the top down.
+    pub code: Vec<Code>,
+}
+
+/// So many lines of code are coloured in one go: what comes next of a long hunk is another piece.
+const PIECE: usize = 100;
+
+/// Lines of code on a page that are coloured in one go.
+pub struct Code {
+    pub path: PathBuf,
+    lines: CodeLines,
+}
+
+enum CodeLines {
+    /// Lines around hunks, from a row of the page on.
+    Around(usize, Vec<String>),
+    /// Some of the lines of a hunk.
+    Hunk { hunk: Arc<Hunk>, removed: Run, added: Run },
+}
+
+/// Some lines of one side of a hunk, from a row of the page on.
+struct Run {
+    row: usize,
+    lines: Range<usize>,
+}
+
+/// Lines of code that follow each other, with the words in them that were changed.
+pub struct Coded<'a> {
+    pub row: usize,
+    pub lines: &'a [String],
+    /// Of each of these lines; none where nothing is marked.
+    pub words: Vec<Vec<Range<usize>>>,
+    pub group: &'static str,
+}
+
+impl Code {
+    /// The rows of the page between its first and its last line.
+    pub fn rows(&self) -> Range<usize> {
+        match &self.lines {
+            CodeLines::Around(row, lines) => *row..row + lines.len(),
+            CodeLines::Hunk { removed, added, .. } => {
+                let [removed, added] = [removed, added].map(|run| run.row..run.row + run.lines.len());
+                match (removed.is_empty(), added.is_empty()) {
+                    (true, _) => added,
+                    (_, true) => removed,
+                    _ => removed.start..added.end,
+                }
+            }
+        }
+    }
+
+    /// Which words were changed is worked out here, since it takes longer than all the rest of a page.
+    pub fn coded(&self) -> Vec<Coded<'_>> {
+        match &self.lines {
+            CodeLines::Around(row, lines) => vec![Coded { row: *row, lines, words: Vec::new(), group: "" }],
+            CodeLines::Hunk { hunk, removed, added } => {
+                let (gone, come) = (&removed.lines, &added.lines);
+                let words = Words::where_shown(hunk, |old, new| gone.contains(&old) || come.contains(&new));
+                vec![
+                    Coded {
+                        row: removed.row,
+                        lines: &hunk.removed[gone.clone()],
+                        words: gone.clone().map(|at| words.removed(at).to_vec()).collect(),
+                        group: "AcpDiffDeleteWord",
+                    },
+                    Coded {
+                        row: added.row,
+                        lines: &hunk.added[come.clone()],
+                        words: come.clone().map(|at| words.added(at).to_vec()).collect(),
+                        group: "AcpDiffAddWord",
+                    },
+                ]
+            }
+        }
+    }
 }
 
 impl Page {
+    /// These rows with the rest of the hunks that they are of.
+    pub fn whole_hunks(&self, rows: &Range<usize>) -> Range<usize> {
+        let begins = |row: usize| self.folds.get(row).is_none_or(|fold| !fold.starts_with(['2', '1']));
+        let (mut start, mut end) = (rows.start.min(self.lines.len()), rows.end.min(self.lines.len()));
+        while start > 0 && !begins(start) {
+            start -= 1;
+        }
+        while !begins(end) {
+            end += 1;
+        }
+        start..end
+    }
+
     pub fn add(&mut self, text: String, about: About, fold: &'static str, group: &'static str) {
         // A file's name may have line breaks, a line of a buffer may not.
         let text = if text.contains('\n') { text.replace('\n', "\u{2424}") } else { text };
@@ -178,38 +270,47 @@ impl Page {
         let (removed, added) = sides(hunk, there);
         let head_at = self.lines.len();
         self.add(head, about(hunk.row), ">2", "AcpMeta");
-        let words = Words::of_first(hunk, MAX_HUNK_LINES);
-        let gone = self.side(path, removed, |at| words.removed(at), "AcpDiffDeleteWord");
+        let gone = self.side(removed.len());
         for line in &removed[..gone.shown] {
             self.add(format!("{REMOVED}{}", shown(line)), about(hunk.row), "2", "AcpDiffDelete");
         }
         self.rest(gone, about(hunk.row));
-        let come = self.side(path, added, |at| words.added(at), "AcpDiffAddWord");
+        let come = self.side(added.len());
         let texts: Vec<String> = added[..come.shown].iter().map(|line| shown(line)).collect();
         for (at, line) in texts.iter().enumerate() {
             self.line(format!("{ADDED}{line}"), about(hunk.row + at), "2", "AcpDiffAdd");
         }
         self.parts.push(Part::Added(self.hunks.len(), texts));
         self.rest(come, about(hunk.row + come.shown));
+        self.code_of(path, hunk, [(gone.first, gone.shown), (come.first, come.shown)]);
         let (path, hunk) = (path.to_owned(), hunk.clone());
         self.hunks.push(Listed { path, hunk, head: head_at, removed: gone, added: come });
     }
 
-    /// Colours the lines of one side, which are to follow, as far as there is room for them.
-    fn side<'a>(
-        &mut self,
-        path: &Path,
-        lines: &[String],
-        words: impl Fn(usize) -> &'a [Range<usize>],
-        group: &'static str,
-    ) -> Side {
-        let (first, count) = (self.lines.len(), lines.len());
+    /// Lines around hunks, which follow.
+    pub fn code_around(&mut self, path: &Path, lines: Vec<String>) {
+        let lines = CodeLines::Around(self.lines.len(), lines);
+        self.code.push(Code { path: path.to_owned(), lines });
+    }
+
+    /// The lines of a hunk that are shown: of each side the row at which they begin, and how many there are.
+    pub fn code_of(&mut self, path: &Path, hunk: &Arc<Hunk>, [removed, added]: [(usize, usize); 2]) {
+        for start in (0..removed.1.max(added.1)).step_by(PIECE) {
+            let run = |(row, count): (usize, usize)| {
+                let lines = start.min(count)..(start + PIECE).min(count);
+                Run { row: row + lines.start, lines }
+            };
+            let lines = CodeLines::Hunk { hunk: hunk.clone(), removed: run(removed), added: run(added) };
+            self.code.push(Code { path: path.to_owned(), lines });
+        }
+    }
+
+    /// How many lines of a side there is room for; they are to follow.
+    fn side(&self, count: usize) -> Side {
+        let first = self.lines.len();
         let room = MAX_PAGE_LINES.saturating_sub(first).clamp(MIN_HUNK_LINES, MAX_HUNK_LINES);
         // A line that says how many more there are takes as much room as one of them.
         let shown = if count <= room + 1 { count } else { room };
-        self.code.push((first, path.to_owned(), lines[..shown].to_vec()));
-        let changed = (0..shown).map(|at| (at, words(at))).filter(|(_, words)| !words.is_empty());
-        self.words.extend(changed.map(|(at, words)| (first + at, words.to_vec(), group)));
         Side { first, shown, count }
     }
 
@@ -248,9 +349,28 @@ pub fn visible_counts<'h>(hunks: impl IntoIterator<Item = &'h Hunk>, there: (boo
 }
 
 /// A hunk without the empty line that stands for a file that is not there.
-pub fn visible(hunk: &Hunk, there: (bool, bool)) -> Hunk {
-    let (removed, added) = sides(hunk, there);
-    Hunk { row: hunk.row, removed: removed.to_vec(), added: added.to_vec() }
+pub fn visible(mut hunk: Hunk, there: (bool, bool)) -> Hunk {
+    let (removed, added) = sides(&hunk, there);
+    let (removed, added) = (removed.len(), added.len());
+    hunk.removed.truncate(removed);
+    hunk.added.truncate(added);
+    hunk
+}
+
+/// Which rows of a page hold something else than those of an earlier one: of both the rows, from the top down.
+pub fn replaced_rows(before: &[String], now: &[String]) -> Vec<(Range<usize>, Range<usize>)> {
+    let ops = capture_diff_slices(Algorithm::Myers, before, now);
+    let mut replaced: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
+        let (old, new) = (op.old_range(), op.new_range());
+        match replaced.last_mut() {
+            Some((before, now)) if before.end == old.start && now.end == new.start => {
+                (before.end, now.end) = (old.end, new.end);
+            }
+            _ => replaced.push((old, new)),
+        }
+    }
+    replaced
 }
 
 /// A buffer's line holds no line break; what else is no text is left to Neovim to show, also a carriage return: it may
@@ -318,11 +438,59 @@ mod tests {
     #[test]
     fn a_file_that_is_not_there_has_no_lines_on_that_side() {
         let new = hunk(&[""], &["a"]);
+        let visible = |hunk: &Arc<Hunk>, there| visible(Hunk::clone(hunk), there);
         assert_eq!(visible(&new, (false, true)).removed, Vec::<String>::new());
         assert_eq!(visible(&new, (true, true)), *new);
         assert_eq!(visible(&hunk(&["a"], &[""]), (true, false)).added, Vec::<String>::new());
         // More than the one empty line is no sign of a file that is not there.
         assert_eq!(visible(&hunk(&["", ""], &[]), (false, true)).removed.len(), 2);
+    }
+
+    #[test]
+    fn pieces_of_code_stand_where_their_lines_are() {
+        let mut page = Page::default();
+        page.add("a".into(), About::File("/a".into()), ">1", "");
+        page.code_around(Path::new("/a"), vec!["before".into()]);
+        page.add("    before".into(), About::Nothing, "2", "");
+        page.hunk(Path::new("/a"), &long(250, 130), "head".into(), (true, true));
+        page.hunk(Path::new("/a"), &hunk(&["let a = 1;"], &["let a = 2;", "more"]), "h".into(), (true, true));
+        let rows: Vec<Range<usize>> = page.code.iter().map(Code::rows).collect();
+        assert_eq!(rows, [1..2, 3..353, 103..383, 203..253, 384..387]);
+        for code in &page.code {
+            for coded in code.coded() {
+                let shown = &page.lines[coded.row..coded.row + coded.lines.len()];
+                assert!(
+                    shown.iter().zip(coded.lines).all(|(shown, line)| shown.ends_with(line)),
+                    "{shown:?}"
+                );
+            }
+        }
+        let coded = page.code[4].coded();
+        let words: Vec<_> = coded.iter().map(|coded| (coded.row, coded.words.clone())).collect();
+        assert_eq!(words, [(384, vec![vec![8..9]]), (385, vec![vec![8..9], vec![]])]);
+    }
+
+    #[test]
+    fn only_rows_that_hold_something_else_are_replaced() {
+        let lines = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
+        let replaced = |before: &str, now: &str| replaced_rows(&lines(before), &lines(now));
+        assert_eq!(replaced("2 a b c", "2 a b c"), []);
+        assert_eq!(replaced("2 a b c d", "1 a d"), [(0..1, 0..1), (2..4, 2..2)]);
+        assert_eq!(replaced("a b", "a x y b z"), [(1..1, 1..3), (2..2, 4..5)]);
+    }
+
+    #[test]
+    fn rows_are_of_hunks_that_begin_and_end_somewhere() {
+        let mut page = Page::default();
+        page.add("title".into(), About::Nothing, "0", "");
+        page.add("a".into(), About::File("/a".into()), ">1", "");
+        page.hunk(Path::new("/a"), &hunk(&["x"], &["y"]), "first".into(), (true, true));
+        page.hunk(Path::new("/a"), &hunk(&["v"], &["w"]), "last".into(), (true, true));
+        assert_eq!(page.whole_hunks(&(0..1)), 0..1);
+        assert_eq!(page.whole_hunks(&(3..4)), 2..5);
+        assert_eq!(page.whole_hunks(&(5..5)), 5..5, "nothing between two hunks");
+        assert_eq!(page.whole_hunks(&(6..7)), 5..8);
+        assert_eq!(page.whole_hunks(&(8..9)), 8..8);
     }
 
     #[test]
@@ -333,9 +501,12 @@ mod tests {
         assert_eq!(page.lines.len(), 2 * MAX_HUNK_LINES + 3);
         assert_eq!(page.lines[MAX_HUNK_LINES + 1], "    \u{2026} 29000 more lines");
         // Each line has the hunk, and none has a hunk of its own.
-        assert_eq!(Arc::strong_count(&hunk), page.lines.len() + 2);
-        let code: usize = page.code.iter().map(|(.., lines)| lines.len()).sum();
-        assert_eq!((code, page.words.len()), (2 * MAX_HUNK_LINES, 2 * MAX_HUNK_LINES));
+        assert_eq!(Arc::strong_count(&hunk), page.lines.len() + page.code.len() + 2);
+        let coded: Vec<Coded> = page.code.iter().flat_map(Code::coded).collect();
+        let lines: usize = coded.iter().map(|coded| coded.lines.len()).sum();
+        let marked = coded.iter().flat_map(|coded| &coded.words).filter(|words| !words.is_empty()).count();
+        assert_eq!((lines, marked), (2 * MAX_HUNK_LINES, 2 * MAX_HUNK_LINES));
+        assert!(page.code.iter().all(|code| code.coded().iter().all(|coded| coded.lines.len() <= PIECE)));
         for _ in 0..100 {
             page.hunk(Path::new("/b"), &hunk, "head".into(), (true, true));
         }

@@ -260,17 +260,31 @@ pub fn regions(base: &[&str], ours: &[&str], theirs: &[&str]) -> Vec<(MergeResol
     // number for each line.
     let mut numbers = HashMap::new();
     let [base, ours, theirs] = [base, ours, theirs].map(|lines| {
-        let number = |line| {
+        let mut text = String::with_capacity(lines.len() * 4);
+        for line in lines {
             let next = numbers.len();
-            format!("{}\n", numbers.entry(line).or_insert(next))
-        };
-        lines.iter().map(number).collect::<String>()
+            push_number(&mut text, *numbers.entry(*line).or_insert(next));
+            text.push('\n');
+        }
+        text
     });
     let merge = TextMerge::from_lines(&base, &ours, &theirs);
     let region = |region: &similar::MergeRegion| {
         (region.resolution(), [region.base_range(), region.ours_range(), region.theirs_range()])
     };
     merge.regions().iter().map(region).collect()
+}
+
+/// A number in digits that are letters and signs: short, since there is one for each line.
+fn push_number(text: &mut String, mut number: usize) {
+    const DIGITS: usize = 90;
+    loop {
+        text.push(char::from(b'!' + (number % DIGITS) as u8));
+        number /= DIGITS;
+        if number == 0 {
+            return;
+        }
+    }
 }
 
 fn clean(chunks: &mut Vec<Chunk>, lines: Vec<String>) {

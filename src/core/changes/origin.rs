@@ -19,6 +19,9 @@ pub struct View<'t> {
 /// The text that the agent's own began with. Where it shows a change that the user has saved, the agent has
 /// seen that; elsewhere it is taken to know what it last saw, so that nothing of the user's is dropped.
 pub fn origin(view: View, theirs: &str) -> String {
+    if view.seen == view.disk {
+        return view.seen.to_owned();
+    }
     let [seen, disk, theirs] =
         [view.seen, view.disk, theirs].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let mut origin = String::new();

@@ -3,11 +3,14 @@
 //! where, is left to `nvim::review::staging`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::core::changes::diff::{Hunk, Placed, PlacedState, counts};
-use crate::core::changes::hunk_page::{About, Page, plural, shown, visible};
+use serde::{Deserialize, Serialize};
+
+use crate::core::changes::diff::{Hunk, Placed, PlacedState, place};
+use crate::core::changes::hunk_page::{About, Page, plural, shown, sides, visible, visible_counts};
 use crate::core::changes::review_edits::{ADDED, REMOVED};
-use crate::core::changes::words::Words;
+use crate::core::message::FileDiff;
 use crate::core::text::{Text, cells};
 
 /// So many lines of a file stand around a hunk.
@@ -19,20 +22,32 @@ const AROUND: &str = "    ";
 /// A page has no more lines; the rest is said in one.
 const MOST_LINES: usize = 20_000;
 
-/// A file, and what is to become of it.
-#[derive(Clone, Debug)]
+/// A file, and what is to become of it. The file may be long, so the lines around its hunks are found once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProposedFile {
     pub path: PathBuf,
-    /// The present text; `None` where there is no such file.
-    pub text: Option<Text>,
+    pub fate: Fate,
     pub placed: Vec<Placed>,
+    /// From the top down.
+    hunks: Vec<Shown>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fate {
     Made,
     Changed,
     Removed,
+}
+
+/// A hunk as it is shown on the page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Shown {
+    state: PlacedState,
+    /// Without the empty line that stands for a file that is not there.
+    hunk: Arc<Hunk>,
+    /// The lines of the file before and after it, each on the page once.
+    above: Vec<String>,
+    below: Vec<String>,
 }
 
 /// The page of what is proposed.
@@ -45,22 +60,38 @@ pub struct ProposalPage {
 }
 
 impl ProposedFile {
-    pub fn fate(&self) -> Fate {
-        let Some(text) = &self.text else { return Fate::Made };
-        let lines = text.plain_lines().split('\n').count();
-        let is_emptied = self.placed.iter().any(|placed| {
-            placed.state == PlacedState::Proposed
-                && matches!(placed.hunks.as_slice(), [hunk] if hunk.removed.len() >= lines
-                    && hunk.added.iter().all(String::is_empty))
-        });
-        match is_emptied && lines > 0 && !text.is_empty() {
-            true => Fate::Removed,
-            false => Fate::Changed,
+    /// What diffs make of a file's present text; `None` where there is no such file.
+    pub fn new(path: PathBuf, text: Option<&Text>, diffs: &[FileDiff]) -> Self {
+        let placed = place(&text.map(Text::body).unwrap_or_default(), diffs);
+        let text = text.map(Text::plain_lines);
+        let fate = fate(text.as_ref(), &placed);
+        let mut file = Self { path, fate, placed, hunks: Vec::new() };
+        let there = (fate != Fate::Made, fate != Fate::Removed);
+        let hunks = file.hunks().into_iter().map(|(state, hunk)| (state, shared(hunk, there)));
+        let hunks: Vec<(PlacedState, Arc<Hunk>)> = hunks.collect();
+        let text = text.filter(|_| fate == Fate::Changed && !hunks.is_empty()).unwrap_or_default();
+        let lines: Vec<&str> = text.split('\n').collect();
+        let lines = if fate == Fate::Changed { &lines[..] } else { &[] };
+        let mut done = 0;
+        for (at, (state, hunk)) in hunks.iter().enumerate() {
+            let next = hunks.get(at + 1).map_or(lines.len(), |(_, next)| next.row);
+            let held = match state {
+                PlacedState::Proposed => hunk.removed.len(),
+                PlacedState::Applied => hunk.added.len(),
+                PlacedState::Unmatched => 0,
+            };
+            let (first, last) = (hunk.row.min(lines.len()), (hunk.row + held).min(lines.len()));
+            let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+            let above = owned(&lines[first.saturating_sub(CONTEXT).max(done).min(first)..first]);
+            done = (last + CONTEXT).min(next.max(last)).min(lines.len());
+            let below = owned(&lines[last..done]);
+            file.hunks.push(Shown { state: *state, hunk: hunk.clone(), above, below });
         }
+        file
     }
 
-    /// All hunks from the top down.
-    pub fn hunks(&self) -> Vec<(PlacedState, &Hunk)> {
+    /// All hunks from the top down, as they stand in the text.
+    pub fn hunks(&self) -> Vec<(PlacedState, &Arc<Hunk>)> {
         let of = |placed: &'_ Placed| placed.state;
         let mut all: Vec<_> = self
             .placed
@@ -72,13 +103,31 @@ impl ProposedFile {
     }
 }
 
+fn fate(text: Option<&Text>, placed: &[Placed]) -> Fate {
+    let Some(text) = text else { return Fate::Made };
+    let lines = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let is_emptied = placed.iter().any(|placed| {
+        placed.state == PlacedState::Proposed
+            && matches!(placed.hunks.as_slice(), [hunk] if hunk.removed.len() >= lines
+                && hunk.added.iter().all(String::is_empty))
+    });
+    if is_emptied && !text.is_empty() { Fate::Removed } else { Fate::Changed }
+}
+
+/// A hunk as it is shown, which is the same one but for files that are not there.
+fn shared(hunk: &Arc<Hunk>, there: (bool, bool)) -> Arc<Hunk> {
+    let (removed, added) = sides(hunk, there);
+    let is_same = (removed.len(), added.len()) == (hunk.removed.len(), hunk.added.len());
+    if is_same { hunk.clone() } else { Arc::new(visible(Hunk::clone(hunk), there)) }
+}
+
 /// Whether it could be shown in the file itself, if there is room.
-pub fn fits_into_file(files: &[ProposedFile]) -> bool {
-    matches!(files, [file] if file.fate() == Fate::Changed)
+pub fn fits_into_file(files: &[&ProposedFile]) -> bool {
+    matches!(files, [file] if file.fate == Fate::Changed)
 }
 
 /// The page of files; their names are told from `root` on.
-pub fn page(files: &[ProposedFile], root: &Path) -> ProposalPage {
+pub fn page(files: &[&ProposedFile], root: &Path) -> ProposalPage {
     let mut all = ProposalPage::default();
     for (at, file) in files.iter().enumerate() {
         if at > 0 {
@@ -91,14 +140,10 @@ pub fn page(files: &[ProposedFile], root: &Path) -> ProposalPage {
 
 impl ProposalPage {
     fn file(&mut self, file: &ProposedFile, root: &Path) {
-        let fate = file.fate();
-        let sides = (fate != Fate::Made, fate != Fate::Removed);
-        let hunks: Vec<(PlacedState, Hunk)> =
-            file.hunks().into_iter().map(|(state, hunk)| (state, visible(hunk, sides))).collect();
-        let all: Vec<Hunk> = hunks.iter().map(|(_, hunk)| hunk.clone()).collect();
-        let (added, removed) = counts(&all);
+        let hunks = &file.hunks;
+        let (added, removed) = visible_counts(hunks.iter().map(|shown| &*shown.hunk), (true, true));
         self.counts = (self.counts.0 + added, self.counts.1 + removed);
-        let what = match fate {
+        let what = match file.fate {
             Fate::Made => "new file".to_owned(),
             Fate::Removed => "deleted".to_owned(),
             Fate::Changed => format!("{} {}", hunks.len(), plural(hunks.len(), "hunk")),
@@ -107,25 +152,15 @@ impl ProposalPage {
         let about = About::File(file.path.clone());
         self.page.add(shown(&format!("{name}  {what} \u{b7} +{added} -{removed}")), about, ">1", "AcpTool");
         if hunks.is_empty() {
-            let text = match file.text.is_some() {
-                true => "(nothing but line ends would change)",
-                false => "(an empty file)",
+            let text = match file.fate {
+                Fate::Made => "(an empty file)",
+                Fate::Changed | Fate::Removed => "(nothing but line ends would change)",
             };
             self.page.add(format!("{AROUND}{text}"), About::Nothing, "1", "AcpMeta");
         }
-        let text = file.text.as_ref().map(Text::plain_lines).unwrap_or_default();
-        let lines: Vec<&str> = if fate == Fate::Changed { text.split('\n').collect() } else { Vec::new() };
-        let mut done = 0;
-        for (at, (state, hunk)) in hunks.iter().enumerate() {
-            let next = hunks.get(at + 1).map_or(lines.len(), |(_, next)| next.row);
-            let held = match state {
-                PlacedState::Proposed => hunk.removed.len(),
-                PlacedState::Applied => hunk.added.len(),
-                PlacedState::Unmatched => 0,
-            };
-            let (first, last) = (hunk.row.min(lines.len()), (hunk.row + held).min(lines.len()));
+        for Shown { state, hunk, above, below } in hunks {
             self.heads.push(self.page.lines.len());
-            if fate == Fate::Changed {
+            if file.fate == Fate::Changed {
                 let note = match state {
                     PlacedState::Proposed => "",
                     PlacedState::Applied => "  (done already)",
@@ -135,39 +170,32 @@ impl ProposalPage {
                 };
                 self.page.add(format!("  @@ {}{note}", hunk.row + 1), About::Nothing, ">2", "AcpMeta");
             }
-            self.around(file, &lines[first.saturating_sub(CONTEXT).max(done).min(first)..first]);
+            self.around(file, above);
             self.lines(file, hunk);
-            done = (last + CONTEXT).min(next.max(last)).min(lines.len());
-            self.around(file, &lines[last..done]);
+            self.around(file, below);
         }
     }
 
-    fn around(&mut self, file: &ProposedFile, lines: &[&str]) {
+    fn around(&mut self, file: &ProposedFile, lines: &[String]) {
         if lines.is_empty() {
             return;
         }
-        let own: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-        self.page.code.push((self.page.lines.len(), file.path.clone(), own));
+        self.page.code_around(&file.path, lines.to_vec());
         for line in lines {
             self.page.add(format!("{AROUND}{}", shown(line)), About::Nothing, "2", "");
         }
     }
 
-    fn lines(&mut self, file: &ProposedFile, hunk: &Hunk) {
-        let words = Words::of_first(hunk, MOST_LINES);
-        let sides: [(&[String], &str, [&'static str; 2]); 2] = [
-            (&hunk.removed, REMOVED, ["AcpDiffDelete", "AcpDiffDeleteWord"]),
-            (&hunk.added, ADDED, ["AcpDiffAdd", "AcpDiffAddWord"]),
-        ];
-        for (lines, sign, [group, strong]) in sides {
-            let room = MOST_LINES.saturating_sub(self.page.lines.len());
+    fn lines(&mut self, file: &ProposedFile, hunk: &Arc<Hunk>) {
+        let mut runs = [(0, 0); 2];
+        let sides: [(&[String], &str, &'static str); 2] =
+            [(&hunk.removed, REMOVED, "AcpDiffDelete"), (&hunk.added, ADDED, "AcpDiffAdd")];
+        for ((lines, sign, group), run) in sides.into_iter().zip(&mut runs) {
+            let row = self.page.lines.len();
+            let room = MOST_LINES.saturating_sub(row);
             let (lines, left) = lines.split_at(room.min(lines.len()));
-            self.page.code.push((self.page.lines.len(), file.path.clone(), lines.to_vec()));
-            for (at, line) in lines.iter().enumerate() {
-                let words = if sign == REMOVED { words.removed(at) } else { words.added(at) };
-                if !words.is_empty() {
-                    self.page.words.push((self.page.lines.len(), words.to_vec(), strong));
-                }
+            *run = (row, lines.len());
+            for line in lines {
                 self.page.add(format!("{sign}{}", shown(line)), About::Nothing, "2", group);
             }
             if !left.is_empty() {
@@ -175,6 +203,7 @@ impl ProposalPage {
                 self.page.add(text, About::Nothing, "2", "AcpMeta");
             }
         }
+        self.page.code_of(&file.path, hunk, runs);
     }
 }
 
@@ -201,32 +230,29 @@ pub fn proposal_bar(agent: &str, name: &str, counts: (usize, usize), how: &str, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::changes::diff::place;
-    use crate::core::message::FileDiff;
 
     fn file(path: &str, text: Option<&str>, old: Option<&str>, new: &str) -> ProposedFile {
         let diff = FileDiff { path: path.into(), old_text: old.map(Into::into), new_text: new.into() };
-        let placed = place(text.unwrap_or_default(), &[diff]);
-        ProposedFile { path: path.into(), text: text.map(Into::into), placed }
+        ProposedFile::new(path.into(), text.map(Text::from).as_ref(), &[diff])
     }
 
     fn lines(files: &[ProposedFile]) -> Vec<String> {
-        page(files, Path::new("/p")).page.lines
+        page(&files.iter().collect::<Vec<_>>(), Path::new("/p")).page.lines
     }
 
     #[test]
     fn a_new_file_has_all_its_lines_and_no_empty_one_that_goes() {
         let new = file("/p/new.txt", None, None, "one\ntwo\n");
-        assert_eq!(new.fate(), Fate::Made);
-        assert!(!fits_into_file(std::slice::from_ref(&new)));
+        assert_eq!(new.fate, Fate::Made);
+        assert!(!fits_into_file(&[&new]));
         assert_eq!(lines(&[new]), ["new.txt  new file \u{b7} +2 -0", "  + one", "  + two"]);
     }
 
     #[test]
     fn a_file_that_goes_has_all_its_lines() {
         let gone = file("/p/old.txt", Some("one\ntwo\n"), Some("one\ntwo\n"), "");
-        assert_eq!(gone.fate(), Fate::Removed);
-        assert!(!fits_into_file(std::slice::from_ref(&gone)));
+        assert_eq!(gone.fate, Fate::Removed);
+        assert!(!fits_into_file(&[&gone]));
         assert_eq!(lines(&[gone]), ["old.txt  deleted \u{b7} +0 -2", "  - one", "  - two"]);
     }
 
@@ -234,8 +260,8 @@ mod tests {
     fn a_hunk_stands_between_lines_of_the_file_each_of_them_once() {
         let text = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n";
         let changed = file("/p/x", Some(text), Some(text), "a\nb\nc\nd\nE\nf\nG\nh\ni\nj\n");
-        assert!(fits_into_file(std::slice::from_ref(&changed)));
-        let page = page(&[changed], Path::new("/p"));
+        assert!(fits_into_file(&[&changed]));
+        let page = page(&[&changed], Path::new("/p"));
         assert_eq!(
             page.page.lines,
             [
@@ -261,7 +287,7 @@ mod tests {
     #[test]
     fn several_files_stand_below_each_other() {
         let all = [file("/p/a", Some("one\n"), Some("one"), "ONE"), file("/q/b", None, None, "b\n")];
-        assert!(!fits_into_file(&all));
+        assert!(!fits_into_file(&all.iter().collect::<Vec<_>>()));
         assert_eq!(
             lines(&all),
             [

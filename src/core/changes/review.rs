@@ -6,6 +6,7 @@
 //! Texts are as in [`super::text_edits`]: lines joined by `\n`, without the newline that ends the file.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -15,12 +16,15 @@ use crate::core::changes::diff::Hunk;
 use crate::core::changes::hunk_history::{EarlierHunk, TextPrint, print_of};
 use crate::core::changes::text_edits::{self, Change, TextEdit};
 
+/// A line of a text. Both sides of a review and its copies share those that are the same.
+pub type Line = Arc<str>;
+
 /// One file under review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
-    /// Never without a line; nor is `current`.
-    base: Vec<String>,
-    current: Vec<String>,
+    /// Never without a line; nor is `current`. A copy of the review shares them until one of the two changes.
+    base: Arc<Vec<Line>>,
+    current: Arc<Vec<Line>>,
     /// The runs of lines in which the two differ, from the top down, none touching another.
     spans: Vec<Span>,
     /// Of `current`.
@@ -63,7 +67,8 @@ impl Review {
     pub fn new(base: &str, current: &str) -> Self {
         let current_lines = split(current);
         let print = TextPrint::of(&current_lines);
-        let mut review = Self { base: split(base), current: current_lines, spans: Vec::new(), print };
+        let mut review =
+            Self { base: Arc::new(split(base)), current: Arc::new(current_lines), spans: Vec::new(), print };
         if base != current {
             review.compare();
         }
@@ -76,7 +81,7 @@ impl Review {
     }
 
     /// The lines of the text with every hunk undone.
-    pub fn base_lines(&self) -> &[String] {
+    pub fn base_lines(&self) -> &[Line] {
         &self.base
     }
 
@@ -94,13 +99,23 @@ impl Review {
     pub fn hunks(&self) -> Vec<Hunk> {
         let hunk = |span: &Span| Hunk {
             row: span.current.start,
-            removed: self.base[span.base.clone()].to_vec(),
-            added: self.current[span.current.clone()].to_vec(),
+            removed: owned(&self.base[span.base.clone()]),
+            added: owned(&self.current[span.current.clone()]),
         };
         self.spans.iter().map(hunk).collect()
     }
 
-    /// The same without a copy of their lines.
+    /// The number of a hunk that is still the same.
+    pub fn find(&self, hunk: &Hunk) -> Option<usize> {
+        let is_it = |span: &Span| {
+            span.current.start == hunk.row
+                && is_same_text(&self.base[span.base.clone()], &hunk.removed)
+                && is_same_text(&self.current[span.current.clone()], &hunk.added)
+        };
+        self.spans.iter().position(is_it)
+    }
+
+    /// How many hunks there are.
     pub fn hunk_count(&self) -> usize {
         self.spans.len()
     }
@@ -130,20 +145,20 @@ impl Review {
     }
 
     /// Lines of the present text.
-    pub fn lines(&self, rows: Range<usize>) -> &[String] {
+    pub fn lines(&self, rows: Range<usize>) -> &[Line] {
         &self.current[rows]
     }
 
     /// What leads from the present text to another, as one splice; `None` when they are the same.
     pub fn difference(&self, text: &str) -> Option<Splice> {
         let lines: Vec<&str> = text.split('\n').collect();
-        let first = self.current.iter().zip(&lines).take_while(|(old, new)| old == *new).count();
+        let first = self.current.iter().zip(&lines).take_while(|(old, new)| ***old == ***new).count();
         if first == self.current.len() && first == lines.len() {
             return None;
         }
         let most = self.current.len().min(lines.len()) - first;
         let both = self.current.iter().rev().zip(lines.iter().rev());
-        let last = both.take(most).take_while(|(old, new)| old == *new).count();
+        let last = both.take(most).take_while(|(old, new)| ***old == ***new).count();
         let lines = lines[first..lines.len() - last].iter().map(|line| (*line).to_owned()).collect();
         Some(Splice { rows: first..self.current.len() - last, lines })
     }
@@ -181,11 +196,11 @@ impl Review {
         let before = self.base.len();
         for (rows, lines) in for_base.into_iter().rev() {
             let first = splice.rows.start;
-            let new = splice.lines[lines.start - first..lines.end - first].iter().cloned();
-            self.base.splice(rows, new);
+            let new = shared(&splice.lines[lines.start - first..lines.end - first]);
+            Arc::make_mut(&mut self.base).splice(rows, new);
         }
         if self.base.is_empty() {
-            self.base.push(String::new());
+            Arc::make_mut(&mut self.base).push(Line::default());
         }
         let grown = self.base.len() as isize - before as isize;
         self.splice(splice, window, grown, touched);
@@ -194,14 +209,14 @@ impl Review {
     /// Takes a hunk over for good. A number that no hunk has does nothing.
     pub fn keep(&mut self, hunk: usize) {
         let Some(span) = self.take(hunk, |span| &mut span.base, |span| span.current.len()) else { return };
-        self.base.splice(span.base, self.current[span.current].iter().cloned());
+        Arc::make_mut(&mut self.base).splice(span.base, self.current[span.current].iter().cloned());
     }
 
     /// Puts back what was there before a hunk, and gives what does so in the present text. A number that
     /// no hunk has does nothing.
     pub fn undo(&mut self, hunk: usize) -> Option<Splice> {
         let span = self.take(hunk, |span| &mut span.current, |span| span.base.len())?;
-        let splice = Splice { rows: span.current, lines: self.base[span.base].to_vec() };
+        let splice = Splice { rows: span.current, lines: owned(&self.base[span.base]) };
         self.put(splice.rows.clone(), splice.lines.clone());
         Some(splice)
     }
@@ -215,7 +230,7 @@ impl Review {
     /// the caller.
     pub fn earlier_hunk(&self, hunk: usize, authors: &Authors) -> Option<EarlierHunk> {
         let span = self.spans.get(hunk)?;
-        let (base, rows) = (self.base[span.base.clone()].to_vec(), span.current.clone());
+        let (base, rows) = (owned(&self.base[span.base.clone()]), span.current.clone());
         let (print, authors) = (self.hunk_print(hunk)?, authors.part(rows.clone()));
         Some(EarlierHunk { rows, base, mixed: span.mixed, authors, print })
     }
@@ -245,7 +260,7 @@ impl Review {
     /// The present text had these hunks before: all else in it is the user's. Says whether it was that text.
     pub fn restore(&mut self, hunks: &[EarlierHunk]) -> bool {
         let is_same = |(span, hunk): (&Span, &EarlierHunk)| {
-            span.current == hunk.rows && self.base[span.base.clone()] == hunk.base
+            span.current == hunk.rows && is_same_text(&self.base[span.base.clone()], &hunk.base)
         };
         if self.spans.len() == hunks.len() && self.spans.iter().zip(hunks).all(is_same) {
             self.spans.iter_mut().zip(hunks).for_each(|(span, hunk)| span.mixed = hunk.mixed);
@@ -261,12 +276,12 @@ impl Review {
             }
             base.extend_from_slice(before);
             let first = base.len();
-            base.extend_from_slice(&hunk.base);
+            base.extend(shared(&hunk.base));
             spans.push(Span { base: first..base.len(), current: hunk.rows.clone(), mixed: hunk.mixed });
             done = hunk.rows.end;
         }
         base.extend_from_slice(&self.current[done..]);
-        (self.base, self.spans) = (base, spans);
+        (self.base, self.spans) = (Arc::new(base), spans);
         true
     }
 
@@ -275,7 +290,7 @@ impl Review {
     pub fn claim(&mut self, rows: Range<usize>, removed: &[String], mixed: bool) -> bool {
         let meets = |span: &Span| span.current.start <= rows.end && rows.start <= span.current.end;
         let is_there = rows.start <= rows.end && rows.end <= self.current.len();
-        if !is_there || self.spans.iter().any(meets) || self.current[rows.clone()] == *removed {
+        if !is_there || self.spans.iter().any(meets) || is_same_text(&self.current[rows.clone()], removed) {
             return false;
         }
         let at = self.spans.partition_point(|span| span.current.end < rows.start);
@@ -288,10 +303,10 @@ impl Review {
             let range = &mut later.base;
             *range = range.start + removed.len() - rows.len()..range.end + removed.len() - rows.len();
         }
-        self.base.splice(start..start + rows.len(), removed.iter().cloned());
+        Arc::make_mut(&mut self.base).splice(start..start + rows.len(), shared(removed));
         if self.base.is_empty() {
             // A text is never without a line, so this is a hunk that has made the first one.
-            self.base.push(String::new());
+            Arc::make_mut(&mut self.base).push(Line::default());
             return self.claimed(at, Span { base: 0..1, current: rows, mixed });
         }
         self.claimed(at, Span { base: start..end, current: rows, mixed })
@@ -321,14 +336,14 @@ impl Review {
         let Some((span, base, current)) = self.find_part(part) else { return };
         let lines = self.current[current].to_vec();
         let grown = lines.len() as isize - base.len() as isize;
-        self.base.splice(base, lines);
+        Arc::make_mut(&mut self.base).splice(base, lines);
         self.compare_span(part.hunk, span, (grown, 0));
     }
 
     /// Puts back what some lines of a hunk replaced, and gives what does so in the present text.
     pub fn undo_part(&mut self, part: &Part) -> Option<Splice> {
         let (span, base, current) = self.find_part(part)?;
-        let splice = Splice { rows: current, lines: self.base[base].to_vec() };
+        let splice = Splice { rows: current, lines: owned(&self.base[base]) };
         // A text is never without a line.
         let new = self.put(splice.rows.clone(), splice.lines.clone());
         let grown = new.len() as isize - splice.rows.len() as isize;
@@ -363,7 +378,7 @@ impl Review {
             later.current = moved(&later.current, of_current);
         }
         if self.base.is_empty() {
-            self.base.push(String::new());
+            Arc::make_mut(&mut self.base).push(Line::default());
         }
     }
 
@@ -379,7 +394,9 @@ impl Review {
         if rows.is_empty() || lines.is_empty() {
             return vec![Change { old: rows.clone(), new: start..start + lines.len() }];
         }
-        let mut changes = text_edits::changes(&self.current[rows.clone()], lines);
+        let old: Vec<&str> = texts(&self.current[rows.clone()]).collect();
+        let new: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let mut changes = text_edits::changes(&old, &new);
         for Change { old, new } in &mut changes {
             *old = old.start + start..old.end + start;
             *new = new.start + start..new.end + start;
@@ -447,7 +464,7 @@ impl Review {
         }
         let new = rows.start..rows.start + lines.len();
         self.print.remove(&self.current, rows.clone());
-        self.current.splice(rows, lines);
+        Arc::make_mut(&mut self.current).splice(rows, shared(&lines));
         self.print.add(&self.current, new.clone());
         new
     }
@@ -465,8 +482,8 @@ impl Review {
         let (Some(from), Some(to)) = (touched.first(), touched.last()) else { return false };
         let (start, end) = (rows.start.min(from.current.start), rows.end.max(to.current.end));
         let base = from.base.start - (from.current.start - start)..to.base.end + (end - to.current.end);
-        let around = (&self.current[start..rows.start], &self.current[rows.end..end]);
-        self.base[base].iter().eq(around.0.iter().chain(lines).chain(around.1))
+        let [above, below] = [start..rows.start, rows.end..end].map(|rows| texts(&self.current[rows]));
+        texts(&self.base[base]).eq(above.chain(lines.iter().map(String::as_str)).chain(below))
     }
 
     /// Whether rows are the agent's, some of them at least, or lie within what is.
@@ -546,7 +563,7 @@ struct Window {
 
 /// The runs of lines in which parts of two texts differ. A text without a line is kept as an empty one; it is none of
 /// the empty lines of the other text.
-fn compared(old: &[String], base: Range<usize>, new: &[String], current: Range<usize>) -> Vec<Span> {
+fn compared(old: &[Line], base: Range<usize>, new: &[Line], current: Range<usize>) -> Vec<Span> {
     if matches!(old, [line] if line.is_empty()) && base == (0..1) && current.len() > 1 {
         return vec![Span { base, current, mixed: false }];
     }
@@ -566,8 +583,24 @@ fn compared(old: &[String], base: Range<usize>, new: &[String], current: Range<u
     spans
 }
 
-fn split(text: &str) -> Vec<String> {
-    text.split('\n').map(str::to_owned).collect()
+fn split(text: &str) -> Vec<Line> {
+    text.split('\n').map(Line::from).collect()
+}
+
+fn texts(lines: &[Line]) -> impl Iterator<Item = &str> {
+    lines.iter().map(|line| &**line)
+}
+
+fn owned(lines: &[Line]) -> Vec<String> {
+    texts(lines).map(str::to_owned).collect()
+}
+
+fn is_same_text(lines: &[Line], others: &[String]) -> bool {
+    texts(lines).eq(others.iter().map(String::as_str))
+}
+
+fn shared(lines: &[String]) -> impl Iterator<Item = Line> {
+    lines.iter().map(|line| Line::from(line.as_str()))
 }
 
 #[cfg(test)]
@@ -600,13 +633,13 @@ mod tests {
     }
 
     fn undo(review: &mut Review, hunk: usize) {
-        let mut lines = split(&review.current());
+        let mut lines: Vec<String> = review.current().split('\n').map(str::to_owned).collect();
         let splice = review.undo(hunk).expect("a hunk of this number");
         lines.splice(splice.rows, splice.lines);
         if lines.is_empty() {
             lines.push(String::new());
         }
-        assert_eq!(lines, split(&review.current()));
+        assert_eq!(lines.join("\n"), review.current());
     }
 
     fn undo_all(review: &mut Review) {
@@ -905,7 +938,7 @@ mod tests {
             undo_all(&mut review);
             // Lines written where others are gone may come to stand before or after those.
             let sorted = |text: String| {
-                let mut lines: Vec<String> = split(&text);
+                let mut lines = split(&text);
                 lines.sort();
                 lines
             };

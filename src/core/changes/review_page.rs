@@ -9,7 +9,7 @@ use crate::core::changes::comments::Comment;
 use crate::core::changes::diff::{Hunk, counts};
 use crate::core::changes::file_review::FileReview;
 use crate::core::changes::hunk_page::{About, Page, plural, shown as in_page, visible_counts};
-use crate::core::changes::review::Review;
+use crate::core::changes::review::{Line, Review};
 use crate::core::changes::review_edits::{ADDED, REMOVED};
 use crate::core::changes::scope::{Origin, Origins, Scope};
 use crate::core::changes::unknown_change::UnknownChange;
@@ -271,7 +271,7 @@ fn left_of(file: &FileReview, hunks: &[&Hunk]) -> String {
 
 /// Whether the file had and has any lines: an empty one has none, either.
 fn there(file: &FileReview) -> (bool, bool) {
-    let has_lines = |lines: &[String]| lines.iter().any(|line| !line.is_empty()) || lines.len() > 1;
+    let has_lines = |lines: &[Line]| lines.iter().any(|line| !line.is_empty()) || lines.len() > 1;
     (
         file.was_there && has_lines(file.base_lines()),
         file.is_there && (file.line_count() > 1 || has_lines(file.lines())),

@@ -171,7 +171,7 @@ impl Origins {
             Scope::File(of) if of == path => (0..count).collect(),
             Scope::Renamed(both) if both.iter().any(|of| of == path) => (0..count).collect(),
             Scope::Hunk(of, hunk) | Scope::Part(of, hunk, _) if of == path => {
-                file.hunks().iter().position(|other| other == hunk).into_iter().collect()
+                file.find(hunk).into_iter().collect()
             }
             Scope::Rows(..)
             | Scope::Lines(..)

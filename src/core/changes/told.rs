@@ -5,13 +5,17 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::core::changes::hunk_history::print_of;
 use crate::core::changes::writers::Writer;
 use crate::core::store::checkpoint::{Held, Mode};
+use crate::core::text::print_of_bytes;
 
 /// What each file held after the last change that was told.
 #[derive(Default)]
-pub struct Told(HashMap<PathBuf, Known>);
+pub struct Told {
+    files: HashMap<PathBuf, Known>,
+    /// Of their hashes; nobody who writes files is to know it.
+    seed: u64,
+}
 
 #[derive(Clone, Debug)]
 struct Known {
@@ -38,12 +42,16 @@ pub enum News {
 }
 
 impl Fingerprint {
-    fn of(held: &Held) -> Option<Self> {
+    fn of(seed: u64, held: &Held) -> Option<Self> {
         let content = match held {
             Held::Unknown => return None,
             Held::Absent => None,
-            Held::Link(target) => Some((usize::MAX, print_of(&target))),
-            Held::Text(..) | Held::Bytes(..) => held.bytes().map(|bytes| (bytes.len(), print_of(&bytes))),
+            Held::Link(target) => {
+                Some((usize::MAX, print_of_bytes(seed, target.as_os_str().as_encoded_bytes())))
+            }
+            Held::Text(..) | Held::Bytes(..) => {
+                held.bytes().map(|bytes| (bytes.len(), print_of_bytes(seed, bytes)))
+            }
         };
         Some(Self { content, mode: held.mode() })
     }
@@ -54,6 +62,10 @@ impl Fingerprint {
 }
 
 impl Told {
+    pub fn new(seed: u64) -> Self {
+        Self { seed, ..Self::default() }
+    }
+
     /// A change is reported. Says whether its bytes are news, and takes note of it.
     pub fn is_news(&mut self, path: &Path, before: &Held, after: &Held) -> bool {
         self.news(path, before, after) == News::All
@@ -61,18 +73,18 @@ impl Told {
 
     /// A change is reported. Says what is news in it, and takes note of it.
     pub fn news(&mut self, path: &Path, before: &Held, after: &Held) -> News {
-        let Some(after) = Fingerprint::of(after) else {
+        let Some(after) = Fingerprint::of(self.seed, after) else {
             // What it leads to is not known: whatever comes next is another change.
-            self.0.remove(path);
+            self.files.remove(path);
             return News::All;
         };
-        let before = Fingerprint::of(before);
+        let before = Fingerprint::of(self.seed, before);
         if before.is_some_and(|before| before.matches(after)) {
             return News::Nothing;
         }
         // A buffer that took the text knows nothing of permissions.
         let is_mode_alone = before.is_some_and(|before| before.content == after.content);
-        let known = self.0.get_mut(path).filter(|known| known.last.matches(after));
+        let known = self.files.get_mut(path).filter(|known| known.last.matches(after));
         match known {
             Some(known) if !is_mode_alone || known.last.mode == after.mode => {
                 let last = std::mem::replace(&mut known.last, after);
@@ -80,7 +92,7 @@ impl Told {
                 if last.mode.0.is_none() && other_mode { News::Mode } else { News::Nothing }
             }
             _ => {
-                self.0.insert(path.to_owned(), Known { last: after, writers: Vec::new() });
+                self.files.insert(path.to_owned(), Known { last: after, writers: Vec::new() });
                 News::All
             }
         }
@@ -88,29 +100,29 @@ impl Told {
 
     /// The last change of a file was told as that of these.
     pub fn set_writers(&mut self, path: &Path, writers: Vec<Writer>) {
-        if let Some(known) = self.0.get_mut(path) {
+        if let Some(known) = self.files.get_mut(path) {
             known.writers = writers;
         }
     }
 
     /// Who was said to have brought a file to this.
     pub fn writers(&self, path: &Path, after: &Held) -> &[Writer] {
-        let after = Fingerprint::of(after);
-        let known = self.0.get(path).filter(|known| after.is_some_and(|after| known.last.matches(after)));
+        let after = Fingerprint::of(self.seed, after);
+        let known = self.files.get(path).filter(|known| after.is_some_and(|after| known.last.matches(after)));
         known.map_or(&[], |known| &known.writers)
     }
 
     /// The file holds this on the disk, and that needs no telling: the user has saved it, or somebody else wrote it.
     pub fn holds(&mut self, path: &Path, now: &Held) {
-        match Fingerprint::of(now) {
-            Some(last) => drop(self.0.insert(path.to_owned(), Known { last, writers: Vec::new() })),
+        match Fingerprint::of(self.seed, now) {
+            Some(last) => drop(self.files.insert(path.to_owned(), Known { last, writers: Vec::new() })),
             None => self.forget(path),
         }
     }
 
     /// The file may hold anything from now on.
     pub fn forget(&mut self, path: &Path) {
-        self.0.remove(path);
+        self.files.remove(path);
     }
 }
 

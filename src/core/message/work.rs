@@ -10,6 +10,7 @@ use super::files::{HalfWritten, OnDisk, Stamp, UnsavedText};
 use super::prompts::{Gathered, Want};
 use crate::core::changes::diff::Placed;
 use crate::core::changes::file_review::{FileReview, Written};
+use crate::core::changes::proposal::ProposedFile;
 use crate::core::changes::reconcile::{Reconciled, Sides};
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::locations::Look;
@@ -30,6 +31,9 @@ pub enum Work {
     Edits { old: String, new: String },
     /// Where the diffs of one file stand in its text (`core::changes::diff`).
     Place { text: Text, diffs: Vec<FileDiff> },
+    /// What the diffs of one file make of it, for a page (`core::changes::proposal`). Without a text there is no such
+    /// file.
+    Propose { path: PathBuf, text: Option<Text>, diffs: Vec<FileDiff> },
     /// What the text of one file was before the diffs that are in it (`core::changes::file_review`).
     Before { text: Text, diffs: Vec<FileDiff> },
     /// What a file without a buffer is, and was before the diffs that are in it.
@@ -85,6 +89,7 @@ pub enum Work {
 pub enum Outcome {
     Edits(Vec<TextEdit>),
     Placed(Vec<Placed>),
+    Proposed(Box<ProposedFile>),
     Before(Text),
     /// Before the diffs and now, as buffers have it; nothing where there is no such file, or no text in it.
     Recalled(Option<(Text, Text)>),

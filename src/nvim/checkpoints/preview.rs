@@ -7,13 +7,13 @@ use crate::core::changes::review_page::Hints;
 use crate::core::store::restore::Restore;
 use crate::core::store::restore_page::{Found, restore_page};
 use crate::nvim::buffers::path_cache::canonical;
-use crate::nvim::diff_view::page::nothing_left;
+use crate::nvim::diff_view::page::{PageView, nothing_left};
 use crate::nvim::editor::Buf;
 
 pub struct Preview {
     pub buf: Buf,
     pub restore: Restore,
-    pub page: Page,
+    pub view: PageView,
 }
 
 pub fn page_of(restore: &Restore, found: &[Found], keys: &Keys) -> Page {

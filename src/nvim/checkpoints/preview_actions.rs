@@ -13,7 +13,7 @@ use crate::nvim::arguments::fail;
 use crate::nvim::checkpoints::Checkpoints;
 use crate::nvim::checkpoints::preview::{Preview, page_of};
 use crate::nvim::context::Context;
-use crate::nvim::diff_view::page::put;
+use crate::nvim::diff_view::page::PAUSE;
 use crate::nvim::diff_view::page_window::{page_buf, show_page, step_in_page};
 use crate::nvim::editor::Buf;
 use crate::nvim::events::EditorEvent;
@@ -29,10 +29,12 @@ impl Checkpoints {
                 None => page_buf(&cx.editor, &cx.config.keys, "acp://restore")?,
             };
             cx.editor.set_buf_option(buf, "modifiable", false)?;
-            let before = this.preview.take().map(|preview| preview.page.lines).unwrap_or_default();
-            put(&page, &cx.editor, buf, &before)?;
+            let before = this.preview.take().filter(|preview| preview.buf == buf);
+            let mut view = before.map(|preview| preview.view).unwrap_or_default();
             let first = page.rows.iter().position(|about| *about != About::Nothing);
-            this.preview = Some(Preview { buf, restore, page });
+            view.put(page, &cx.editor, buf)?;
+            this.preview = Some(Preview { buf, restore, view });
+            this.paint_preview_later(cx)?;
             let win = show_page(&cx.editor, buf)?;
             cx.editor.set_cursor(win, first.map_or(1, |row| row + 1), 0)
         })
@@ -51,9 +53,20 @@ impl Checkpoints {
             if !cx.editor.buf_is_loaded(preview.buf) {
                 return Ok(());
             }
-            put(&page, &cx.editor, preview.buf, &preview.page.lines)?;
-            preview.page = page;
-            Ok(())
+            preview.view.put(page, &cx.editor, preview.buf)?;
+            this.paint_preview_later(cx)
+        })
+    }
+
+    /// Has the rest of it painted in slices.
+    fn paint_preview_later(&mut self, cx: &mut Context) -> Result<()> {
+        if !self.preview.as_mut().is_some_and(|preview| preview.view.begins_to_wait()) {
+            return Ok(());
+        }
+        cx.later(PAUSE, |this: &mut Self, cx| {
+            let Some(preview) = &mut this.preview else { return Ok(()) };
+            preview.view.go_on(&cx.editor, preview.buf)?;
+            this.paint_preview_later(cx)
         })
     }
 
@@ -84,7 +97,7 @@ impl Checkpoints {
                 Ok(())
             }
             "review_next" | "review_previous" => {
-                let rows = self.preview.as_ref().map_or(&[][..], |preview| &preview.page.rows);
+                let rows = self.preview.as_ref().map_or(&[][..], |preview| &preview.view.page.rows);
                 step_in_page(&cx.editor, rows, name == "review_next")
             }
             _ => {
@@ -101,7 +114,7 @@ impl Checkpoints {
 
     fn preview_about(&self, cx: &Context) -> Result<About> {
         let row = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
-        let about = self.preview.as_ref().and_then(|preview| preview.page.rows.get(row).cloned());
+        let about = self.preview.as_ref().and_then(|preview| preview.view.page.rows.get(row).cloned());
         Ok(about.unwrap_or(About::Nothing))
     }
 

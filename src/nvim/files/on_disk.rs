@@ -10,11 +10,11 @@ use crate::core::ids::Moment;
 use crate::core::message::ChangedFile;
 use crate::core::store::checkpoint::{Held, Mode};
 use crate::nvim::events::Renamed;
+use crate::nvim::prints::seed;
 
 /// What is written is reported within this time, if it is.
 const REPORT_MS: u64 = 1000;
 
-#[derive(Default)]
 pub struct OnDisk {
     pub told: Told,
     /// What is still to be gone through, in order.
@@ -29,6 +29,20 @@ pub struct OnDisk {
     not_whole: HashSet<PathBuf>,
     /// Files that the user has written from buffers of other names, and when.
     written_by_user: HashMap<PathBuf, Moment>,
+}
+
+impl Default for OnDisk {
+    fn default() -> Self {
+        Self {
+            told: Told::new(seed()),
+            waiting: VecDeque::new(),
+            is_scheduled: false,
+            in_buffers: HashMap::new(),
+            links: HashSet::new(),
+            not_whole: HashSet::new(),
+            written_by_user: HashMap::new(),
+        }
+    }
 }
 
 /// A file that has become another one.

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::core::changes::hunk_history::print_of;
 use crate::core::changes::writers::Writer;
 use crate::core::ids::SessionKey;
 use crate::core::message::FileDiff;
@@ -12,6 +11,7 @@ use crate::core::session::tool_call::count_lines;
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::events::{Change, OutsideChange, Renamed};
+use crate::nvim::prints::print_of_text;
 
 /// At most this many files that somebody else changed are remembered.
 const MAX_OUTSIDE: usize = 1000;
@@ -52,7 +52,7 @@ impl ChangeStats {
             let changes = self.agents.entry((session, change.path.clone())).or_default();
             let (before, after) = (change.before.as_deref(), change.after.as_deref());
             if changes.times == 0 && (before.is_some() || change.held.0 == Held::Absent) {
-                changes.first = Some(before.map(|text| print_of(&text)));
+                changes.first = Some(before.map(print_of_text));
             }
             changes.add(before, after, &change.ranges, change.lines);
             changes.saved = change.saved;
@@ -109,7 +109,7 @@ impl ChangeStats {
 impl Changes {
     /// Whether a file that holds this is as it was before the first change.
     pub fn are_undone(&self, now: Option<&str>) -> bool {
-        self.first == Some(now.map(|text| print_of(&text)))
+        self.first == Some(now.map(print_of_text))
     }
 
     fn add(
@@ -224,7 +224,7 @@ mod tests {
                 ranges: vec![(2, 2)],
                 saved: true,
                 note: None,
-                first: Some(Some(print_of(&"a\nb\nc"))),
+                first: Some(Some(print_of_text("a\nb\nc"))),
             }]
         );
         assert!(changes[0].are_undone(Some("a\nb\nc")));

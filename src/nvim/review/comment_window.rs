@@ -92,7 +92,7 @@ impl Reviews {
         let file = self.files.get(path).and_then(|reviewed| reviewed.file.as_deref());
         match file {
             Some(file) => Anchor::new(hunk, file.lines()),
-            None => Anchor::new(hunk, &[]),
+            None => Anchor::new::<&str>(hunk, &[]),
         }
     }
 
@@ -111,7 +111,7 @@ impl Reviews {
                     Some(comment) => self.write_comment(cx, comment),
                     None => {
                         let hunk = Arc::unwrap_or_clone(hunk);
-                        let none = Anchor::new(hunk.clone(), &[]);
+                        let none = Anchor::new::<&str>(hunk.clone(), &[]);
                         self.begin_comment(cx, path, (none, Some(hunk)))
                     }
                 }

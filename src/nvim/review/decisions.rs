@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::core::changes::file_review::FileReview;
+use crate::core::changes::hunk_history::TextPrint;
 use crate::core::changes::unknown_change::UnknownChange;
 use crate::core::store::checkpoint::Held;
 use crate::nvim::buffers::saving::Content;
@@ -19,6 +20,10 @@ pub struct Decisions {
     all: Vec<Decision>,
     /// What files on the disk held, byte for byte, until they were put back last.
     replaced: HashMap<PathBuf, Held>,
+    /// So many files are being put back on the disk; what they held until then is told when that is done.
+    putting_back: usize,
+    /// How often the user wanted a decision taken back meanwhile.
+    wanted: usize,
 }
 
 /// What was decided at once.
@@ -31,11 +36,11 @@ pub struct Decision {
     pub hunks: (usize, usize),
 }
 
-/// A file before a decision, and its text after that.
+/// A file before a decision, and what tells its text after that.
 pub struct Decided {
     pub path: PathBuf,
     pub was: Box<FileReview>,
-    pub after: Option<String>,
+    pub after: Option<TextPrint>,
     /// What else its buffer had before, beside the lines.
     pub content: Option<Content>,
 }
@@ -66,6 +71,28 @@ impl Decisions {
         self.replaced.remove(path).filter(is_it)
     }
 
+    pub fn begin_to_put_back(&mut self) {
+        self.putting_back += 1;
+    }
+
+    pub fn end_to_put_back(&mut self) {
+        self.putting_back = self.putting_back.saturating_sub(1);
+    }
+
+    /// The user wants the last decision taken back. Says whether that has to wait for files that are being put back.
+    pub fn want_back(&mut self) -> bool {
+        let waits = self.putting_back > 0;
+        self.wanted += usize::from(waits);
+        waits
+    }
+
+    /// Whether there is such a wish that need not wait any more; it counts as fulfilled.
+    pub fn take_wish(&mut self) -> bool {
+        let is_due = self.wanted > 0 && self.putting_back == 0;
+        self.wanted -= usize::from(is_due);
+        is_due
+    }
+
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -78,7 +105,7 @@ impl Decisions {
     pub fn kept<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = &'a FileReview> {
         let files = self.all.iter().rev().flat_map(|decision| &decision.files);
         let of_file = files.filter(move |decided| decided.path == path);
-        of_file.filter(|decided| decided.after == text_of(&decided.was)).map(|decided| &*decided.was)
+        of_file.filter(|decided| decided.after == decided.was.text_identity()).map(|decided| &*decided.was)
     }
 }
 

@@ -61,6 +61,32 @@ impl DrawnHunk {
         self.marks.iter().map(|ids| (ids.end - ids.start) as usize).sum()
     }
 
+    fn has(&self, id: i64) -> bool {
+        self.marks.iter().any(|ids| ids.contains(&id))
+    }
+
+    fn sign(&self) -> &'static str {
+        if self.mixed { "~" } else { "+" }
+    }
+
+    /// The few lines of `new` in which a hunk that is drawn differs from it; `None` where more is to be done than to
+    /// mark these.
+    fn retyped(&self, new: &Self) -> Option<Range<usize>> {
+        // In what replaces something, other words may have changed.
+        let is_alike = self.is_drawn() && self.mixed == new.mixed;
+        if !is_alike || self.hunk.removed.len() + new.hunk.removed.len() > 0 || self.marks.len() > MANY_MARKS
+        {
+            return None;
+        }
+        let (old, new) = (&self.hunk.added, &new.hunk.added);
+        let first = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+        let most = old.len().min(new.len()) - first;
+        let both = old.iter().rev().zip(new.iter().rev());
+        let last = both.take(most).take_while(|(old, new)| old == new).count();
+        let (gone, come) = (old.len() - last - first, new.len() - last - first);
+        (gone.max(come) <= PIECE).then(|| first..first + come)
+    }
+
     fn waits(&mut self) {
         self.marks.clear();
         self.lines = None;
@@ -76,7 +102,7 @@ impl Drawn {
             .hunks()
             .into_iter()
             .enumerate()
-            .map(|(at, hunk)| (at, visible(&hunk, sides)))
+            .map(|(at, hunk)| (at, visible(hunk, sides)))
             .map(|(at, hunk)| DrawnHunk { hunk, mixed: file.is_mixed(at), marks: Vec::new(), lines: None })
             .collect();
         let same = |a: &DrawnHunk, b: &DrawnHunk| {
@@ -87,21 +113,73 @@ impl Drawn {
         let both = self.hunks.iter().rev().zip(new.iter().rev());
         let last = both.take(most).take_while(|(a, b)| same(a, b)).count();
         let ns = namespace(editor)?;
-        let gone = first..self.hunks.len() - last;
-        if self.hunks[gone.clone()].iter().map(DrawnHunk::count).sum::<usize>() > MANY_MARKS {
-            self.remove_all(editor, buf, ns)?;
-        }
-        for old in &self.hunks[gone.clone()] {
-            remove(editor, buf, ns, old)?;
-        }
+        let (gone, come) = (first..self.hunks.len() - last, first..new.len() - last);
         let rows: Vec<usize> = new.iter().map(|hunk| hunk.hunk.row).collect();
-        let come = first..new.len() - last;
-        let come: Vec<DrawnHunk> = new.into_iter().skip(come.start).take(come.len()).collect();
-        self.hunks.splice(gone, come);
+        let retyped = match (&self.hunks[gone.clone()], &new[come.clone()]) {
+            ([old], [new]) => old.retyped(new),
+            _ => None,
+        };
+        let mut come = new.into_iter().skip(come.start).take(come.len());
+        if retyped.is_some() {
+            let added = come.next().map(|new| new.hunk.added).unwrap_or_default();
+            self.hunks[first].lines = Some(added.len());
+            self.hunks[first].hunk.added = added;
+        } else {
+            if self.hunks[gone.clone()].iter().map(DrawnHunk::count).sum::<usize>() > MANY_MARKS {
+                self.remove_all(editor, buf, ns)?;
+            }
+            for old in &self.hunks[gone.clone()] {
+                remove(editor, buf, ns, old)?;
+            }
+            self.hunks.splice(gone, come);
+        }
         for (hunk, row) in self.hunks.iter_mut().zip(rows) {
             hunk.hunk.row = row;
         }
+        if let Some(lines) = retyped {
+            self.redraw_lines(editor, (buf, ns), first, &lines)?;
+        }
         if file.has_hunks_back { self.remove_misplaced(editor, buf, ns) } else { Ok(()) }
+    }
+
+    /// Marks some lines of a hunk that removed none anew, with those beside them: marks of lines that went are there.
+    fn redraw_lines(
+        &mut self,
+        editor: &Editor,
+        (buf, ns): (Buf, i64),
+        at: usize,
+        lines: &Range<usize>,
+    ) -> Result<()> {
+        let last_row = editor.line_count(buf)? - 1;
+        let drawn = &self.hunks[at];
+        let before = lines.start.saturating_sub(1);
+        let [first, last] = [before, lines.end].map(|line| (drawn.hunk.row + line).min(last_row));
+        let lines = before..(lines.end + 1).min(drawn.hunk.added.len());
+        let place = |row: usize| editor.lua.create_sequence_from([row, 0]);
+        let range = (buf, ns, place(first)?, place(last)?, editor.lua.create_table()?);
+        let found: Vec<[i64; 3]> = editor.api("nvim_buf_get_extmarks", range)?;
+        for id in found.into_iter().map(|[id, ..]| id).filter(|id| drawn.has(*id)) {
+            editor.api::<bool>("nvim_buf_del_extmark", (buf, ns, id))?;
+        }
+        let marks = editor.lua.create_table()?;
+        let rows = lines.map(|line| drawn.hunk.row + line).filter(|row| *row <= last_row);
+        for row in rows {
+            push(&marks, row, 0, line(editor, "AcpDiffAdd", drawn.sign())?)?;
+        }
+        self.paint(editor, (buf, ns), at, marks)
+    }
+
+    /// Paints marks that are of a hunk.
+    fn paint(&mut self, editor: &Editor, (buf, ns): (Buf, i64), at: usize, marks: mlua::Table) -> Result<()> {
+        let first = self.next_id + 1;
+        for (id, options) in (first..).zip((3..=marks.raw_len()).step_by(3)) {
+            let options: mlua::Table = marks.raw_get(options)?;
+            options.raw_set("id", id)?;
+            self.next_id = id;
+        }
+        editor.paint(buf, ns, marks)?;
+        self.hunks[at].marks.push(first..self.next_id + 1);
+        Ok(())
     }
 
     fn remove_all(&mut self, editor: &Editor, buf: Buf, ns: i64) -> Result<()> {
@@ -196,13 +274,13 @@ impl Drawn {
         lines: usize,
         appearance: &Appearance,
     ) -> Result<()> {
-        let DrawnHunk { hunk, mixed, lines: done, .. } = &self.hunks[at];
+        let sign = self.hunks[at].sign();
+        let DrawnHunk { hunk, lines: done, .. } = &self.hunks[at];
         let (is_first, from) = (done.is_none(), done.unwrap_or(0));
         let piece = from..(from + PIECE).min(hunk.added.len());
         let is_shown = |old: usize, new: usize| piece.contains(&new) || is_first && old < MAX_VIRTUAL_LINES;
         let words = Words::where_shown(hunk, is_shown);
         let marks = editor.lua.create_table()?;
-        let sign = if *mixed { "~" } else { "+" };
         for (at, row) in piece.clone().map(|at| (at, hunk.row + at)).filter(|(_, row)| *row < lines) {
             push(&marks, row, 0, line(editor, "AcpDiffAdd", sign)?)?;
             words_in(editor, &marks, row, words.added(at), "AcpDiffAddWord")?;
@@ -214,24 +292,16 @@ impl Drawn {
             let options =
                 virtual_lines(editor, appearance, &hunk.removed, '-', &|at| words.removed(at), above)?;
             if hunk.added.is_empty() {
-                options.raw_set("sign_text", if *mixed { "~" } else { "-" })?;
+                options.raw_set("sign_text", if sign == "~" { sign } else { "-" })?;
                 options.raw_set("sign_hl_group", "AcpDiffDelete")?;
             }
             push(&marks, row, 0, options)?;
         }
-        let first = self.next_id + 1;
-        for (id, options) in (first..).zip((3..=marks.raw_len()).step_by(3)) {
-            let options: mlua::Table = marks.raw_get(options)?;
-            options.raw_set("id", id)?;
-            self.next_id = id;
-        }
-        editor.paint(buf, ns, marks)?;
+        self.paint(editor, (buf, ns), at, marks)?;
         if is_first && row == 0 && above {
             show_above_first_line(editor, buf);
         }
-        let drawn = &mut self.hunks[at];
-        drawn.marks.push(first..self.next_id + 1);
-        drawn.lines = Some(piece.end);
+        self.hunks[at].lines = Some(piece.end);
         Ok(())
     }
 

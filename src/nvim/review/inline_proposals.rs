@@ -123,6 +123,11 @@ impl Reviews {
         for (key, entry) in self.proposals.draw(&editor, Instant::now() + BUDGET)? {
             self.show_diffs(cx, key, entry)?;
         }
+        self.draw_proposals_later(cx)
+    }
+
+    /// Draws what is left of them after a pause.
+    pub fn draw_proposals_later(&mut self, cx: &mut Context) -> Result<()> {
         if !self.proposals.has_more() || std::mem::replace(&mut self.proposals.drawing, true) {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use mlua::Result;
 
 use crate::core::changes::hunk_page::Page;
 use crate::core::changes::scope::Scope;
-use crate::nvim::diff_view::page;
+use crate::nvim::diff_view::page::PageView;
 use crate::nvim::editor::{Buf, Editor};
 
 pub struct Panel {
@@ -15,12 +15,12 @@ pub struct Panel {
     pub scope: Scope,
     /// Where relative paths begin.
     pub root: PathBuf,
-    pub page: Page,
+    pub view: PageView,
 }
 
 impl Panel {
     pub fn new(buf: Buf, scope: Scope, root: PathBuf) -> Self {
-        Self { buf, scope, root, page: Page::default() }
+        Self { buf, scope, root, view: PageView::default() }
     }
 
     /// Whether the user has edited it, and not written that yet.
@@ -33,17 +33,13 @@ impl Panel {
         if !editor.buf_is_loaded(self.buf) || self.is_edited(editor) {
             return Ok(());
         }
-        let new = make(self);
-        if new.lines != self.page.lines {
-            page::put(&new, editor, self.buf, &self.page.lines)?;
-        }
-        self.page = new;
-        Ok(())
+        let page = make(self);
+        self.view.put(page, editor, self.buf)
     }
 
     /// Draws all of it anew, whatever the user did to it.
     pub fn draw_anew(&mut self, editor: &Editor, make: impl FnOnce(&Self) -> Page) -> Result<()> {
-        self.page = Page::default();
+        self.view = PageView::default();
         editor.set_buf_option(self.buf, "modified", false)?;
         self.draw(editor, make)
     }

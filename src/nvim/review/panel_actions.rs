@@ -8,14 +8,14 @@ use std::sync::Arc;
 use mlua::{Result, Value};
 
 use crate::config::Keys;
-use crate::core::changes::diff::counts;
-use crate::core::changes::hunk_page::{About, Page, Selected, plural, visible};
+use crate::core::changes::diff::{Hunk, counts};
+use crate::core::changes::hunk_page::{About, Listed, Page, Selected, plural, visible};
 use crate::core::changes::review_page::{Hints, Shown, count_files, review_page};
 use crate::core::changes::scope::Scope;
 use crate::core::text::visible::visible_line;
 use crate::nvim::arguments::{Args, fail};
 use crate::nvim::context::Context;
-use crate::nvim::diff_view::page::nothing_left;
+use crate::nvim::diff_view::page::{PAUSE, nothing_left};
 use crate::nvim::diff_view::page_window::{page_buf, show_page, step_in_page};
 use crate::nvim::editor::Buf;
 use crate::nvim::events::EditorEvent;
@@ -57,7 +57,7 @@ impl Reviews {
             let all = file.hunks();
             for at in self.origins.hunks_in(scope, path, file) {
                 let hunk = &all[at];
-                let shown = visible(hunk, (file.was_there, file.is_there));
+                let shown = visible(hunk.clone(), (file.was_there, file.is_there));
                 let (added, removed) = counts(std::slice::from_ref(&shown));
                 let origin = self.origins.of_hunk(file, at);
                 let by =
@@ -99,7 +99,7 @@ impl Reviews {
         let first = self
             .panel
             .as_ref()
-            .and_then(|panel| panel.page.rows.iter().position(|row| matches!(row, About::Hunk { .. })));
+            .and_then(|panel| panel.view.page.rows.iter().position(|row| matches!(row, About::Hunk { .. })));
         let win = editor.current_win()?;
         editor.set_cursor(win, first.map_or(1, |row| row + 1), 0)
     }
@@ -145,7 +145,20 @@ impl Reviews {
         let drawn = panel.draw(&cx.editor, |panel| self.page_of(panel, &cx.config.keys));
         self.panel = Some(panel);
         drawn?;
+        self.paint_panel_later(cx)?;
         self.read_seen(cx)
+    }
+
+    /// Has the rest of the review painted in slices.
+    pub fn paint_panel_later(&mut self, cx: &mut Context) -> Result<()> {
+        if !self.panel.as_mut().is_some_and(|panel| panel.view.begins_to_wait()) {
+            return Ok(());
+        }
+        cx.later(PAUSE, |this: &mut Self, cx| {
+            let Some(panel) = &mut this.panel else { return Ok(()) };
+            panel.view.go_on(&cx.editor, panel.buf)?;
+            this.paint_panel_later(cx)
+        })
     }
 
     /// A key of the review's; says whether it is one.
@@ -173,7 +186,7 @@ impl Reviews {
     pub fn panel_about(&self, cx: &Context) -> Result<About> {
         let Some(panel) = &self.panel else { return Ok(About::Nothing) };
         let row = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
-        Ok(panel.page.rows.get(row).cloned().unwrap_or(About::Nothing))
+        Ok(panel.view.page.rows.get(row).cloned().unwrap_or(About::Nothing))
     }
 
     /// What a line is about cannot be told while lines are being edited.
@@ -197,7 +210,7 @@ impl Reviews {
             None => selected_rows(cx)?,
         };
         if let Some(rows) = selected {
-            let all = self.panel.as_ref().map(|panel| panel.page.selected(&rows)).unwrap_or_default();
+            let all = self.panel.as_ref().map(|panel| panel.view.page.selected(&rows)).unwrap_or_default();
             if all.is_empty() {
                 return fail("the lines are not of a hunk or a file");
             }
@@ -260,7 +273,24 @@ impl Reviews {
             let count: usize = cx.editor.module("v")?.get("count1")?;
             return cx.editor.command(&format!("normal! {count}u"));
         }
-        self.take_back(cx)
+        let before: Vec<Arc<Hunk>> = self.panel_hunks().map(|listed| listed.hunk.clone()).collect();
+        self.take_back(cx)?;
+        cx.after_events(move |this: &mut Self, cx| this.go_to_new_hunk(cx, &before));
+        Ok(())
+    }
+
+    fn panel_hunks(&self) -> impl Iterator<Item = &Listed> {
+        self.panel.iter().flat_map(|panel| &panel.view.page.hunks)
+    }
+
+    /// To the first hunk that has come into the review, as `u` goes to what it brings back.
+    fn go_to_new_hunk(&self, cx: &Context, before: &[Arc<Hunk>]) -> Result<()> {
+        let new = self.panel_hunks().find(|listed| !before.contains(&listed.hunk)).map(Listed::head);
+        let win = self.panel.as_ref().and_then(|panel| cx.editor.wins_of(panel.buf).first().copied());
+        match (win, new) {
+            (Some(win), Some(row)) => cx.editor.set_cursor(win, row + 1, 0),
+            _ => Ok(()),
+        }
     }
 
     fn panel_go(&mut self, cx: &mut Context) -> Result<()> {
@@ -280,7 +310,7 @@ impl Reviews {
     }
 
     fn panel_step(&mut self, cx: &mut Context, forward: bool) -> Result<()> {
-        let rows = self.panel.as_ref().map_or(&[][..], |panel| &panel.page.rows);
+        let rows = self.panel.as_ref().map_or(&[][..], |panel| &panel.view.page.rows);
         step_in_page(&cx.editor, rows, forward)
     }
 }

@@ -19,7 +19,7 @@ use crate::nvim::editor::first_line;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
-use crate::nvim::review::decisions::{Decided, Decision, text_of};
+use crate::nvim::review::decisions::{Decided, Decision};
 use crate::nvim::review::splits::name_in_project;
 
 /// What is left to write of what was edited in the review's buffer.
@@ -62,13 +62,13 @@ impl Reviews {
     fn write_panel(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
         let Some(panel) = self.panel.as_ref().filter(|panel| panel.buf == buf) else { return Ok(()) };
         let lines = cx.editor.lines(buf, 0, -1)?;
-        let edits = match review_edits::read(&panel.page.parts, &lines) {
+        let edits = match review_edits::read(&panel.view.page.parts, &lines) {
             Ok(edits) => edits,
             Err(why) => return fail(format!("couldn't write: {why}")),
         };
         let mut by_file: BTreeMap<PathBuf, Edits> = BTreeMap::new();
         for (number, lines) in edits {
-            let Some(listed) = panel.page.hunks.get(number) else { continue };
+            let Some(listed) = panel.view.page.hunks.get(number) else { continue };
             // What the page doesn't show stays.
             let lines = lines.into_iter().chain(listed.rest().iter().cloned()).collect();
             by_file.entry(listed.path.clone()).or_default().push((Hunk::clone(&listed.hunk), lines));
@@ -181,7 +181,7 @@ impl Reviews {
             let was = file.clone();
             splices.into_iter().for_each(|splice| file.user_spliced(splice));
             reviewed.touched = true;
-            let (path, after) = (path.to_owned(), text_of(file));
+            let (path, after) = (path.to_owned(), file.text_identity());
             decided = Some(Decided { path, was, after, content: None });
         }
         self.outdate(path);

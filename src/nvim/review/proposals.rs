@@ -3,6 +3,7 @@
 //! belong is worked out in the background (`core::changes::diff`).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mlua::{Result, Table};
@@ -35,7 +36,7 @@ struct Waiting {
     /// `b:changedtick` of the text that the hunks are placed in.
     tick: u64,
     /// The next one is the last.
-    hunks: Vec<(PlacedState, Hunk)>,
+    hunks: Vec<(PlacedState, Arc<Hunk>)>,
     /// What is left for the colours of code.
     colours: Duration,
 }
@@ -69,7 +70,7 @@ impl Proposals {
         editor.clear_namespace(buf, namespace(editor, call)?, 0, -1)?;
         // What is made already shows among the hunks of the file.
         let wanted = |placed: &Placed| !(made_shown && placed.state == PlacedState::Applied);
-        let mut hunks: Vec<(PlacedState, Hunk)> = placed
+        let mut hunks: Vec<(PlacedState, Arc<Hunk>)> = placed
             .into_iter()
             .filter(wanted)
             .flat_map(|placed| placed.hunks.into_iter().map(move |hunk| (placed.state, hunk)))

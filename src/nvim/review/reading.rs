@@ -53,7 +53,7 @@ impl Reviews {
         }
         let rows = seen(&cx.editor, panel.buf).into_iter().flatten();
         let paths: Vec<PathBuf> = rows
-            .filter_map(|row| match panel.page.rows.get(row)? {
+            .filter_map(|row| match panel.view.page.rows.get(row)? {
                 About::File(path) => Some(path.clone()),
                 About::Hunk { .. } | About::Comment(_) | About::Nothing => None,
             })

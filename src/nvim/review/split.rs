@@ -67,18 +67,23 @@ impl Split {
     }
 
     /// What stands beside the file is another text now.
-    pub fn update(&mut self, editor: &Editor, lines: &[String]) -> Result<()> {
-        if self.lines == lines || !editor.buf_is_loaded(self.scratch) {
+    pub fn update<T: AsRef<str>>(&mut self, editor: &Editor, lines: &[T]) -> Result<()> {
+        let is_same = |(old, new): &(&String, &T)| **old == new.as_ref();
+        if self.lines.len() == lines.len() && self.lines.iter().zip(lines).all(|both| is_same(&both))
+            || !editor.buf_is_loaded(self.scratch)
+        {
             return Ok(());
         }
-        let first = self.lines.iter().zip(lines).take_while(|(old, new)| old == new).count();
+        let first = self.lines.iter().zip(lines).take_while(is_same).count();
         let most = self.lines.len().min(lines.len()) - first;
         let both = self.lines.iter().rev().zip(lines.iter().rev());
-        let last = both.take(most).take_while(|(old, new)| old == new).count();
+        let last = both.take(most).take_while(is_same).count();
         editor.set_buf_option(self.scratch, "modifiable", true)?;
-        editor.set_lines(self.scratch, first..self.lines.len() - last, &lines[first..lines.len() - last])?;
+        let new = lines[first..lines.len() - last].iter().map(|line| line.as_ref().to_owned());
+        let (old, new): (_, Vec<String>) = (first..self.lines.len() - last, new.collect());
+        editor.set_lines(self.scratch, old.clone(), &new)?;
         editor.set_buf_option(self.scratch, "modifiable", false)?;
-        self.lines = lines.to_vec();
+        self.lines.splice(old, new);
         editor.helper("in_window", (self.other, "diffupdate"))
     }
 

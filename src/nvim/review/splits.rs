@@ -96,7 +96,7 @@ impl Reviews {
     ) -> Result<()> {
         let reviewed = self.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
         let Some(file) = reviewed.filter(|file| !file.is_settled()) else { return fail(NOTHING) };
-        let lines = file.base_lines().to_vec();
+        let lines = file.base_lines().iter().map(|line| line.as_ref().to_owned()).collect();
         let title = if file.was_there { "before" } else { "before: it was not there" };
         let title = format!("{}: {title}", name_in_project(cx, &path));
         let buf = open::load(&cx.editor, &path)?;

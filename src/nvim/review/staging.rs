@@ -12,6 +12,7 @@ use mlua::{Result, Table};
 
 use crate::config::{DiffStyle, Pane};
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
+use crate::core::changes::hunk_page::{Page, plural};
 use crate::core::changes::proposal::{ProposalPage, ProposedFile, fits_into_file, page, proposal_bar};
 use crate::core::locations::Look;
 use crate::core::message::{FileDiff, Outcome, Work};
@@ -20,8 +21,8 @@ use crate::core::text::Text;
 use crate::nvim::buffers::open;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::{AskedAbout, Context};
-use crate::nvim::diff_view;
 use crate::nvim::diff_view::appearance::Appearance;
+use crate::nvim::diff_view::page::{PAUSE, PageView};
 use crate::nvim::editor::code_window::{code_window, code_window_but, is_code};
 use crate::nvim::editor::{Buf, Win};
 use crate::nvim::events::EditorEvent;
@@ -38,6 +39,9 @@ const QUIET: Duration = Duration::from_millis(700);
 
 /// Of more files at once, the others are not opened: their changes are shown as the agent tells them.
 const MOST_OPENED: usize = 20;
+
+/// So many lines are shown beside the answers; all of them are in the window.
+const MOST_PREVIEWED: usize = 1000;
 
 /// A hunk in its file stands below so many lines of it, if there is room.
 const CONTEXT: usize = 3;
@@ -189,10 +193,9 @@ impl Reviews {
         (path, buf, text): (PathBuf, Option<(Buf, u64)>, Option<Text>),
         diffs: Vec<FileDiff>,
     ) -> Result<()> {
-        let body = text.as_ref().map(Text::body).unwrap_or_default();
-        cx.compute(Work::Place { text: body, diffs }, move |this: &mut Self, cx, outcome| {
-            if let Outcome::Placed(placed) = outcome {
-                search.found.push(Found { file: ProposedFile { path, text, placed }, buf });
+        cx.compute(Work::Propose { path, text, diffs }, move |this: &mut Self, cx, outcome| {
+            if let Outcome::Proposed(file) = outcome {
+                search.found.push(Found { file: *file, buf });
             }
             this.search(cx, search)
         });
@@ -203,10 +206,9 @@ impl Reviews {
     fn arrange(&mut self, cx: &mut Context, found: Vec<Found>) -> Result<()> {
         let Some(stage) = &mut self.stage else { return Ok(()) };
         let call = stage.call;
-        let files: Vec<ProposedFile> = found.iter().map(|found| found.file.clone()).collect();
+        let files: Vec<&ProposedFile> = found.iter().map(|found| &found.file).collect();
         let made = page(&files, &canonical(&cx.editor.cwd()));
-        let preview = made.page.lines.iter().map(|line| line.strip_prefix("  ").unwrap_or(line).to_owned());
-        stage.preview = Rc::new(preview.collect());
+        stage.preview = Rc::new(preview(&made.page));
         if !is_waiting(cx, call) {
             return Ok(());
         }
@@ -233,7 +235,12 @@ impl Reviews {
         if let Some(stage) = &mut self.stage {
             stage.shape = shape;
         }
-        self.draw_proposals(cx)?;
+        match shape {
+            // With the question, which may be modal.
+            Shape::Whole => self.draw_proposals(cx)?,
+            // What is looked at is on the page.
+            _ => self.draw_proposals_later(cx)?,
+        }
         cx.raise(EditorEvent::DiffsPlaced);
         Ok(())
     }
@@ -297,7 +304,7 @@ impl Reviews {
         }) else {
             return Ok(Shape::InChat);
         };
-        let files: Vec<ProposedFile> = found.iter().map(|found| found.file.clone()).collect();
+        let files: Vec<&ProposedFile> = found.iter().map(|found| &found.file).collect();
         let name = match files.as_slice() {
             [file] => name_in_project(cx, &file.path),
             files => format!("{} files", files.len()),
@@ -313,7 +320,7 @@ impl Reviews {
             }
             if fits_into_file(&files) {
                 self.lend(cx, win, buf, &name)?;
-                if self.show_in_file(cx, win, buf, &files[0])? {
+                if self.show_in_file(cx, win, buf, files[0])? {
                     self.drop_page(cx);
                     return Ok(Shape::Whole);
                 }
@@ -365,13 +372,13 @@ impl Reviews {
         let rows = |from: usize, to: usize| -> Result<usize> {
             if to < from { Ok(0) } else { editor.helper("rows_of_lines", (win, from, to)) }
         };
-        let appearance = Appearance::of(editor, buf, Duration::ZERO);
-        let beside: usize =
-            hunks.iter().map(|(state, hunk)| rows_beside(cx, &appearance, *state, hunk)).sum();
         // Lines that are longer than the screen is high need no measuring.
         if end - first > usize::from(editor.size().1) {
             return Ok(false);
         }
+        let appearance = Appearance::of(editor, buf, Duration::ZERO);
+        let beside: usize =
+            hunks.iter().map(|(state, hunk)| rows_beside(cx, &appearance, *state, hunk)).sum();
         let needed = rows(first, end)? + beside;
         let room: usize = editor.helper("rows_in_sight", (win, stage.covered))?;
         if needed > room || is_cut(cx, &appearance, win, file)? {
@@ -397,7 +404,7 @@ impl Reviews {
     }
 
     /// Has both windows of a split begin with the first change of the first file, or show all of them; says which.
-    fn split_shape(&self, cx: &Context, files: &[ProposedFile]) -> Result<Shape> {
+    fn split_shape(&self, cx: &Context, files: &[&ProposedFile]) -> Result<Shape> {
         let (Some(split), Some(stage)) = (&self.split, &self.stage) else { return Ok(Shape::Whole) };
         let Some(lent) = &stage.lent else { return Ok(Shape::Whole) };
         let editor = &cx.editor;
@@ -405,8 +412,8 @@ impl Reviews {
         let mut shape = if others.is_empty() { Shape::Whole } else { Shape::Part };
         let appearance = Appearance::of(editor, split.buf, Duration::ZERO);
         for win in [split.win, split.other] {
-            let (rows, room): (usize, usize) =
-                (editor.helper("rows_of_text", win)?, editor.helper("rows_in_sight", (win, stage.covered))?);
+            let room: usize = editor.helper("rows_in_sight", (win, stage.covered))?;
+            let rows: usize = editor.helper("rows_of_text", win)?;
             if rows > room || is_cut(cx, &appearance, win, file)? {
                 shape = Shape::Part;
             }
@@ -434,25 +441,39 @@ impl Reviews {
         let width = cx.editor.win_size(win)?.0;
         let bar = proposal_bar(&agent.unwrap_or_default(), name, made.counts, &how, width.into());
         let Some(stage) = &mut self.stage else { return Ok(Shape::Nothing) };
-        let before = match &stage.page {
-            Some(shown) if cx.editor.buf_is_loaded(shown.buf) => Some((shown.buf, shown.lines.clone())),
-            _ => None,
-        };
+        let before = stage.page.take().filter(|shown| cx.editor.buf_is_loaded(shown.buf));
         let is_new = before.is_none();
-        let (buf, lines) = match before {
-            Some(before) => before,
-            None => (page_buffer(cx, name)?, Vec::new()),
+        let (buf, mut view) = match before {
+            Some(before) => (before.buf, before.view),
+            None => (page_buffer(cx, name)?, PageView::default()),
         };
-        diff_view::page::put(&made.page, &cx.editor, buf, &lines)?;
-        stage.page = Some(ShownPage { buf, lines: made.page.lines, heads: made.heads });
+        let put = view.put(made.page, &cx.editor, buf);
+        stage.page = Some(ShownPage { buf, view, heads: made.heads });
         let covered = stage.covered;
+        put?;
+        self.paint_stage_later(cx)?;
         self.lend(cx, win, buf, name)?;
         if is_new {
             cx.editor.helper::<()>("dress_proposal", (win, bar))?;
         }
-        let (rows, room): (usize, usize) =
-            (cx.editor.helper("rows_of_text", win)?, cx.editor.helper("rows_in_sight", (win, covered))?);
+        let room: usize = cx.editor.helper("rows_in_sight", (win, covered))?;
+        let rows: usize = cx.editor.helper("rows_of_text", (win, room))?;
         Ok(if rows <= room { Shape::Whole } else { Shape::Part })
+    }
+
+    /// Has the rest of the page painted in slices.
+    fn paint_stage_later(&mut self, cx: &mut Context) -> Result<()> {
+        let waits = self.stage.as_mut().and_then(|stage| stage.page.as_mut());
+        if !waits.is_some_and(|shown| shown.view.begins_to_wait()) {
+            return Ok(());
+        }
+        cx.later(PAUSE, |this: &mut Self, cx| {
+            let Some(shown) = this.stage.as_mut().and_then(|stage| stage.page.as_mut()) else {
+                return Ok(());
+            };
+            shown.view.go_on(&cx.editor, shown.buf)?;
+            this.paint_stage_later(cx)
+        })
     }
 
     /// To the next or previous hunk of the page, if the cursor is in it. Says whether it is.
@@ -497,6 +518,16 @@ impl Reviews {
             cx.editor.notify_error(cx.editor.delete_buf(shown.buf));
         }
     }
+}
+
+/// A page's lines for pickers that show them beside the answers.
+fn preview(page: &Page) -> Vec<String> {
+    let lines = page.lines.iter().take(MOST_PREVIEWED).map(|line| line.strip_prefix("  ").unwrap_or(line));
+    let mut lines: Vec<String> = lines.map(str::to_owned).collect();
+    if let Some(more) = page.lines.len().checked_sub(MOST_PREVIEWED).filter(|more| *more > 0) {
+        lines.push(format!("\u{2026} {more} more {}", plural(more, "line")));
+    }
+    lines
 }
 
 /// The lines at which something is proposed. What is made already is among what is left to decide.

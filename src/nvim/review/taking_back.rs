@@ -21,6 +21,9 @@ use crate::nvim::review::decisions::{Decided, text_of};
 impl Reviews {
     /// Takes back the last decision, or what was written in the review.
     pub fn take_back(&mut self, cx: &mut Context) -> Result<()> {
+        if self.decisions.want_back() {
+            return Ok(());
+        }
         let Some(decision) = self.decisions.take_last() else {
             return fail("you have decided nothing in this Neovim that could be taken back");
         };
@@ -60,8 +63,8 @@ impl Reviews {
         let Decided { path, was, after, content } = decided;
         let Some(reviewed) = self.files.get_mut(&path) else { return Ok(false) };
         let Some(file) = &mut reviewed.file else { return Ok(false) };
-        let is_kept = text_of(&was) == after;
-        if text_of(file) != after {
+        let is_kept = was.text_identity() == after;
+        if file.text_identity() != after {
             if !is_kept {
                 return Ok(false);
             }
@@ -82,9 +85,10 @@ impl Reviews {
             None => {
                 let lines = text_of(&was);
                 let held = lines.as_ref().and_then(|lines| self.decisions.take_replaced(&path, lines));
+                let expected = text_of(&now);
                 let what = match held {
-                    Some(held) => PutBack::Exactly { expected: after, held },
-                    None => PutBack::Lines { expected: after, lines },
+                    Some(held) => PutBack::Exactly { expected, held },
+                    None => PutBack::Lines { expected, lines },
                 };
                 self.put_back(cx, &path, what, now)?;
             }

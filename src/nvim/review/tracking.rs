@@ -841,7 +841,18 @@ impl Reviews {
         if left {
             self.draw_rest_soon(cx);
         }
-        self.draw_panel(cx)
+        self.draw_panel_once(cx);
+        Ok(())
+    }
+
+    /// Has the review's page drawn when all that is done now is done: it takes as long as it is.
+    fn draw_panel_once(&mut self, cx: &mut Context) {
+        if !std::mem::replace(&mut self.draws_panel, true) {
+            cx.after_events(|this: &mut Self, cx| {
+                this.draws_panel = false;
+                this.draw_panel(cx)
+            });
+        }
     }
 
     fn draw_rest_soon(&mut self, cx: &Context) {

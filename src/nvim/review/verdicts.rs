@@ -25,7 +25,7 @@ use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::actions::{Verdict, nothing_here};
-use crate::nvim::review::decisions::{Decided, Decision, text_of};
+use crate::nvim::review::decisions::{Decided, Decision};
 
 /// So many files are gone through before the editor has its turn.
 const MAX_FILES: usize = 16;
@@ -237,7 +237,7 @@ impl Reviews {
             }
             let now = self.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
             if let (Some(was), Some(now)) = (was, now) {
-                let after = text_of(now);
+                let after = now.text_identity();
                 judging.decision.files.push(Decided { path: path.clone(), was, after, content });
             }
             match judging.verdict {
@@ -404,12 +404,20 @@ impl Reviews {
         was: Box<FileReview>,
     ) -> Result<()> {
         let named = path.to_owned();
-        let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| match outcome {
-            Outcome::PutBack(done) => {
-                cx.raise(EditorEvent::FileWritten(named.clone()));
-                this.was_put_back(cx, &named, was, done)
+        self.decisions.begin_to_put_back();
+        let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| {
+            this.decisions.end_to_put_back();
+            let done = match outcome {
+                Outcome::PutBack(done) => {
+                    cx.raise(EditorEvent::FileWritten(named.clone()));
+                    this.was_put_back(cx, &named, was, done)
+                }
+                _ => Ok(()),
+            };
+            if this.decisions.take_wish() {
+                this.take_back(cx)?;
             }
-            _ => Ok(()),
+            done
         });
         let folders = self.made_since(cx, path, &[]);
         cx.send(Command::PutBack { job, path: path.to_owned(), what, folders });

@@ -16,7 +16,7 @@ fn new_file(new: &str) -> FileDiff {
 
 /// `row -removed|lines +added|lines` for each hunk.
 fn show(placed: &Placed) -> (PlacedState, Vec<String>) {
-    let show = |hunk: &Hunk| {
+    let show = |hunk: &Arc<Hunk>| {
         let part = |sign: char, lines: &[String]| match lines {
             [] => String::new(),
             lines => format!(" {sign}{}", lines.join("|")),
@@ -234,7 +234,8 @@ fn characters_of_several_bytes_do_not_disturb() {
 #[test]
 fn lines_are_counted() {
     let placed = place("a\nb\nc\n", &[diff("a\nb\nc\n", "a\nB\nB2\n")]);
-    assert_eq!(counts(&placed[0].hunks), (2, 2));
+    let hunks: Vec<Hunk> = placed[0].hunks.iter().map(|hunk| (**hunk).clone()).collect();
+    assert_eq!(counts(&hunks), (2, 2));
     assert_eq!(counts(&[]), (0, 0));
 }
 
@@ -364,7 +365,7 @@ proptest! {
     fn a_diff_of_any_shape_is_found_before_and_after(case in case()) {
         let diff = case.diff();
         prop_assume!(!diff.new_text.trim().is_empty());
-        let expected = |state| vec![Placed { hunks: vec![case.hunk()], state }];
+        let expected = |state| vec![Placed { hunks: vec![Arc::new(case.hunk())], state }];
         prop_assert_eq!(place(&case.text(&case.old), std::slice::from_ref(&diff)), expected(Proposed));
         prop_assert_eq!(place(&case.text(&case.new), std::slice::from_ref(&diff)), expected(Applied));
     }
@@ -381,7 +382,7 @@ proptest! {
         };
         let mut hunk = case.hunk();
         hunk.row = hunk.row + above - usize::from(above == 0);
-        let expected = |state| vec![Placed { hunks: vec![hunk.clone()], state }];
+        let expected = |state| vec![Placed { hunks: vec![Arc::new(hunk.clone())], state }];
         prop_assert_eq!(place(&case.text(&theirs(&case.old)), &[case.diff()]), expected(Proposed));
         prop_assert_eq!(place(&case.text(&theirs(&case.new)), &[case.diff()]), expected(Applied));
     }
