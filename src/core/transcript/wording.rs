@@ -120,7 +120,8 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// Cuts a text to `width` cells, in the middle, since both ends of a path tell most.
+/// Cuts a text to `width` cells, in the middle, since both ends of a path tell most: between words or the components of a
+/// path, where these end near.
 pub fn cut_middle(text: &str, width: usize) -> String {
     if width < 3 || taken(text) <= width {
         // There is no room for both ends.
@@ -129,16 +130,38 @@ pub fn cut_middle(text: &str, width: usize) -> String {
     let head = (width - 1) / 2;
     let start = fitting(text.chars(), head);
     let end: String = fitting(text.chars().rev(), width - 1 - head).chars().rev().collect();
-    format!("{start}…{end}")
+    let parts = |(at, char): &(usize, char)| {
+        let near = (taken(&end) / NEAR).min(LONGEST_PART);
+        matches!(char, ' ' | '/' | '\\') && taken(&end[..*at]) <= near
+    };
+    let from = end.char_indices().find(parts).map_or(0, |(at, _)| at);
+    format!("{}…{}", whole_parts(&start), &end[from..])
 }
 
-/// Cuts a text to `width` cells, at its end.
+/// Cuts a text to `width` cells, at its end: after a word or a component of a path, where one ends near.
 pub fn cut_end(text: &str, width: usize) -> String {
     match width {
         0 => String::new(),
         _ if taken(text) <= width => text.to_owned(),
-        _ => fitting(text.chars(), width - 1) + "…",
+        _ => {
+            let start = fitting(text.chars(), width - 1);
+            let is_whole = text[start.len()..].starts_with(' ');
+            let start = if is_whole { &start } else { whole_parts(&start) };
+            start.trim_end().to_owned() + "…"
+        }
     }
+}
+
+/// No more than one in so many cells are given up for the end of a word, nor more than `LONGEST_PART`.
+const NEAR: usize = 3;
+const LONGEST_PART: usize = 16;
+
+/// The beginning of a text without the word that it ends in the middle of, unless that takes much of it.
+fn whole_parts(start: &str) -> &str {
+    let near = (taken(start) / NEAR).min(LONGEST_PART);
+    let ends = |end: &usize| taken(&start[*end..]) <= near;
+    let end = start.rfind([' ', '/', '\\']).map(|at| at + 1).filter(ends);
+    &start[..end.unwrap_or(start.len())]
 }
 
 /// As many characters as have room in so many cells.
@@ -162,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_to_cells() {
-        assert_eq!(cut_middle("src/deep/down/file.rs", 11), "src/d…le.rs");
+        assert_eq!(cut_middle("src/deep/down/file.rs", 11), "src/…le.rs");
         assert_eq!(cut_middle("日本語の題名", 7), "日…名");
         assert_eq!(
             (cut_end("日本語", 4), cut_end("abc", 3), cut_end("abc", 0)),
@@ -172,6 +195,21 @@ mod tests {
             let (middle, end) = (cut_middle("日本語 and more", width), cut_end("日本語 and more", width));
             assert!(cells(&middle) <= width && cells(&end) <= width, "{middle:?} {end:?} in {width}");
         }
+    }
+
+    #[test]
+    fn a_text_is_cut_between_words_where_one_ends_near() {
+        let command =
+            "cargo test --locked --test transcript -- a_call_of_which_the_title_is_long --nocapture";
+        assert_eq!(cut_middle(command, 36), "cargo test … --nocapture");
+        assert_eq!(cut_middle(command, 60), "cargo test --locked --test …_the_title_is_long --nocapture");
+        assert_eq!(cut_end(command, 36), "cargo test --locked --test…");
+        assert_eq!(cut_end(command, 38), "cargo test --locked --test transcript…");
+        let path = "edit crates/core/src/transcript/wording/elsewhere/numbers.rs";
+        assert_eq!(cut_middle(path, 44), "edit crates/core/src/…elsewhere/numbers.rs");
+        // A word that takes much of what there is room for is cut itself.
+        assert_eq!(cut_end(&"x".repeat(60), 20), format!("{}…", "x".repeat(19)));
+        assert_eq!(cut_end("a longword", 8), "a longw…");
     }
 
     #[test]

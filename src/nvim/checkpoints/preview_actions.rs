@@ -14,7 +14,7 @@ use crate::nvim::checkpoints::Checkpoints;
 use crate::nvim::checkpoints::preview::{Preview, page_of};
 use crate::nvim::context::Context;
 use crate::nvim::diff_view::page::put;
-use crate::nvim::diff_view::page_window::{page_buf, show_page, step_in_page};
+use crate::nvim::diff_view::page_window::{page_buf, rows_here, show_page, step_in_page};
 use crate::nvim::editor::Buf;
 use crate::nvim::events::EditorEvent;
 
@@ -29,7 +29,7 @@ impl Checkpoints {
                 None => page_buf(&cx.editor, &cx.config.keys, "acp://restore")?,
             };
             cx.editor.set_buf_option(buf, "modifiable", false)?;
-            let before = this.preview.take().map(|preview| preview.page.lines).unwrap_or_default();
+            let before = this.preview.take().map(|preview| preview.page).unwrap_or_default();
             put(&page, &cx.editor, buf, &before)?;
             let first = page.rows.iter().position(|about| *about != About::Nothing);
             this.preview = Some(Preview { buf, restore, page });
@@ -51,7 +51,7 @@ impl Checkpoints {
             if !cx.editor.buf_is_loaded(preview.buf) {
                 return Ok(());
             }
-            put(&page, &cx.editor, preview.buf, &preview.page.lines)?;
+            put(&page, &cx.editor, preview.buf, &preview.page)?;
             preview.page = page;
             Ok(())
         })
@@ -100,7 +100,7 @@ impl Checkpoints {
     }
 
     fn preview_about(&self, cx: &Context) -> Result<About> {
-        let row = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
+        let row = rows_here(&cx.editor)?.start;
         let about = self.preview.as_ref().and_then(|preview| preview.page.rows.get(row).cloned());
         Ok(about.unwrap_or(About::Nothing))
     }

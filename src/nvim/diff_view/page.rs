@@ -8,7 +8,7 @@ use std::time::Duration;
 use mlua::{Function, Result, Table, Value};
 
 use crate::config::Keys;
-use crate::core::changes::hunk_page::Page;
+use crate::core::changes::hunk_page::{Page, steps};
 use crate::core::changes::review_edits::ADDED;
 use crate::nvim::diff_view::appearance::Appearance;
 use crate::nvim::diff_view::marks::{push, words_in};
@@ -17,21 +17,58 @@ use crate::nvim::editor::{Buf, Editor};
 /// What the colours of a page may cost; beyond, code is plain.
 const COLOUR_BUDGET: Duration = Duration::from_millis(40);
 
-/// Puts the page into a buffer that held other lines, from the first that differs on.
-pub fn put(page: &Page, editor: &Editor, buf: Buf, before: &[String]) -> Result<()> {
-    let first = before.iter().zip(&page.lines).take_while(|(old, new)| old == new).count();
-    let last = editor.line_count(buf)?.max(first);
+/// Puts the page into a buffer that held another one. What is on both stays, and with it the folds that the user has
+/// opened and closed.
+pub fn put(page: &Page, editor: &Editor, buf: Buf, before: &Page) -> Result<()> {
     let modifiable: bool = editor.buf_option(buf, "modifiable")?;
     // Not for `u`: what it would bring back is no page.
     let levels: i64 = editor.buf_option(buf, "undolevels")?;
     editor.set_buf_option(buf, "undolevels", -1)?;
     editor.set_buf_option(buf, "modifiable", true)?;
-    editor.set_lines(buf, first..last, &page.lines[first..])?;
+    // Neovim asks for folds while lines change: above each that does, all are new ones already.
+    tell_folds(page, editor, buf)?;
+    let count = editor.line_count(buf)?;
+    if before.lines.is_empty() || before.lines.len() != count {
+        editor.set_lines(buf, 0..count, &page.lines)?;
+    } else {
+        for step in steps(before, page) {
+            let lines = &page.lines[step.lines];
+            match step.is_text {
+                true => {
+                    let row = step.rows.start as i64;
+                    editor.set_text(buf, (row, 0), (row, -1), lines)?;
+                }
+                false => editor.set_lines(buf, step.rows, lines)?,
+            }
+        }
+    }
+    update_folds(editor, buf)?;
     editor.set_buf_option(buf, "undolevels", levels)?;
     editor.set_buf_option(buf, "modified", false)?;
     editor.set_buf_option(buf, "modifiable", modifiable)?;
-    editor.api::<()>("nvim_buf_set_var", (buf, "acp_folds", page.folds.clone()))?;
     paint(page, editor, buf)
+}
+
+/// Has Neovim look at all folds again: where lines went it asks about those that changed only, and a fold can end too
+/// early. Setting the option does it and leaves each fold open or closed.
+fn update_folds(editor: &Editor, buf: Buf) -> Result<()> {
+    for win in editor.wins_of(buf) {
+        if editor.win_option::<String>(win, "foldmethod")? == "expr" {
+            editor.set_win_option(win, "foldmethod", "expr")?;
+        }
+    }
+    Ok(())
+}
+
+/// The levels of folds by lines, and what is shown of those that are closed, for `page_window`'s options.
+fn tell_folds(page: &Page, editor: &Editor, buf: Buf) -> Result<()> {
+    let closed = editor.lua.create_table()?;
+    for (row, text, group) in page.closed() {
+        let chunk = editor.lua.create_sequence_from([text.as_str(), group])?;
+        closed.raw_set((row + 1).to_string(), editor.lua.create_sequence_from([chunk])?)?;
+    }
+    editor.api::<()>("nvim_buf_set_var", (buf, "acp_closed_folds", closed))?;
+    editor.api::<()>("nvim_buf_set_var", (buf, "acp_folds", page.folds.clone()))
 }
 
 fn paint(page: &Page, editor: &Editor, buf: Buf) -> Result<()> {

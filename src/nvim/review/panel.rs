@@ -35,7 +35,7 @@ impl Panel {
         }
         let new = make(self);
         if new.lines != self.page.lines {
-            page::put(&new, editor, self.buf, &self.page.lines)?;
+            page::put(&new, editor, self.buf, &self.page)?;
         }
         self.page = new;
         Ok(())

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use mlua::Table;
 
+use crate::core::changes::hunk_page::Page;
 use crate::nvim::editor::{Buf, Win};
 use crate::nvim::review::proposals::Call;
 
@@ -37,7 +38,7 @@ pub struct Lent {
 /// The page in its buffer.
 pub struct ShownPage {
     pub buf: Buf,
-    pub lines: Vec<String>,
+    pub page: Page,
     pub heads: Vec<usize>,
 }
 

@@ -12,6 +12,7 @@ use mlua::{Result, Table};
 
 use crate::config::{DiffStyle, Pane};
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
+use crate::core::changes::hunk_page::Page;
 use crate::core::changes::proposal::{ProposalPage, ProposedFile, fits_into_file, page, proposal_bar};
 use crate::core::locations::Look;
 use crate::core::message::{FileDiff, Outcome, Work};
@@ -434,17 +435,14 @@ impl Reviews {
         let width = cx.editor.win_size(win)?.0;
         let bar = proposal_bar(&agent.unwrap_or_default(), name, made.counts, &how, width.into());
         let Some(stage) = &mut self.stage else { return Ok(Shape::Nothing) };
-        let before = match &stage.page {
-            Some(shown) if cx.editor.buf_is_loaded(shown.buf) => Some((shown.buf, shown.lines.clone())),
-            _ => None,
-        };
+        let before = stage.page.take().filter(|shown| cx.editor.buf_is_loaded(shown.buf));
         let is_new = before.is_none();
-        let (buf, lines) = match before {
-            Some(before) => before,
-            None => (page_buffer(cx, name)?, Vec::new()),
+        let (buf, shown) = match before {
+            Some(before) => (before.buf, before.page),
+            None => (page_buffer(cx, name)?, Page::default()),
         };
-        diff_view::page::put(&made.page, &cx.editor, buf, &lines)?;
-        stage.page = Some(ShownPage { buf, lines: made.page.lines, heads: made.heads });
+        diff_view::page::put(&made.page, &cx.editor, buf, &shown)?;
+        stage.page = Some(ShownPage { buf, page: made.page, heads: made.heads });
         let covered = stage.covered;
         self.lend(cx, win, buf, name)?;
         if is_new {
