@@ -258,10 +258,10 @@ fn all_at_once_is_asked_about_whether_by_key_or_by_command_unless_a_bang_says_so
     );
     let asked = |nvim: &mut Nvim| nvim.exec_lua("return table.concat(_G.asked, '; ')", []);
     chat.nvim.command("Acp undo all");
-    let question = "Undo all 3 changes in 2 files";
+    let question = "Undo all 3 hunks in 2 files";
     chat.nvim.wait_until(|nvim| asked(nvim).as_str() == Some(question), "the question");
     chat.nvim.command("Acp keep all");
-    let both = format!("{question}; Keep all 3 changes in 2 files");
+    let both = format!("{question}; Keep all 3 hunks in 2 files");
     chat.nvim.wait_until(|nvim| asked(nvim).as_str() == Some(&both), "the other one");
     assert_eq!(chat.project.read("a.txt"), CHANGED);
     chat.nvim.command("Acp undo! all");

@@ -203,3 +203,18 @@ fn a_macro_that_is_recorded_in_the_chat_is_ended_by_its_key_which_hides_nothing(
     chat.nvim.input("q");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("acp://fake chat"), "the chat to be hidden");
 }
+
+#[test]
+fn a_page_of_keys_that_is_longer_than_the_screen_says_how_to_see_the_rest() {
+    let mut chat = Scripted::sized(&[], steps([prompt()]), 60, 14);
+    chat.chat();
+    chat.nvim.input("<Esc>g?");
+    chat.nvim.wait_for_screen("g? all keys");
+    assert!(!chat.nvim.screen().contains("scroll"), "all of it is there:\n{}", chat.nvim.screen());
+    chat.nvim.input("g?");
+    chat.nvim.wait_for_screen("j, k and <C-d> scroll \u{b7} q closes");
+    chat.nvim.input("G");
+    chat.nvim.wait_for_screen(":help acp");
+    chat.nvim.input("q");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("scroll"), "the page to close");
+}

@@ -384,6 +384,77 @@ fn many_files_that_nobody_opened_are_reviewed_without_being_opened() {
     chat.nvim.wait_for_screen("- two");
 }
 
+/// The lines of the review's window that are on the screen.
+fn shown_in_review(nvim: &mut Nvim) -> Vec<String> {
+    let screen = nvim.screen();
+    let from = screen.find("Review:").expect("a review on the screen");
+    let lines = screen[from..].lines().skip(3).map(|line| line.trim_end().to_owned());
+    lines.take_while(|line| line != "~" && line != "acp://review").collect()
+}
+
+#[test]
+fn files_are_folds_of_the_review_that_stay_as_the_user_has_left_them() {
+    let edit = |name: &str| {
+        let diff =
+            json!({ "type": "diff", "path": format!("$PROJECT/{name}"), "oldText": "two", "newText": "TWO" });
+        let more =
+            json!({ "type": "diff", "path": format!("$PROJECT/{name}"), "oldText": "nine", "newText": "9" });
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": name, "title": format!("Edit {name}"),
+            "kind": "edit", "status": "completed", "content": [diff, more] }))
+    };
+    let text = "one\nTWO\n3\n4\n5\n6\n7\n8\n9\nten\n";
+    let names = ["a.txt", "b.txt", "c.txt", "d.txt"];
+    let parts = [prompt()].into_iter().chain(names.map(edit)).chain([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&names.map(|name| (name, text)), steps(parts));
+    chat.chat();
+    chat.send("Change all");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("Review: 4 files · 8 hunks");
+    assert!(shown_in_review(&mut chat.nvim).contains(&"  + TWO".to_owned()), "open at first");
+    chat.nvim.input("zM");
+    let closed = |count: usize| format!("{count} hunks · +{count} -{count}");
+    let all = names.map(|name| format!("{name}  {}", closed(2)));
+    chat.nvim.wait_until(|nvim| shown_in_review(nvim) == all, "one line a file");
+    // A closed fold is one place, and what is decided there is decided about all of it.
+    let here = "return vim.fn.getline(vim.fn.foldclosed('.'))";
+    for (keys, name) in [("gg]c", "a.txt"), ("]c", "b.txt"), ("]c]c", "d.txt"), ("[c", "c.txt")] {
+        chat.nvim.input(keys);
+        chat.nvim.wait_until(
+            |nvim| nvim.exec_lua(here, []).as_str().is_some_and(|line| line.starts_with(name)),
+            name,
+        );
+    }
+    chat.nvim.input("ga");
+    chat.nvim.wait_for_screen("Review: 3 files · 6 hunks · 2 kept");
+    let left = [&all[0], &all[1], &all[3]].map(String::clone);
+    assert_eq!(shown_in_review(&mut chat.nvim), left, "what was closed stays closed");
+    // One that is open stays open, too, and so does a hunk that is closed.
+    chat.nvim.input("[czo");
+    let hunk = |row: usize| format!("  @@ {row}");
+    let first = format!("{}  Fake: Edit b.txt · +1 -1", hunk(2));
+    let open =
+        [all[0].clone(), all[1].clone(), first.clone(), format!("{} · +1 -1", hunk(9)), all[3].clone()];
+    chat.nvim.wait_until(|nvim| shown_in_review(nvim) == open, "one file with closed hunks");
+    chat.nvim.input("]cga");
+    chat.nvim.wait_for_screen("Review: 3 files · 5 hunks · 3 kept");
+    let second = format!("{}  Fake: Edit b.txt · +1 -1", hunk(9));
+    let open = [all[0].clone(), format!("b.txt  {}", "1 hunk · +1 -1"), second, all[3].clone()];
+    assert_eq!(shown_in_review(&mut chat.nvim), open);
+    chat.nvim.input("u");
+    chat.nvim.wait_for_screen("Review: 3 files · 6 hunks");
+    assert_eq!(shown_in_review(&mut chat.nvim).first(), Some(&all[0]));
+    chat.nvim.input("gg]cgx");
+    chat.nvim.wait_for_screen("Review: 2 files");
+    let project = &chat.project;
+    let undone = text.replace("TWO", "two").replace("9", "nine");
+    chat.nvim.wait_until(|_| project.read("a.txt") == undone, "all of the first file to be undone");
+    chat.nvim.input("G<CR>");
+    let place = "return vim.fn.expand('%:t')";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(place, []) == "d.txt".into(), "the file of the fold");
+}
+
 #[test]
 fn what_agents_did_to_files_that_nobody_opened_is_reviewed_and_undone_too() {
     let edit = |call: &str, file: &str, old: Value, new: &str| {
@@ -659,7 +730,7 @@ fn to_decide_about_all_is_asked_first_and_can_be_taken_back() {
     chat.nvim.input("gA");
     let asked = "return _G.asked and _G.asked[1]";
     let is_asked =
-        |nvim: &mut support::Nvim| nvim.exec_lua(asked, []).as_str() == Some("Keep all 2 changes in 1 file");
+        |nvim: &mut support::Nvim| nvim.exec_lua(asked, []).as_str() == Some("Keep all 2 hunks in 1 file");
     chat.nvim.wait_until(is_asked, "the question");
     chat.nvim.wait_for_screen("1 file · 2 hunks");
     chat.nvim.exec_lua("_G.choice = 1", []);

@@ -74,6 +74,22 @@ fn an_error_that_is_longer_than_the_line_is_cut_and_stands_whole_in_messages() {
 }
 
 #[test]
+fn a_message_is_cut_between_its_words() {
+    let mut chat = beside();
+    let text = "couldn't look at the thing that was asked for since all of the sessions' folders have been moved away \
+                to another place without asking anybody about it at all";
+    chat.nvim.exec_lua("require('acp.notify').show(..., vim.log.levels.ERROR)", [text.into()]);
+    chat.nvim.wait_for_screen(":messages");
+    let screen = chat.nvim.screen();
+    let line = screen.lines().find(|line| line.contains(":messages")).unwrap_or_default();
+    let said = line.trim_start_matches("acp: ").trim_end().trim_end_matches(" :messages");
+    let (head, tail) = said.split_once('\u{2026}').expect("a text that was cut");
+    let (head, tail) = (head.trim_end(), tail.trim_start());
+    assert!(text.starts_with(&format!("{head} ")), "{line}");
+    assert!(text.ends_with(&format!(" {tail}")), "{line}");
+}
+
+#[test]
 fn who_types_sees_an_error_and_is_not_held_up_by_it() {
     let mut chat = beside();
     chat.nvim.input("i");

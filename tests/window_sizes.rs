@@ -90,6 +90,53 @@ fn windows_that_come_and_go_leave_the_chat_as_it_was() {
     }
 }
 
+/// The widths, or the heights, of the windows that show files.
+fn files(nvim: &mut Nvim, what: &str) -> Vec<u64> {
+    let code = "local found = {}
+        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          if vim.bo[vim.api.nvim_win_get_buf(win)].buftype == '' then
+            found[#found + 1] = vim.api['nvim_win_get_' .. ...](win)
+          end
+        end
+        return found";
+    let found = nvim.exec_lua(code, [what.into()]);
+    found.as_array().expect("a list").iter().filter_map(rmpv::Value::as_u64).collect()
+}
+
+#[test]
+fn a_chat_takes_its_room_from_all_windows_alike() {
+    for (layout, split, what, spread) in
+        [("right", "vsplit", "width", 1), ("left", "vsplit", "width", 1), ("bottom", "split", "height", 1)]
+    {
+        let mut chat = chat(layout, 140, 60);
+        let nvim = &mut chat.nvim;
+        nvim.command("Acp toggle");
+        nvim.wait_until(|nvim| sizes(nvim).0 == 0, "the chat to go");
+        nvim.command(&format!("{split} | {split}"));
+        nvim.command("AcpChat");
+        nvim.wait_until(|nvim| sizes(nvim).0 > 0, "the chat");
+        let all = files(nvim, what);
+        let (least, most) = (all.iter().min().copied(), all.iter().max().copied());
+        assert_eq!(all.len(), 3);
+        assert!(most <= least.map(|least| least + spread), "{layout}: {all:?}");
+    }
+}
+
+#[test]
+fn a_page_gives_back_what_it_took_from_the_others() {
+    for (open, name) in [("Acp inspect", "acp://messages"), ("Acp audit", "acp://audit")] {
+        let mut chat = chat("right", 140, 40);
+        let nvim = &mut chat.nvim;
+        nvim.command("split | resize 8");
+        let before = (files(nvim, "height"), sizes(nvim));
+        nvim.command(open);
+        nvim.wait_until(|nvim| nvim.exec_lua("return vim.fn.bufname()", []) == name.into(), name);
+        assert_ne!((files(nvim, "height"), sizes(nvim)), before);
+        nvim.input("q");
+        nvim.wait_until(|nvim| (files(nvim, "height"), sizes(nvim)) == before, "the sizes from before");
+    }
+}
+
 #[test]
 fn a_small_screen_leaves_nothing_behind() {
     for layout in ["right", "bottom", "top", "float", "current", "tab"] {

@@ -454,6 +454,28 @@ fn quitting_a_chat_that_has_the_whole_screen_shows_the_file_again() {
 }
 
 #[test]
+fn a_chat_that_has_the_whole_screen_goes_with_either_of_its_buffers() {
+    for (go, delete) in [("", ":bd<CR>"), ("<C-w>k", ":bd<CR>"), ("", ":bw!<CR>"), ("<C-w>k", ":bw<CR>")] {
+        let mut chat = talking(&["still here"], 80, 24);
+        chat.nvim.command("edit code.txt");
+        chat.chat();
+        chat.send("go");
+        chat.wait_for("Done");
+        chat.nvim.input("typed<Esc>");
+        chat.nvim.command("only");
+        wait_for_windows(&mut chat.nvim, &["chat", "prompt"]);
+        chat.nvim.input(go);
+        chat.nvim.input(delete);
+        wait_for_windows(&mut chat.nvim, &["code.txt"]);
+        assert_eq!(chat.nvim.mode().name, "n");
+        chat.nvim.command("AcpChat");
+        chat.nvim.wait_for_screen("still here");
+        chat.nvim.wait_for_screen("typed");
+        assert_eq!(windows(&mut chat.nvim), ["code.txt", "chat", "prompt"], "{go}{delete}");
+    }
+}
+
+#[test]
 fn a_chat_without_a_file_does_not_keep_neovim() {
     let mut chat = sessions(1, 80, 24);
     chat.chat();

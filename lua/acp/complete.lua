@@ -384,12 +384,22 @@ local function chosen()
   return item and item.word == text
 end
 
+-- The ticks of prompts whose text was put there, and not typed.
+local put = {}
+
+--- A text was put into a prompt: no menu opens for how it ends.
+---@param buf integer
+function M.put(buf)
+  put[buf] = vim.api.nvim_buf_get_changedtick(buf)
+end
+
 --- Has the menu open while the user types in a prompt.
 ---@param buf integer
 ---@param when "auto"|"always"|"never"
 function M.attach(buf, when)
   local group = vim.api.nvim_create_augroup("acp.complete", { clear = false })
   vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
+  put[buf] = nil
   if when == "never" then
     return
   end
@@ -397,7 +407,8 @@ function M.attach(buf, when)
     group = group,
     buffer = buf,
     callback = require("acp.notify").guarded(function()
-      if not chosen() and (when == "always" or not select(2, M.plugin())) then
+      local typed = put[buf] ~= vim.api.nvim_buf_get_changedtick(buf)
+      if typed and not chosen() and (when == "always" or not select(2, M.plugin())) then
         M.trigger()
       end
     end),

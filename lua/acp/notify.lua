@@ -28,6 +28,19 @@ local function length(chunks)
   return all
 end
 
+-- A word that is longer than this is cut itself.
+local LONGEST_WORD = 16
+
+-- The beginning of a text in at most `room` cells, without the word that it would end in the middle of.
+local function beginning(text, room)
+  local head = vim.fn.printf("%." .. math.max(room, 0) .. "S", text)
+  if head == text or text:sub(#head + 1, #head + 1) == " " then
+    return head
+  end
+  local space = head:find(" [^ ]*$")
+  return space and #head - space <= LONGEST_WORD and head:sub(1, space) or head
+end
+
 -- How a text ends, in at most `room` cells: with what to do about it, which is its last clause.
 local function ending(text, room)
   for _, mark in ipairs({ "; ", "%. ", ": ", ", " }) do
@@ -41,7 +54,9 @@ local function ending(text, room)
   while width(tail) > room do
     tail = vim.fn.strcharpart(tail, 1)
   end
-  return tail
+  -- Not from the middle of a word.
+  local space = tail:find(" ", 1, true)
+  return space and space <= LONGEST_WORD and tail:sub(space) or tail
 end
 
 -- The chunks cut to `room` cells; the last cells say where the rest is, unless something else does. Of a single message
@@ -55,14 +70,14 @@ local function fit(chunks, room, is_told)
     local more = is_told and "" or " :messages"
     local left = room - width(more) - 1
     local tail = ending(text, math.floor(left / 2))
-    local head = vim.fn.printf("%." .. (left - width(tail)) .. "S", text)
+    local head = beginning(text, left - width(tail))
     return { { head .. "…" .. tail, group }, { more, "Comment" } }
   end
   local more = room > 40 and "… :messages" or "…"
   -- A narrow screen may leave none; printf() takes no negative length.
   local left, kept = math.max(room - width(more), 0), {}
   for _, chunk in ipairs(chunks) do
-    local text = vim.fn.printf("%." .. left .. "S", chunk[1])
+    local text = beginning(chunk[1], left)
     left = left - width(text)
     kept[#kept + 1] = { text, chunk[2] }
     if left <= 0 or text ~= chunk[1] then

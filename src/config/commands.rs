@@ -392,7 +392,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::Yes,
         without_library: false,
         help: "Write a comment on the line at the cursor or on [range], in a small window; see |acp-comments|. On \
-               a line with a comment, go on with that one. With ! delete it.",
+               a line with a comment, go on with that one. With ! delete it. Comments that were sent are gone from \
+               the file: they stand in the chat, as the prompt that they were sent in.",
     },
     CommandSpec {
         name: "comments",

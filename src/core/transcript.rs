@@ -254,6 +254,18 @@ pub fn plan(plan: Option<&Entry>, style: &Style) -> Drawing {
     drawing.bounded()
 }
 
+/// The row of the step that a drawn plan has come to: the first that is at work, else the first that is not done.
+pub fn plan_row(plan: Option<&Entry>, drawing: &Drawing) -> usize {
+    let Some(Body::Plan(items)) = plan.map(|entry| &entry.body) else { return 0 };
+    let working = items.iter().position(|item| item.status == PlanStatus::InProgress);
+    let left = || items.iter().position(|item| item.status != PlanStatus::Completed);
+    let Some(step) = working.or_else(left) else { return 0 };
+    let shown = in_view(items);
+    // The title, and what says that there are steps before these.
+    let above = 1 + usize::from(shown.start > 0);
+    (above + step.saturating_sub(shown.start)).min(drawing.lines.len().saturating_sub(1))
+}
+
 /// How many items of a plan are done: `2/5`.
 pub fn progress(items: &[PlanItem]) -> String {
     let done = items.iter().filter(|item| item.status == PlanStatus::Completed).count();

@@ -175,6 +175,28 @@ pub fn prompt_height(wanted: u16, whole: u16) -> u16 {
     wanted.min(whole * 2 / 5).max(1)
 }
 
+/// As many columns as the output of most commands is made for.
+const OUTPUT: u16 = 80;
+
+/// Which of these windows a terminal is split off from, by their widths, the best one first: it has room enough, or is
+/// the widest.
+pub fn beside_terminal(widths: &[u16]) -> Option<usize> {
+    let widest = (0..widths.len()).rev().max_by_key(|at| widths[*at])?;
+    Some(if widths[0] >= OUTPUT { 0 } else { widest })
+}
+
+/// How many lines the pinned plan has when it needs so many, of those that it and the transcript have together: the
+/// transcript is read, so most is left to it.
+pub fn plan_height(needed: u16, whole: u16) -> u16 {
+    needed.min(LONGEST_PLAN).min((whole / 3).max(SHORTEST_PLAN)).max(1)
+}
+
+/// Longer plans are scrolled.
+const LONGEST_PLAN: u16 = 12;
+
+/// The title, the step at hand, and the next one.
+const SHORTEST_PLAN: u16 = 3;
+
 /// Where the two float in an editor of so many columns and lines, those of the command line left out.
 pub fn floats(columns: u16, lines: u16, wanted: Wanted) -> Floats {
     let width = wanted.width.unwrap_or(WIDE.min(columns)).min(columns.saturating_sub(2)).max(1);
@@ -217,6 +239,28 @@ mod tests {
             [(6, 40, 6), (6, 15, 6), (6, 14, 5), (6, 10, 4), (6, 3, 1), (6, 2, 1), (6, 0, 1), (1, 40, 1)]
         {
             assert_eq!(prompt_height(wanted, whole), expected, "{wanted} of {whole}");
+        }
+    }
+
+    #[test]
+    fn a_terminal_stands_where_most_of_a_line_can_be_read() {
+        for (widths, expected) in [
+            (&[][..], None),
+            (&[1, 32, 40], Some(2)),
+            (&[80, 120], Some(0)),
+            (&[32, 32], Some(0)),
+            (&[9], Some(0)),
+        ] {
+            assert_eq!(beside_terminal(widths), expected, "{widths:?}");
+        }
+    }
+
+    #[test]
+    fn a_pinned_plan_leaves_most_of_its_column_to_the_transcript() {
+        for (needed, whole, expected) in
+            [(5, 16, 5), (13, 16, 5), (13, 30, 10), (13, 60, 12), (2, 60, 2), (8, 7, 3), (0, 16, 1)]
+        {
+            assert_eq!(plan_height(needed, whole), expected, "{needed} of {whole}");
         }
     }
 

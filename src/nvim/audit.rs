@@ -16,7 +16,7 @@ use crate::core::message::Command;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::float::float;
-use crate::nvim::editor::{Buf, Editor, Level, Win, picker};
+use crate::nvim::editor::{Buf, Editor, Level, picker};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::keys::bind::bind_pane;
 
@@ -298,8 +298,7 @@ fn make_buf(cx: &Context) -> Result<Buf> {
 fn open_window(editor: &Editor, buf: Buf) -> Result<()> {
     let (_, rows) = editor.size();
     editor.command("stopinsert")?;
-    editor.command(&format!("botright {}split", (rows * 2 / 3).max(5)))?;
-    let win: Win = editor.current_win()?;
+    let win = editor.split_for_page((rows * 2 / 3).max(5))?;
     editor.set_win_buf(win, buf)?;
     for option in ["wrap", "number", "relativenumber", "spell", "list", "foldenable"] {
         editor.set_win_option(win, option, false)?;

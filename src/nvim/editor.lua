@@ -223,6 +223,39 @@ return {
     fix(wide, "winfixwidth", "row")
   end,
 
+  -- Opens a window of so many rows below all others, for a page, and goes there. When it is closed the others have the
+  -- sizes again that they had, unless windows came or went meanwhile.
+  split_for_page = function(rows)
+    local before = { tab = api.nvim_get_current_tabpage(), layout = vim.fn.winlayout(), lines = vim.o.lines }
+    local columns, sizes = vim.o.columns, vim.fn.winrestcmd()
+    vim.cmd(("botright %dsplit"):format(rows))
+    local win = api.nvim_get_current_win()
+    api.nvim_create_autocmd("WinClosed", {
+      pattern = tostring(win),
+      once = true,
+      callback = vim.schedule_wrap(function()
+        local now = { tab = api.nvim_get_current_tabpage(), layout = vim.fn.winlayout(), lines = vim.o.lines }
+        if columns == vim.o.columns and vim.deep_equal(before, now) then
+          quietly(vim.cmd, sizes)
+        end
+      end),
+    })
+    return win
+  end,
+
+  -- Windows beside each other, or above each other, share what one that was opened has left to them, as 'equalalways' has
+  -- it. The one itself keeps its size.
+  share_rest = function(win, is_column)
+    local fixed = is_column and "winfixwidth" or "winfixheight"
+    if not vim.o.equalalways or vim.o.eadirection:find(is_column and "^ver" or "^hor") then
+      return
+    end
+    local before = vim.wo[win][fixed]
+    api.nvim_set_option_value(fixed, true, { scope = "local", win = win })
+    quietly(vim.cmd, is_column and "horizontal wincmd =" or "vertical wincmd =")
+    api.nvim_set_option_value(fixed, before, { scope = "local", win = win })
+  end,
+
   -- Which windows this tab page has, and how they are arranged on a screen of this size.
   arrangement = function()
     return vim.inspect(vim.fn.winlayout(), { newline = "", indent = "" }) .. vim.o.lines

@@ -549,6 +549,12 @@ impl Editor {
 
     // The rest.
 
+    /// Opens a window of so many rows below all others, for a page, and goes there. What it takes from the others they get
+    /// back when it is closed.
+    pub fn split_for_page(&self, rows: u16) -> Result<Win> {
+        self.helper("split_for_page", rows)
+    }
+
     /// Closes the window of a page; where it is the last one, the page goes and a file takes its place. The user is
     /// where they came from then; Neovim would choose a window beside the page's.
     pub fn close_page(&self) -> Result<()> {

@@ -103,3 +103,14 @@ fn where_a_command_may_run_is_the_users_to_say() {
     let refused = client.fails("run_task", json!({ "command": "touch made", "folder": "/tmp" }));
     assert!(refused.contains("did not allow it in /tmp"), "{refused}");
 }
+
+#[test]
+fn a_command_has_a_line_in_the_chat_that_leads_to_its_terminal() {
+    let (mut chat, mut client) = running(Vec::new());
+    assert!(client.gives("run_task", json!({ "command": "echo by a tool; false" })).contains("by a tool"));
+    chat.wait_for("echo by a tool; false");
+    chat.go_to("echo by a tool; false");
+    chat.nvim.input("<CR>");
+    let here = "return vim.bo.filetype";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(here, []) == "acp-terminal".into(), "the terminal");
+}

@@ -1,6 +1,8 @@
 //! A list of files and hunks as the lines of a page: what each line is about, how it folds, what colours it. Which
 //! hunks, and what is said of them, is left to `review_page` and `restore_page`.
 
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -219,6 +221,41 @@ impl Page {
         self.folds.push(fold);
     }
 
+    /// What tells a line from those of another page: what it is about where it begins a fold, else what it says. The
+    /// title and the hints below it are always the same lines.
+    fn keys(&self) -> Vec<u64> {
+        let key = |row: usize| {
+            let mut hasher = DefaultHasher::new();
+            match &self.rows[row] {
+                About::Nothing if row < 2 => (0, row).hash(&mut hasher),
+                About::File(path) if self.folds[row] == ">1" => (1, path).hash(&mut hasher),
+                About::Hunk { path, hunk, .. } if self.folds[row] == ">2" => {
+                    let sides =
+                        [&hunk.removed, &hunk.added].map(|lines| &lines[..lines.len().min(MAX_HUNK_LINES)]);
+                    (2, path, sides, hunk.removed.len(), hunk.added.len()).hash(&mut hasher);
+                }
+                _ => (3, &self.lines[row]).hash(&mut hasher),
+            }
+            hasher.finish()
+        };
+        (0..self.lines.len()).map(key).collect()
+    }
+
+    /// What stands for the lines of a fold that is closed: the row where it begins, the text, its colour.
+    pub fn closed(&self) -> Vec<(usize, String, &'static str)> {
+        let head = |row: &usize| self.folds[*row].starts_with('>');
+        let text = |row: usize| match self.hunks.binary_search_by_key(&row, |listed| listed.head) {
+            Ok(at) => {
+                let Listed { removed, added, .. } = &self.hunks[at];
+                (row, format!("{} \u{b7} +{} -{}", self.lines[row], added.count, removed.count), "AcpMeta")
+            }
+            Err(_) => {
+                (row, self.lines[row].clone(), if self.folds[row] == ">1" { "AcpTool" } else { "AcpMeta" })
+            }
+        };
+        (0..self.folds.len()).filter(head).map(text).collect()
+    }
+
     /// What the lines at these rows are about, from the last one up. A hunk of which not all lines are selected is meant
     /// in part, unless its head is selected, too.
     pub fn selected(&self, rows: &Range<usize>) -> Vec<Selected> {
@@ -322,6 +359,49 @@ impl Page {
     }
 }
 
+/// Pages that differ in more lines than this, one side times the other, are not compared.
+const MOST_COMPARED: usize = 1 << 22;
+
+/// Lines of a page that take the place of others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The rows that they replace, when all steps before are done.
+    pub rows: Range<usize>,
+    /// Which lines of the new page.
+    pub lines: Range<usize>,
+    /// A line about the same: its text alone is another one, so that the fold that begins there stays as it is.
+    pub is_text: bool,
+}
+
+/// What makes one page of another, from the top down. What is on both is not touched: its folds stay open or closed.
+pub fn steps(old: &Page, new: &Page) -> Vec<Step> {
+    let (before, after) = (old.keys(), new.keys());
+    let first = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
+    let ends = before[first..].iter().rev().zip(after[first..].iter().rev());
+    let last = ends.take_while(|(one, other)| one == other).count();
+    let (gone, come) = (&before[first..before.len() - last], &after[first..after.len() - last]);
+    let middle = match gone.len() * come.len() {
+        0..=MOST_COMPARED => capture_diff_slices(Algorithm::Myers, gone, come),
+        _ => vec![DiffOp::Replace { old_index: 0, old_len: gone.len(), new_index: 0, new_len: come.len() }],
+    };
+    let mut all = Vec::new();
+    let texts = |rows: Range<usize>, lines: Range<usize>| {
+        let changed = rows.zip(lines).filter(|(old_row, line)| old.lines[*old_row] != new.lines[*line]);
+        changed.map(|(_, line)| Step { rows: line..line + 1, lines: line..line + 1, is_text: true }).collect()
+    };
+    all.extend::<Vec<Step>>(texts(0..first, 0..first));
+    for op in middle {
+        let (rows, lines) = (op.old_range(), op.new_range());
+        let (rows, lines) = (rows.start + first..rows.end + first, lines.start + first..lines.end + first);
+        match op {
+            DiffOp::Equal { .. } => all.extend(texts(rows, lines)),
+            _ => all.push(Step { rows: lines.start..lines.start + rows.len(), lines, is_text: false }),
+        }
+    }
+    all.extend(texts(before.len() - last..before.len(), after.len() - last..after.len()));
+    all
+}
+
 fn is_same(one: &About, other: &About) -> bool {
     match (one, other) {
         (About::Hunk { path, hunk, .. }, About::Hunk { path: of, hunk: that, .. }) => {
@@ -355,22 +435,6 @@ pub fn visible(mut hunk: Hunk, there: (bool, bool)) -> Hunk {
     hunk.removed.truncate(removed);
     hunk.added.truncate(added);
     hunk
-}
-
-/// Which rows of a page hold something else than those of an earlier one: of both the rows, from the top down.
-pub fn replaced_rows(before: &[String], now: &[String]) -> Vec<(Range<usize>, Range<usize>)> {
-    let ops = capture_diff_slices(Algorithm::Myers, before, now);
-    let mut replaced: Vec<(Range<usize>, Range<usize>)> = Vec::new();
-    for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
-        let (old, new) = (op.old_range(), op.new_range());
-        match replaced.last_mut() {
-            Some((before, now)) if before.end == old.start && now.end == new.start => {
-                (before.end, now.end) = (old.end, new.end);
-            }
-            _ => replaced.push((old, new)),
-        }
-    }
-    replaced
 }
 
 /// A buffer's line holds no line break; what else is no text is left to Neovim to show, also a carriage return: it may
@@ -413,6 +477,60 @@ mod tests {
             .collect();
         assert_eq!(rows, [4, 4, 4, 5]);
         assert_eq!(page.folds, [">2", "2", "2", "2"]);
+        assert_eq!(page.closed(), [(0, "head \u{b7} +2 -1".to_owned(), "AcpMeta")]);
+    }
+
+    /// A page of files, each with hunks that are told apart by what they add.
+    fn page(title: &str, files: &[(&str, &[&str])]) -> Page {
+        let mut page = Page::default();
+        page.add(title.into(), About::Nothing, "0", "");
+        for (name, hunks) in files {
+            page.add(format!("{name}  {} hunks", hunks.len()), About::File(name.into()), ">1", "");
+            for (at, added) in hunks.iter().enumerate() {
+                page.hunk(Path::new(name), &hunk(&["x"], &[added]), format!("@@ {at}"), (true, true));
+            }
+        }
+        page
+    }
+
+    fn apply(old: &Page, new: &Page) -> (Vec<String>, Vec<Step>) {
+        let (mut lines, steps) = (old.lines.clone(), steps(old, new));
+        for step in &steps {
+            lines.splice(step.rows.clone(), new.lines[step.lines.clone()].to_vec());
+        }
+        (lines, steps)
+    }
+
+    #[test]
+    fn a_page_that_lost_a_hunk_is_touched_nowhere_else() {
+        let old = page("2 files", &[("a", &["1", "2"]), ("b", &["1"])]);
+        let new = page("2 files, 1 kept", &[("a", &["2"]), ("b", &["1"])]);
+        let (lines, steps) = apply(&old, &new);
+        assert_eq!(lines, new.lines);
+        let text = |row| Step { rows: row..row + 1, lines: row..row + 1, is_text: true };
+        // The title and the file's head, the hunk itself, the head of the next one, which has another number now.
+        let gone = Step { rows: 2..5, lines: 2..2, is_text: false };
+        assert_eq!(steps, [text(0), text(1), gone, text(2)]);
+        let without = page("1 file", &[("b", &["1"])]);
+        let (lines, steps) = apply(&old, &without);
+        assert_eq!(lines, without.lines);
+        assert_eq!(steps.iter().filter(|step| !step.is_text).count(), 1, "{steps:?}");
+    }
+
+    #[test]
+    fn any_page_becomes_any_other() {
+        let pages = [
+            Page::default(),
+            page("t", &[]),
+            page("t", &[("a", &["1", "2", "3"]), ("b", &["1"]), ("c", &["4", "1"])]),
+            page("u", &[("b", &["1", "2"]), ("c", &["1"]), ("d", &["1"])]),
+            page("u", &[("a", &["3", "1"]), ("c", &["4"])]),
+        ];
+        for old in &pages {
+            for new in &pages {
+                assert_eq!(apply(old, new).0, new.lines);
+            }
+        }
     }
 
     #[test]
@@ -468,15 +586,6 @@ mod tests {
         let coded = page.code[4].coded();
         let words: Vec<_> = coded.iter().map(|coded| (coded.row, coded.words.clone())).collect();
         assert_eq!(words, [(384, vec![vec![8..9]]), (385, vec![vec![8..9], vec![]])]);
-    }
-
-    #[test]
-    fn only_rows_that_hold_something_else_are_replaced() {
-        let lines = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
-        let replaced = |before: &str, now: &str| replaced_rows(&lines(before), &lines(now));
-        assert_eq!(replaced("2 a b c", "2 a b c"), []);
-        assert_eq!(replaced("2 a b c d", "1 a d"), [(0..1, 0..1), (2..4, 2..2)]);
-        assert_eq!(replaced("a b", "a x y b z"), [(1..1, 1..3), (2..2, 4..5)]);
     }
 
     #[test]

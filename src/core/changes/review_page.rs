@@ -76,21 +76,62 @@ pub fn is_missing_meant(file: &FileReview, scope: &Scope, origins: &Origins, pat
     !is_of_lines && file.missing().any(|each| each.origin.map_or(*scope == Scope::All, is_meant))
 }
 
-/// The page of the files that have something to decide.
-pub fn review_page(shown: &Shown, files: &[(&Path, Listed)], hints: Hints) -> Page {
-    let mut meant: Vec<(&Path, &Listed, Vec<usize>)> = files
+/// Files of which something is meant, with the hunks that are.
+type Meant<'a> = Vec<(&'a Path, &'a Listed<'a>, Vec<usize>)>;
+
+/// How much there is to decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    pub files: usize,
+    /// Of the files that were read.
+    pub hunks: usize,
+    pub unread: usize,
+}
+
+impl Count {
+    fn of(meant: &Meant, renames: &[Rename]) -> Self {
+        let changed: usize = renames.iter().map(|rename| rename.hunks.len()).sum();
+        Self {
+            files: meant.len() + renames.len(),
+            hunks: meant.iter().map(|(.., hunks)| hunks.len()).sum::<usize>() + changed,
+            unread: meant.iter().filter(|(_, file, _)| matches!(file, Listed::Unread(_))).count(),
+        }
+    }
+
+    /// What all of it is, to stand after `Keep all`.
+    pub fn in_words(&self) -> String {
+        let what = match (self.hunks, self.unread) {
+            (hunks @ 2.., 0) => format!("{hunks} hunks"),
+            _ => "changes".to_owned(),
+        };
+        format!("{what} in {} {}", self.files, plural(self.files, "file"))
+    }
+}
+
+/// How much the page of these files says there is.
+pub fn count(shown: &Shown, files: &[(&Path, Listed)]) -> Count {
+    let (meant, renames) = meant(shown, files);
+    Count::of(&meant, &renames)
+}
+
+/// What is meant of the files, but for those that were renamed.
+fn meant<'a>(shown: &'a Shown, files: &'a [(&'a Path, Listed<'a>)]) -> (Meant<'a>, Vec<Rename<'a>>) {
+    let mut meant: Meant<'a> = files
         .iter()
         .filter_map(|(path, file)| Some((*path, file, file.meant(shown.scope, shown.origins, path)?)))
         .collect();
     let renames = renames(shown, &meant);
     meant.retain(|(path, ..)| renames.iter().all(|rename| !rename.is_of(path)));
-    let changed: usize = renames.iter().map(|rename| rename.hunks.len()).sum();
-    let hunks: usize = meant.iter().map(|(.., hunks)| hunks.len()).sum::<usize>() + changed;
-    let unread = meant.iter().filter(|(_, file, _)| matches!(file, Listed::Unread(_))).count();
+    (meant, renames)
+}
+
+/// The page of the files that have something to decide.
+pub fn review_page(shown: &Shown, files: &[(&Path, Listed)], hints: Hints) -> Page {
+    let (meant, renames) = meant(shown, files);
+    let count = Count::of(&meant, &renames);
     let mut page = Page::default();
-    let files = meant.len() + renames.len();
-    page.add(title(shown, files, (hunks, unread)), About::Nothing, "0", "AcpWinbar");
-    page.add(if files == 0 { hints.none } else { hints.some }, About::Nothing, "0", "AcpMeta");
+    page.add(title(shown, count), About::Nothing, "0", "AcpWinbar");
+    page.add(if count.files == 0 { hints.none } else { hints.some }, About::Nothing, "0", "AcpMeta");
     page.add(String::new(), About::Nothing, "0", "");
     let mut entries: Vec<(&Path, Entry)> =
         meant.iter().map(|(path, file, hunks)| (*path, Entry::File(file, hunks))).collect();
@@ -231,7 +272,8 @@ fn not_in_file(count: usize) -> String {
     format!("{count} undecided {} not in the file now", if count == 1 { "change is" } else { "changes are" })
 }
 
-fn title(shown: &Shown, files: usize, (hunks, unread): (usize, usize)) -> String {
+fn title(shown: &Shown, count: Count) -> String {
+    let Count { files, hunks, unread } = count;
     let (kept, undone) = shown.decided;
     let mut title = format!("Review: {files} {} · {hunks} {}", plural(files, "file"), plural(hunks, "hunk"));
     if unread > 0 {

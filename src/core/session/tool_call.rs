@@ -140,9 +140,12 @@ pub struct ToolCall {
     pub unasked: Option<Box<Unasked>>,
     pub started: Moment,
     pub ended: Option<Moment>,
-    /// For how long the user thought about it, in milliseconds, and since when they do.
+    /// For how long the user thought about it or about something else that the agent asked, in milliseconds, and since
+    /// when they do.
     waited: u64,
     asked: Option<Moment>,
+    /// The agent waits for an answer of theirs, to whatever question.
+    user_is_asked: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -186,6 +189,7 @@ impl ToolCall {
             ended: None,
             waited: 0,
             asked: None,
+            user_is_asked: false,
         }
     }
 
@@ -272,12 +276,22 @@ impl ToolCall {
         if status.is_over() && status != Status::Unreported && self.ended.is_none() {
             self.ended = Some(now);
         }
-        if status == Status::Waiting {
-            self.asked.get_or_insert(now);
-        } else if let Some(asked) = self.asked.take() {
-            self.waited += now.since(asked);
-        }
         self.status = status;
+        self.note_user_time(self.user_is_asked, now);
+    }
+
+    /// Whether the agent waits for an answer of the user's now, to whatever question.
+    pub fn note_user_time(&mut self, user_is_asked: bool, now: Moment) {
+        self.user_is_asked = user_is_asked;
+        let waits = self.ended.is_none() && (user_is_asked || self.status == Status::Waiting);
+        match self.asked {
+            None if waits => self.asked = Some(now),
+            Some(since) if !waits => {
+                self.waited += now.since(since);
+                self.asked = None;
+            }
+            _ => {}
+        }
     }
 
     /// When the agent was at it, in milliseconds, once it is over: what the user took to answer is not the agent's time.

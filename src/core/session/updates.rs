@@ -324,6 +324,7 @@ impl Session {
                 let id = patch.id.clone();
                 let mut call = ToolCall::new(id.clone(), now);
                 call.root.clone_from(&self.place.cwd);
+                call.note_user_time(self.waits_for_user(), now);
                 let alone = self.command_to_become(patch.content.as_deref().unwrap_or_default());
                 let entry = match alone {
                     Some(entry) => {

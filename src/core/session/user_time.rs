@@ -1,7 +1,8 @@
 //! For how long the agent has waited for the user in a turn: what they take to answer is not the agent's time.
 
+use super::entry::{Body, Entry};
 use super::{Phase, Session};
-use crate::core::ids::Moment;
+use crate::core::ids::{EntryId, Moment};
 
 #[derive(Default)]
 pub(super) struct UserTime {
@@ -31,7 +32,15 @@ impl UserTime {
 impl Session {
     /// A question came, or is over.
     pub(super) fn note_user_time(&mut self, now: Moment) {
-        self.turn.user_time.note(self.waits_for_user(), now);
+        let waits = self.waits_for_user();
+        self.turn.user_time.note(waits, now);
+        // A call that is open meanwhile is no longer at work for that.
+        let open: Vec<EntryId> = self.open_calls().map(|(entry, _)| entry).collect();
+        for entry in open {
+            if let Some(Entry { body: Body::Tool(call), .. }) = self.entries.get_mut(entry.0) {
+                call.note_user_time(waits, now);
+            }
+        }
     }
 
     /// Whether the agent waits for an answer of the user's.
@@ -64,9 +73,10 @@ mod tests {
     use super::*;
     use crate::core::ids::{AgentId, AskId, SessionKey};
     use crate::core::message::{
-        Content, Opened, PermissionKind, PermissionOption, Place, StopReason, ToolCallPatch, TurnEnd,
+        Content, Opened, PermissionKind, PermissionOption, Place, StopReason, ToolCallPatch, TurnEnd, Update,
+        WireStatus,
     };
-    use crate::core::session::entry::Body;
+    use crate::core::session::tool_call::ToolCall;
 
     fn at_work() -> Session {
         let mut session =
@@ -108,6 +118,30 @@ mod tests {
         session.answer(AskId(1), "y", Moment(5000));
         session.withdrawn(AskId(2), Moment(9000));
         assert_eq!(took(&mut session, 10_000), Some(2000));
+    }
+
+    #[test]
+    fn what_the_user_took_to_answer_is_not_the_time_of_other_calls() {
+        let mut session = at_work();
+        let report = |session: &mut Session, id: &str, status, now| {
+            let patch = ToolCallPatch { status: Some(status), ..ToolCallPatch::new(id) };
+            session.apply(Update::ToolCall(patch.into()), Moment(now));
+        };
+        let took = |session: &Session, id: &str| {
+            let calls = session.entries().iter().filter_map(Entry::tool);
+            calls.filter(|call| call.id.0 == id).find_map(ToolCall::took)
+        };
+        report(&mut session, "before", WireStatus::Pending, 0);
+        ask(&mut session, 1, 1000);
+        report(&mut session, "during", WireStatus::InProgress, 5000);
+        report(&mut session, "short", WireStatus::InProgress, 6000);
+        report(&mut session, "short", WireStatus::Completed, 7000);
+        session.answer(AskId(1), "y", Moment(61_000));
+        for (id, now) in [("before", 62_000), ("during", 63_000), ("1", 64_000)] {
+            report(&mut session, id, WireStatus::Completed, now);
+        }
+        let all = ["before", "during", "short", "1"].map(|id| took(&session, id));
+        assert_eq!(all, [Some(2000), Some(2000), Some(0), Some(3000)]);
     }
 
     #[test]

@@ -146,7 +146,7 @@ impl Drawing {
 
     pub(super) fn picture(&mut self, picture: &Picture, indent: &str) {
         self.pictures.push((self.lines.len(), picture.clone()));
-        self.line(format!("{indent}{}", image::label(picture)), Some("AcpMeta"));
+        self.line(format!("{indent}{}", image::label(picture)), Some("AcpMeta")).framed("AcpMeta");
     }
 
     /// Gives a look to what has none: nothing in a drawing is hidden.

@@ -167,8 +167,7 @@ fn open_window(cx: &Context, buf: Buf) -> Result<Win> {
     let editor = &cx.editor;
     let (_, rows) = editor.size();
     editor.command("stopinsert")?;
-    editor.command(&format!("botright {}split", (rows * 3 / 4).max(5)))?;
-    let win = editor.current_win()?;
+    let win = editor.split_for_page((rows * 3 / 4).max(5))?;
     editor.set_win_buf(win, buf)?;
     for (option, value) in [
         ("wrap", false),

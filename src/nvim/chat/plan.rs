@@ -4,18 +4,13 @@
 use mlua::{Function, Result, Table, Value};
 
 use crate::core::ids::SessionKey;
-use crate::core::transcript::plan;
+use crate::core::transcript::{plan, plan_row};
+use crate::core::window_sizes::plan_height;
 use crate::nvim::chat::redraw::style;
 use crate::nvim::chat::windows::margin;
 use crate::nvim::chat::{Chats, Pinned};
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Editor, Win};
-
-/// Longer plans are scrolled.
-const ROWS: usize = 12;
-
-/// So many lines of the transcript are left at least.
-const LEFT: i32 = 3;
 
 impl Chats {
     /// Pins the plan, or takes it away when it is pinned in this tab page.
@@ -30,7 +25,7 @@ impl Chats {
         if session.plan().is_none() {
             return Err(mlua::Error::runtime("the agent has not made a plan yet"));
         }
-        let rows = plan(session.plan(), &style(cx)).lines.len().clamp(1, ROWS);
+        let needed = plan(session.plan(), &style(cx)).lines.len();
         let buf = match self.pinned.take().filter(|pinned| cx.editor.buf_is_loaded(pinned.buf)) {
             Some(pinned) => pinned.buf,
             None => make(&cx.editor)?,
@@ -38,10 +33,15 @@ impl Chats {
         self.pinned = Some(Pinned { session: key, buf, arrangement: None });
         if window(&cx.editor, buf).is_none() {
             let beside = cx.chats.get(&key).and_then(|chat| chat.window(&cx.editor));
+            let whole = match beside {
+                Some(win) => cx.editor.win_size(win)?.1,
+                None => cx.editor.size().1,
+            };
+            let rows = plan_height(u16::try_from(needed).unwrap_or(u16::MAX), whole.saturating_sub(1));
             let config = cx.editor.table([
                 ("split", cx.editor.string("above")?),
                 ("win", Value::Integer(beside.map_or(-1, |win| win.0))),
-                ("height", Value::Integer(i64::try_from(rows).unwrap_or(1))),
+                ("height", Value::Integer(rows.into())),
             ])?;
             let win = cx.editor.open_win(buf, false, config)?;
             for (name, value) in [
@@ -96,7 +96,9 @@ impl Chats {
             ])?)?;
         }
         cx.editor.paint(buf, ns, marks)?;
-        self.fit_plan(cx, drawing.lines.len() != count)
+        let at_hand = plan_row(newest, &drawing);
+        self.fit_plan(cx, drawing.lines.len() != count)?;
+        show_step(&cx.editor, buf, at_hand)
     }
 
     /// The pinned plan has as many lines as it needs, as far as the transcript can spare them: again once the windows
@@ -109,14 +111,25 @@ impl Chats {
             return Ok(());
         }
         pinned.arrangement = Some(arrangement);
-        let rows = cx.editor.line_count(pinned.buf)?.min(ROWS);
+        let needed = u16::try_from(cx.editor.line_count(pinned.buf)?).unwrap_or(u16::MAX);
         let chat = cx.chats.get(&pinned.session).and_then(|chat| chat.window(&cx.editor));
         let Some(chat) = chat.filter(|chat| !cx.editor.is_floating(*chat)) else { return Ok(()) };
         let (has, spare) = (cx.editor.win_size(win)?.1, cx.editor.win_size(chat)?.1);
-        let rows = u16::try_from(rows).unwrap_or(1);
-        let left = i32::from(spare) + i32::from(has) - i32::from(rows);
-        if rows == has || left < LEFT { Ok(()) } else { cx.editor.api("nvim_win_set_height", (win.0, rows)) }
+        let rows = plan_height(needed, has + spare);
+        if rows == has { Ok(()) } else { cx.editor.api("nvim_win_set_height", (win.0, rows)) }
     }
+}
+
+/// Where a plan does not fit, its windows show the step at hand, with the next one below it; but where the user is they
+/// stay.
+fn show_step(editor: &Editor, buf: Buf, row: usize) -> Result<()> {
+    let here = editor.current_win()?;
+    let count = editor.line_count(buf)?;
+    for win in editor.wins_of(buf).into_iter().filter(|win| *win != here) {
+        editor.set_win_option(win, "scrolloff", 1)?;
+        editor.set_cursor(win, (row + 1).min(count), 0)?;
+    }
+    Ok(())
 }
 
 fn window(editor: &Editor, buf: Buf) -> Option<Win> {

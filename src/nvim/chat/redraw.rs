@@ -121,8 +121,10 @@ impl Chats {
             wins.iter().filter_map(|win| cx.editor.win_size(*win).ok()).map(|(columns, _)| columns).min();
         let width = width.map_or(80, usize::from);
         let bar = winbar::transcript(session, now, width, (location, cx.config.icons));
-        let hints = winbar::prompt(session, &cx.config.keys);
         let prompts = cx.editor.wins_of(chat.prompt);
+        let narrowest =
+            prompts.iter().filter_map(|win| cx.editor.win_size(*win).ok()).map(|size| size.0).min();
+        let hints = winbar::prompt(session, &cx.config.keys, narrowest.map_or(80, usize::from));
         let both = format!("{bar}\n{hints}");
         let lacks = cx.editor.lacks_bar(&wins)? || cx.editor.lacks_bar(&prompts)?;
         if (lacks || self.bars.get(&key) != Some(&both)) && !wins.is_empty() {

@@ -128,47 +128,89 @@ fn facts(session: &Session, now: Moment) -> Vec<String> {
     facts.iter().map(|fact| cut_middle(&visible_line(fact), 24)).collect()
 }
 
-/// The prompt's bar: what waits, and the keys that matter now.
-pub fn prompt(session: &Session, keys: &Keys) -> String {
-    let mut parts = Vec::new();
-    let held = session.held();
-    let waiting = session.queue().len() - held;
-    let counted = [(held, "held"), (waiting, "waiting")].into_iter().filter(|(count, _)| *count > 0);
-    let counted: Vec<String> = counted.map(|(count, what)| format!("{count} {what}")).collect();
-    if !counted.is_empty() {
-        let all = keys.get("queue").first();
-        let all = all.map_or_else(String::new, |lhs| format!(" ({})", escape(lhs)));
-        parts.push(format!("%#AcpToolWaiting#{}%#AcpMeta#{all}", counted.join(", ")));
+const BETWEEN: &str = " \u{b7} ";
+
+/// A part of the prompt's bar, and how it looks without colours.
+struct Part {
+    text: String,
+    cells: usize,
+    /// What is to be missed where there is no room for all: the highest goes first.
+    rank: u8,
+    /// What stands between it and the part before.
+    gap: &'static str,
+}
+
+impl Part {
+    fn key(lhs: &str, what: &str, rank: u8) -> Self {
+        let text = format!("{lhs} {what}");
+        Self { cells: cells(&text), text: escape(&text), rank, gap: BETWEEN }
     }
-    if session.steering() > 0 {
-        parts.push("%#AcpToolRunning#steering …%#AcpMeta#".to_owned());
-    }
-    // A key that is switched off is not named.
-    let mut key = |names: &[&str], what: &str| {
-        if let Some(lhs) = names.iter().find_map(|name| keys.get(name).first()) {
-            parts.push(format!("{} {what}", escape(lhs)));
+
+    fn coloured(group: &str, text: &str) -> Self {
+        Self {
+            text: format!("%#{group}#{}%#AcpMeta#", escape(text)),
+            cells: cells(text),
+            rank: 0,
+            gap: BETWEEN,
         }
+    }
+}
+
+/// The prompt's bar: what waits, and the keys that matter now, as far as a window of `width` cells has room for them.
+pub fn prompt(session: &Session, keys: &Keys, width: usize) -> String {
+    let mut parts = waiting(session, keys);
+    // A key that is switched off is not named.
+    let key = |names: &[&str], what: &str, rank| {
+        let lhs = names.iter().find_map(|name| keys.get(name).first());
+        lhs.map(|lhs| Part::key(lhs, what, rank))
     };
     let send = ["send_insert", "send"];
     if matches!(session.phase, Phase::Ending { .. } | Phase::Gone) {
         // Nobody is there to send it to; what is typed stays.
-        parts.push(":Acp restart".to_owned());
+        parts.push(Part::key(":Acp", "restart", 1));
     } else if session.is_working() || matches!(session.phase, Phase::Waiting { .. }) {
         if !matches!(session.phase, Phase::Cancelling { .. }) {
-            key(&["cancel"], "stop");
+            parts.extend(key(&["cancel"], "stop", 1));
         }
-        key(&send, "send next");
+        parts.extend(key(&send, "send next", 4));
         if session.can_be_steered() {
-            key(&["steer"], "steer");
+            parts.extend(key(&["steer"], "steer", 5));
         }
     } else {
-        key(&send, "send");
+        parts.extend(key(&send, "send", 1));
     }
-    if let Some(lhs) = keys.get("help").first() {
-        parts.push(format!("{} keys", escape(lhs)));
+    parts.extend(key(&["help"], "keys", 2));
+    let taken = |parts: &[Part]| parts.iter().map(|part| part.cells + cells(part.gap)).sum::<usize>();
+    // A blank stands before the first, and nothing else.
+    while parts.len() > 1 && taken(&parts) - cells(parts[0].gap) + 1 > width {
+        let least = parts.iter().enumerate().max_by_key(|(_, part)| part.rank).map(|(at, _)| at);
+        parts.remove(least.unwrap_or_default());
     }
-    // Where it is too narrow, the last parts are those to miss.
-    format!("%#AcpMeta# {}%<", parts.join(" · "))
+    let texts = parts.iter().enumerate().map(|(at, part)| match at {
+        0 => part.text.clone(),
+        _ => format!("{}{}", part.gap, part.text),
+    });
+    format!("%#AcpMeta# {}%<", texts.collect::<String>())
+}
+
+/// What waits in line, with the key that shows it.
+fn waiting(session: &Session, keys: &Keys) -> Vec<Part> {
+    let held = session.held();
+    let waiting = session.queue().len() - held;
+    let counted = [(held, "held"), (waiting, "waiting")].into_iter().filter(|(count, _)| *count > 0);
+    let counted: Vec<String> = counted.map(|(count, what)| format!("{count} {what}")).collect();
+    let mut parts = Vec::new();
+    if !counted.is_empty() {
+        parts.push(Part::coloured("AcpToolWaiting", &counted.join(", ")));
+        parts.extend(keys.get("queue").first().map(|lhs| {
+            let text = format!("({lhs})");
+            Part { cells: cells(&text), text: escape(&text), rank: 3, gap: " " }
+        }));
+    }
+    if session.steering() > 0 {
+        parts.push(Part::coloured("AcpToolRunning", "steering \u{2026}"));
+    }
+    parts
 }
 
 /// A text in which 'winbar' finds nothing to evaluate.
@@ -249,7 +291,7 @@ mod tests {
         session.apply(Update::Usage { used: 1, size: 2, cost }, Moment(0));
         let title = Some(Some("A title that is rather long".into()));
         session.apply(Update::Info { title, updated_at: None }, Moment(0));
-        assert_eq!(plain(&session, 0, 45), " demo  A tit…r long%=ctx 50%% · $1.00 · ready ");
+        assert_eq!(plain(&session, 0, 45), " demo  A tit… long%=ctx 50%% · $1.00 · ready ");
         assert_eq!(plain(&session, 0, 32), " demo  %=ctx 50%% · $1.00 · ready ");
         assert_eq!(plain(&session, 0, 24), " demo  %=ctx 50%% · ready ");
         assert_eq!(plain(&session, 0, 10), " demo  %=ready ");
@@ -278,6 +320,28 @@ mod tests {
             let bar = plain(&session, 0, width);
             let (left, right) = bar.split_once("%=").expect("two sides");
             assert!(cells(left) + cells(right) < width, "{bar} in {width}");
+        }
+    }
+
+    #[test]
+    fn a_narrow_prompts_bar_leaves_out_whole_parts_and_keeps_what_waits_and_how_to_stop() {
+        let mut session = idle();
+        for text in ["x", "y", "z"] {
+            session.prompt(vec![Content::Text(text.into())], Moment(0));
+        }
+        let bar = |width| {
+            let bar = prompt(&session, &Keys::default(), width);
+            let parts = bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text));
+            parts.collect::<String>()
+        };
+        for (width, expected) in [
+            (59, " 2 waiting (<C-q>) \u{b7} <C-c> stop \u{b7} <C-s> send next \u{b7} g? keys%<"),
+            (58, " 2 waiting (<C-q>) \u{b7} <C-c> stop \u{b7} g? keys%<"),
+            (40, " 2 waiting \u{b7} <C-c> stop \u{b7} g? keys%<"),
+            (25, " 2 waiting \u{b7} <C-c> stop%<"),
+            (15, " 2 waiting%<"),
+        ] {
+            assert_eq!(bar(width), expected, "{width}");
         }
     }
 

@@ -89,6 +89,11 @@ impl Chats {
     fn mend(&mut self, cx: &mut Context, left: Win) -> Result<()> {
         let buf = cx.editor.win_buf(left)?;
         let Some(chat) = cx.chats.values().find(|chat| chat.contains(buf)) else { return Ok(()) };
+        if [chat.transcript, chat.prompt].iter().any(|buf| !cx.editor.buf_is_loaded(*buf)) {
+            // It was `:bdelete` or the like: the user wants the chat to go, as with `:quit`.
+            self.windows.hide(&cx.editor, chat)?;
+            return leave_insert_mode(cx);
+        }
         let chats: Vec<&ChatBuffers> = cx.chats.values().collect();
         self.windows.place(&cx.editor, chat, &chats, &cx.config.window)?;
         let key = chat.session;

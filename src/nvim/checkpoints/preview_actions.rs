@@ -14,7 +14,7 @@ use crate::nvim::checkpoints::Checkpoints;
 use crate::nvim::checkpoints::preview::{Preview, page_of};
 use crate::nvim::context::Context;
 use crate::nvim::diff_view::page::PAUSE;
-use crate::nvim::diff_view::page_window::{page_buf, show_page, step_in_page};
+use crate::nvim::diff_view::page_window::{page_buf, rows_here, show_page, step_in_page};
 use crate::nvim::editor::Buf;
 use crate::nvim::events::EditorEvent;
 
@@ -113,7 +113,7 @@ impl Checkpoints {
     }
 
     fn preview_about(&self, cx: &Context) -> Result<About> {
-        let row = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
+        let row = rows_here(&cx.editor)?.start;
         let about = self.preview.as_ref().and_then(|preview| preview.view.page.rows.get(row).cloned());
         Ok(about.unwrap_or(About::Nothing))
     }

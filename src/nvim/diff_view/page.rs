@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mlua::{Function, Result, Table, Value};
 
 use crate::config::Keys;
-use crate::core::changes::hunk_page::{Code, Page, replaced_rows};
+use crate::core::changes::hunk_page::{Code, Page, Step, steps};
 use crate::core::changes::review_edits::ADDED;
 use crate::nvim::diff_view::appearance::Appearance;
 use crate::nvim::diff_view::marks::{push, seen, words_in};
@@ -23,9 +23,6 @@ pub const PAUSE: Duration = Duration::from_millis(15);
 
 /// So many marked lines are painted before the clock is looked at again.
 const MARKS: usize = 200;
-
-/// More places are not replaced one by one.
-const PLACES: usize = 64;
 
 /// A page as it stands in a buffer. It is painted in slices, what is on the screen first.
 #[derive(Default)]
@@ -47,26 +44,22 @@ enum Piece {
 }
 
 impl PageView {
-    /// Puts another page into the buffer that holds this one: lines that stay are not touched.
+    /// Puts another page into the buffer that holds this one. What is on both stays, and with it the folds that the user
+    /// has opened and closed.
     pub fn put(&mut self, page: Page, editor: &Editor, buf: Buf) -> Result<()> {
         let before = std::mem::replace(&mut self.page, page);
-        let is_known = editor.line_count(buf)? == before.lines.len() && !before.lines.is_empty();
-        let mut replaced = match is_known {
-            true => replaced_rows(&before.lines, &self.page.lines),
-            false => vec![(0..editor.line_count(buf)?, 0..self.page.lines.len())],
+        let count = editor.line_count(buf)?;
+        let steps = match before.lines.len() == count && !before.lines.is_empty() {
+            true => steps(&before, &self.page),
+            false => vec![Step { rows: 0..count, lines: 0..self.page.lines.len(), is_text: false }],
         };
-        if replaced.len() > PLACES
-            && let (Some(first), Some(last)) = (replaced.first(), replaced.last())
-        {
-            replaced = vec![(first.0.start..last.0.end, first.1.start..last.1.end)];
-        }
-        if !replaced.is_empty() {
-            self.replace(editor, buf, &replaced)?;
+        if !steps.is_empty() {
+            self.replace(editor, buf, &steps)?;
         }
         // What was not painted yet is not known by its rows any more.
         let is_painted = self.left.is_empty();
         let outdated: Vec<Range<usize>> = match is_painted {
-            true => replaced.iter().map(|(_, now)| self.page.whole_hunks(now)).collect(),
+            true => steps.iter().map(|step| self.outdated(step)).collect(),
             false => std::iter::once(0..self.page.lines.len()).collect(),
         };
         let ns = namespace(editor)?;
@@ -78,24 +71,38 @@ impl PageView {
         self.paint(editor, buf)
     }
 
-    fn replace(&self, editor: &Editor, buf: Buf, replaced: &[(Range<usize>, Range<usize>)]) -> Result<()> {
+    /// The rows that have to be painted after a step. Of a hunk in part other words may be the changed ones.
+    fn outdated(&self, step: &Step) -> Range<usize> {
+        if step.is_text { step.lines.clone() } else { self.page.whole_hunks(&step.lines) }
+    }
+
+    fn replace(&self, editor: &Editor, buf: Buf, steps: &[Step]) -> Result<()> {
         let ns = namespace(editor)?;
         let modifiable: bool = editor.buf_option(buf, "modifiable")?;
         // Not for `u`: what it would bring back is no page.
         let levels: i64 = editor.buf_option(buf, "undolevels")?;
         editor.set_buf_option(buf, "undolevels", -1)?;
         editor.set_buf_option(buf, "modifiable", true)?;
-        for (old, now) in replaced.iter().rev() {
-            editor.clear_namespace(buf, ns, old.start as i64, old.end as i64)?;
-            editor.set_lines(buf, old.clone(), &self.page.lines[now.clone()])?;
+        // Neovim asks for folds while lines change: above each that does, all are new ones already.
+        tell_folds(&self.page, editor, buf)?;
+        for Step { rows, lines, is_text } in steps {
+            let row = rows.start as i64;
+            editor.clear_namespace(buf, ns, row, rows.end as i64)?;
+            let lines = &self.page.lines[lines.clone()];
+            match is_text {
+                true => editor.set_text(buf, (row, 0), (row, -1), lines)?,
+                false => editor.set_lines(buf, rows.clone(), lines)?,
+            }
         }
-        for win in editor.wins_of(buf) {
-            editor.helper::<()>("fill_window", win)?;
+        if steps.iter().any(|step| !step.is_text) {
+            update_folds(editor, buf)?;
+            for win in editor.wins_of(buf) {
+                editor.helper::<()>("fill_window", win)?;
+            }
         }
         editor.set_buf_option(buf, "undolevels", levels)?;
         editor.set_buf_option(buf, "modified", false)?;
-        editor.set_buf_option(buf, "modifiable", modifiable)?;
-        editor.api::<()>("nvim_buf_set_var", (buf, "acp_folds", self.page.folds.clone()))
+        editor.set_buf_option(buf, "modifiable", modifiable)
     }
 
     /// What is to be painted in these rows, the last first: marks before colours, each from the top down, and before
@@ -162,6 +169,28 @@ impl PageView {
         self.is_awaited = false;
         self.paint(editor, buf)
     }
+}
+
+/// Has Neovim look at all folds again: where lines went it asks about those that changed only, and a fold can end too
+/// early. Setting the option does it and leaves each fold open or closed.
+fn update_folds(editor: &Editor, buf: Buf) -> Result<()> {
+    for win in editor.wins_of(buf) {
+        if editor.win_option::<String>(win, "foldmethod")? == "expr" {
+            editor.set_win_option(win, "foldmethod", "expr")?;
+        }
+    }
+    Ok(())
+}
+
+/// The levels of folds by lines, and what is shown of those that are closed, for `page_window`'s options.
+fn tell_folds(page: &Page, editor: &Editor, buf: Buf) -> Result<()> {
+    let closed = editor.lua.create_table()?;
+    for (row, text, group) in page.closed() {
+        let chunk = editor.lua.create_sequence_from([text.as_str(), group])?;
+        closed.raw_set((row + 1).to_string(), editor.lua.create_sequence_from([chunk])?)?;
+    }
+    editor.api::<()>("nvim_buf_set_var", (buf, "acp_closed_folds", closed))?;
+    editor.api::<()>("nvim_buf_set_var", (buf, "acp_folds", page.folds.clone()))
 }
 
 /// The words that were changed in lines of code, and the colours of its language. Gives what the latter may still cost.

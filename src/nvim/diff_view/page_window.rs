@@ -1,5 +1,7 @@
 //! The buffer and the window of a page that lists hunks. What is on the page is left to `page`.
 
+use std::ops::Range;
+
 use mlua::Result;
 
 use crate::config::{Keys, Pane};
@@ -30,8 +32,7 @@ pub fn show_page(editor: &Editor, buf: Buf) -> Result<Win> {
     let (_, rows) = editor.size();
     // On a small screen what is decided about needs the most of it.
     let height = if rows < SMALL_SCREEN { rows * 2 / 3 } else { rows / 2 };
-    editor.command(&format!("botright {}split", height.max(5)))?;
-    let win = editor.current_win()?;
+    let win = editor.split_for_page(height.max(5))?;
     editor.set_win_buf(win, buf)?;
     for (option, value) in
         [("wrap", false), ("number", false), ("relativenumber", false), ("spell", false), ("list", false)]
@@ -41,23 +42,54 @@ pub fn show_page(editor: &Editor, buf: Buf) -> Result<Win> {
     editor.set_win_option(win, "signcolumn", "no")?;
     editor.set_win_option(win, "foldmethod", "expr")?;
     editor.set_win_option(win, "foldexpr", "get(get(b:,'acp_folds',[]),v:lnum-1,0)")?;
+    editor.set_win_option(
+        win,
+        "foldtext",
+        "get(get(b:,'acp_closed_folds',{}),v:foldstart,getline(v:foldstart))",
+    )?;
     editor.set_win_option(win, "foldlevel", 9)?;
+    editor.set_win_option(win, "foldminlines", 1)?;
+    editor.set_win_option(win, "foldenable", true)?;
+    let chars: String = editor.win_option(win, "fillchars")?;
+    let others = chars.split(',').filter(|each| !each.is_empty() && !each.starts_with("fold:"));
+    let chars: Vec<&str> = others.chain(["fold: "]).collect();
+    editor.set_win_option(win, "fillchars", chars.join(","))?;
     Ok(win)
 }
 
-/// To the next or previous hunk of a page.
+/// The rows of a page that the cursor is on: those of a closed fold, else the one.
+pub fn rows_here(editor: &Editor) -> Result<Range<usize>> {
+    let row = editor.cursor(editor.current_win()?)?.0 - 1;
+    rows_seen_as_one(editor, &(row..row + 1))
+}
+
+/// As many rows more as belong to closed folds: for Vim's commands, too, these are whole.
+pub fn rows_seen_as_one(editor: &Editor, rows: &Range<usize>) -> Result<Range<usize>> {
+    let first: i64 = editor.func("foldclosed", rows.start + 1)?;
+    let last: i64 = editor.func("foldclosedend", rows.end)?;
+    let start = usize::try_from(first - 1).unwrap_or(rows.start);
+    Ok(start..usize::try_from(last).ok().filter(|_| last > 0).unwrap_or(rows.end))
+}
+
+/// To the next or previous hunk of a page. A closed fold is one place, whatever is in it.
 pub fn step_in_page(editor: &Editor, rows: &[About], forward: bool) -> Result<()> {
     let win = editor.current_win()?;
-    let row = editor.cursor(win)?.0 - 1;
+    let here = rows_here(editor)?;
     let hunk_at = |row: usize| match rows.get(row) {
         Some(About::Hunk { path, hunk, .. }) => Some((path, hunk)),
         _ => None,
     };
     let begins = |at: &usize| hunk_at(*at).is_some() && (*at == 0 || hunk_at(*at - 1) != hunk_at(*at));
     let mut starts = (0..rows.len()).filter(begins);
-    let target = if forward { starts.find(|at| *at > row) } else { starts.rfind(|at| *at < row) };
+    let target = match forward {
+        true => starts.find(|at| *at >= here.end),
+        false => starts.rfind(|at| *at < here.start),
+    };
     match target {
-        Some(target) => editor.set_cursor(win, target + 1, 0),
+        Some(target) => {
+            let shown = rows_seen_as_one(editor, &(target..target + 1))?;
+            editor.set_cursor(win, shown.start + 1, 0)
+        }
         None => Ok(()),
     }
 }

@@ -34,19 +34,24 @@ pub fn refit(editor: &Editor, win: Win, lines: &[String]) -> Result<()> {
     make_room(editor, win, lines)
 }
 
-/// Lines that wrap take more rows than one.
+/// What the border says where the window has no room for all of the lines.
+const MORE: &str = " j, k and <C-d> scroll \u{b7} q closes ";
+
+/// Lines that wrap take more rows than one. Where there is no room for all, the border says how to see the rest.
 fn make_room(editor: &Editor, win: Win, lines: &[String]) -> Result<()> {
     let most = editor.size().1.saturating_sub(4).max(1);
-    let (width, height) = editor.win_size(win)?;
-    if height >= most || lines.len() >= usize::from(most) {
-        return Ok(());
+    let (width, _) = editor.win_size(win)?;
+    let needed = match lines.len() {
+        few if few < usize::from(most) => editor.helper("rows_of_text", win)?,
+        many => many,
+    };
+    let config = in_the_middle(editor, width, u16::try_from(needed).unwrap_or(most).clamp(1, most))?;
+    let is_cut = needed > usize::from(most);
+    config.set("footer", if is_cut { MORE } else { "" })?;
+    if is_cut {
+        config.set("footer_pos", "right")?;
     }
-    let needed: usize = editor.helper("rows_of_text", win)?;
-    let needed = u16::try_from(needed).unwrap_or(most).min(most);
-    if needed == height {
-        return Ok(());
-    }
-    editor.api("nvim_win_set_config", (win, in_the_middle(editor, width, needed)?))
+    editor.api("nvim_win_set_config", (win, config))
 }
 
 fn place(editor: &Editor, lines: &[String]) -> Result<Table> {

@@ -278,8 +278,7 @@ fn make_buf(cx: &Context) -> Result<Buf> {
 fn open_window(editor: &Editor, buf: Buf) -> Result<()> {
     let (_, rows) = editor.size();
     editor.command("stopinsert")?;
-    editor.command(&format!("botright {}split", (rows * 2 / 3).max(5)))?;
-    let win = editor.current_win()?;
+    let win = editor.split_for_page((rows * 2 / 3).max(5))?;
     editor.set_win_buf(win, buf)?;
     plain_window(editor, win)?;
     editor.set_win_option(win, "cursorline", true)?;

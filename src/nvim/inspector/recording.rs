@@ -53,8 +53,7 @@ impl Inspector {
         SYNTAX.iter().try_for_each(|command| editor.command_in(buf, command))?;
         editor.command("stopinsert")?;
         let (_, rows) = editor.size();
-        editor.command(&format!("botright {}split", (rows * 2 / 3).max(5)))?;
-        let win = editor.current_win()?;
+        let win = editor.split_for_page((rows * 2 / 3).max(5))?;
         editor.set_win_buf(win, buf)?;
         plain_window(&editor, win)?;
         editor.set_win_option(win, "wrap", true)?;

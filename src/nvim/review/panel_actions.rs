@@ -9,14 +9,14 @@ use mlua::{Result, Value};
 
 use crate::config::Keys;
 use crate::core::changes::diff::{Hunk, counts};
-use crate::core::changes::hunk_page::{About, Listed, Page, Selected, plural, visible};
-use crate::core::changes::review_page::{Hints, Shown, count_files, review_page};
+use crate::core::changes::hunk_page::{About, Listed, Page, Selected, visible};
+use crate::core::changes::review_page::{Hints, Shown, count, review_page};
 use crate::core::changes::scope::Scope;
 use crate::core::text::visible::visible_line;
 use crate::nvim::arguments::{Args, fail};
 use crate::nvim::context::Context;
 use crate::nvim::diff_view::page::{PAUSE, nothing_left};
-use crate::nvim::diff_view::page_window::{page_buf, show_page, step_in_page};
+use crate::nvim::diff_view::page_window::{page_buf, rows_here, rows_seen_as_one, show_page, step_in_page};
 use crate::nvim::editor::Buf;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
@@ -114,14 +114,7 @@ impl Reviews {
 
     /// What is to be shown in the panel now.
     pub fn page_of(&self, panel: &Panel, keys: &Keys) -> Page {
-        let shown = Shown {
-            scope: &panel.scope,
-            origins: &self.origins,
-            comments: &self.comments,
-            decided: self.decided,
-            renamed: &self.renamed,
-            root: &panel.root,
-        };
+        let shown = self.shown(&panel.scope, &panel.root);
         let files = self.listed();
         let some = keys.line(&[
             ("review_keep", "keep"),
@@ -133,6 +126,17 @@ impl Reviews {
             ("review_help", "keys"),
         ]);
         review_page(&shown, &files, Hints { some, none: nothing_left(&self.nothing_left_on_page(), keys) })
+    }
+
+    fn shown<'a>(&'a self, scope: &'a Scope, root: &'a Path) -> Shown<'a> {
+        Shown {
+            scope,
+            origins: &self.origins,
+            comments: &self.comments,
+            decided: self.decided,
+            renamed: &self.renamed,
+            root,
+        }
     }
 
     /// Has the review show what is left to decide now.
@@ -185,7 +189,7 @@ impl Reviews {
 
     pub fn panel_about(&self, cx: &Context) -> Result<About> {
         let Some(panel) = &self.panel else { return Ok(About::Nothing) };
-        let row = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
+        let row = rows_here(&cx.editor)?.start;
         Ok(panel.view.page.rows.get(row).cloned().unwrap_or(About::Nothing))
     }
 
@@ -207,7 +211,7 @@ impl Reviews {
         self.refuse_edited(cx)?;
         let selected = match range {
             Some(rows) => Some(rows),
-            None => selected_rows(cx)?,
+            None => selected_rows(cx)?.or(Some(rows_here(&cx.editor)?).filter(|rows| rows.len() > 1)),
         };
         if let Some(rows) = selected {
             let all = self.panel.as_ref().map(|panel| panel.view.page.selected(&rows)).unwrap_or_default();
@@ -243,22 +247,13 @@ impl Reviews {
 
     /// Decides about much at once when the user has said so; a single change is not asked about.
     pub fn decide_if_sure(&mut self, cx: &mut Context, verdict: Verdict, scope: Scope) -> Result<()> {
-        let listed = self.listed();
-        let meant: Vec<(&Path, usize)> = listed
-            .iter()
-            .filter_map(|(path, file)| {
-                let hunks = file.meant(&scope, &self.origins, path)?;
-                Some((*path, hunks.len().max(1)))
-            })
-            .collect();
-        let hunks: usize = meant.iter().map(|(_, hunks)| hunks).sum();
-        let files = count_files(meant.iter().map(|(path, _)| *path), &self.renamed);
-        if hunks <= 1 {
+        let root = cx.editor.cwd();
+        let count = count(&self.shown(&scope, &root), &self.listed());
+        if count.files <= 1 && count.hunks <= 1 {
             return self.decide_scope(cx, verdict, scope);
         }
         let word = if verdict == Verdict::Keep { "Keep" } else { "Undo" };
-        let count = format!("{hunks} changes in {files} {}", plural(files, "file"));
-        let items = vec![format!("{word} all {count}"), "Leave them undecided".to_owned()];
+        let items = vec![format!("{word} all {}", count.in_words()), "Leave them undecided".to_owned()];
         cx.offer(&format!("{word} all?"), "acp_all", items, move |this: &mut Self, cx, index| match index {
             0 => this.decide_scope(cx, verdict, scope),
             _ => Ok(()),
@@ -323,5 +318,5 @@ fn selected_rows(cx: &Context) -> Result<Option<Range<usize>>> {
     }
     let [one, other]: [usize; 2] = [cx.editor.func("line", "v")?, cx.editor.func("line", ".")?];
     cx.editor.command("normal! \u{1b}")?;
-    Ok(Some(one.min(other) - 1..one.max(other)))
+    rows_seen_as_one(&cx.editor, &(one.min(other) - 1..one.max(other))).map(Some)
 }

@@ -11,9 +11,10 @@ use crate::core::message::{Command, Exit, Skipped};
 use crate::core::session::Session;
 use crate::core::terminal::last_lines::LastLines;
 use crate::core::terminal::shown::Program;
+use crate::core::window_sizes::beside_terminal;
 use crate::nvim::context::Context;
-use crate::nvim::editor::code_window::code_window;
-use crate::nvim::editor::{Buf, Level, Win};
+use crate::nvim::editor::code_window::{code_window, is_code};
+use crate::nvim::editor::{Buf, Editor, Level, Win};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::terminals::{Key, Terminals};
 
@@ -193,7 +194,7 @@ impl Terminals {
         if let Some(win) = self.window(&cx.editor, &cx.config.terminal)? {
             return self.show_key(cx, key, win);
         }
-        let beside = code_window(&cx.editor)?;
+        let beside = window_beside(&cx.editor)?;
         self.open_window(&cx.editor, key, &cx.config.terminal, beside)?;
         self.feed(cx)?;
         cx.raise(EditorEvent::WindowsResized);
@@ -229,4 +230,14 @@ fn touch(cx: &mut Context, key: &Key) {
         session.touch_terminal(&key.1);
     }
     cx.raise(EditorEvent::SessionChanged(key.0));
+}
+
+/// The window that a terminal is split off from: the one for code, or a wider one of these where that is narrow.
+fn window_beside(editor: &Editor) -> Result<Option<Win>> {
+    let Some(first) = code_window(editor)? else { return Ok(None) };
+    let others = editor.tab_wins()?.into_iter().filter(|win| *win != first && is_code(editor, *win));
+    let wins: Vec<Win> = std::iter::once(first).chain(others).collect();
+    let widths =
+        wins.iter().map(|win| editor.win_size(*win).map(|size| size.0)).collect::<Result<Vec<_>>>()?;
+    Ok(beside_terminal(&widths).and_then(|at| wins.get(at).copied()))
 }
