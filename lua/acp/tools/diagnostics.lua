@@ -112,15 +112,20 @@ local function when_quiet(ctx, bufs_of, go_on)
   again()
 end
 
+--- What vim.diagnostic.get() copies the answer of, for it alone: that function, if it is Neovim's own.
+---@type fun(buf: integer, opts: vim.diagnostic.GetOpts, clamp: boolean): vim.Diagnostic[]
+local uncopied
+for number = 1, debug.getinfo(vim.diagnostic.get, "u").nups do
+  local name, value = debug.getupvalue(vim.diagnostic.get, number)
+  if name == "get_diagnostics" and type(value) == "function" then
+    uncopied = value
+  end
+end
+
 --- The diagnostics of a buffer, which are not to be changed: Neovim's own, since to copy ten thousand takes long.
 local function borrowed(buf, severity)
-  local copy = vim.deepcopy
-  vim.deepcopy = function(value)
-    return value
-  end
-  local ok, found = pcall(vim.diagnostic.get, buf, { severity = severity })
-  vim.deepcopy = copy
-  return ok and found or error(found, 0)
+  local opts = { severity = severity }
+  return uncopied and uncopied(buf, opts, false) or vim.diagnostic.get(buf, opts)
 end
 
 --- Those from one number to another in the order of lines and columns. It pauses between its steps.

@@ -17,6 +17,8 @@ const LONGEST_PAGE: u32 = 500;
 
 pub struct Tool {
     pub name: &'static str,
+    /// A call in words: what it does, and the word before what it does that to.
+    pub deed: (&'static str, &'static str),
     pub description: &'static str,
     args: &'static [&'static [Arg]],
     /// What the items of an answer are called: one, several.
@@ -86,6 +88,7 @@ const PLACES: (&str, &str) = ("place", "places");
 pub const TOOLS: &[Tool] = &[
     Tool {
         name: "diagnostics",
+        deed: ("look up diagnostics", "of"),
         description: "Errors and warnings that language servers and linters report now, for one file or for all files \
                       that the editor has open. Knows unsaved text. Ask with `wait` after a change.",
         args: &[
@@ -113,6 +116,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "hover",
+        deed: ("look up the documentation", "of"),
         description: "The type, signature and documentation of a symbol, from the language server.",
         args: &[PLACE],
         items: ("text", "texts"),
@@ -120,6 +124,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "definition",
+        deed: ("look up the definition", "of"),
         description: "Where a symbol is defined, from the language server. More reliable than a search for its name.",
         args: &[PLACE, PAGED],
         items: PLACES,
@@ -127,6 +132,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "declaration",
+        deed: ("look up the declaration", "of"),
         description: "Where a symbol is declared, from the language server.",
         args: &[PLACE, PAGED],
         items: PLACES,
@@ -134,6 +140,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "type_definition",
+        deed: ("look up the type", "of"),
         description: "Where the type of a symbol is defined, from the language server.",
         args: &[PLACE, PAGED],
         items: PLACES,
@@ -141,6 +148,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "implementation",
+        deed: ("look up implementations", "of"),
         description: "Where an interface, trait or method is implemented, from the language server.",
         args: &[PLACE, PAGED],
         items: PLACES,
@@ -148,6 +156,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "references",
+        deed: ("look up references", "to"),
         description: "Every use of a symbol in the project, from the language server: no false matches by name, also in \
                       unsaved text.",
         args: &[
@@ -164,6 +173,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "document_symbols",
+        deed: ("look up the symbols", "of"),
         description: "The functions, types and variables of a file with their lines, from the language server.",
         args: &[&[FILE], PAGED],
         items: ("symbol", "symbols"),
@@ -171,6 +181,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "workspace_symbols",
+        deed: ("look up symbols", "like"),
         description: "Functions, types and variables of the whole project by a part of their name, from the language \
                       servers that run.",
         args: &[&[Arg { name: "query", kind: Kind::Text, description: "The name, or a part of it." }], PAGED],
@@ -179,6 +190,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "call_hierarchy",
+        deed: ("look up calls", "of"),
         description: "Which functions call a function, or which it calls, from the language server.",
         args: &[
             PLACE,
@@ -194,6 +206,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "buffers",
+        deed: ("look up open files", ""),
         description: "The files that the user has open in the editor, and which of them have unsaved changes.",
         args: &[PAGED],
         items: ("open file", "open files"),
@@ -201,6 +214,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "selection",
+        deed: ("look up the selection", ""),
         description: "Where the user's cursor is, what they see and what they have selected: what \"this\" and \"here\" \
                       mean.",
         args: &[],
@@ -209,6 +223,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "jumps",
+        deed: ("look up where you have been", ""),
         description: "Where the user has been or what they have changed, the latest first.",
         args: &[
             &[Arg {
@@ -223,6 +238,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "marks",
+        deed: ("look up your marks", ""),
         description: "The places that the user has marked, with a letter each: what they want to come back to.",
         args: &[PAGED],
         items: ("mark", "marks"),
@@ -230,6 +246,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "quickfix",
+        deed: ("look up the quickfix list", ""),
         description: "The user's quickfix list (errors of their last build, matches of their last search) or location \
                       list.",
         args: &[
@@ -245,6 +262,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "outline",
+        deed: ("look up the outline", "of"),
         description: "The functions and types of a file with their lines, from its syntax tree; needs no language \
                       server.",
         args: &[&[FILE], PAGED],
@@ -253,6 +271,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "node",
+        deed: ("look up the code", "at"),
         description: "The function or type around a line with its text, and the syntax nodes that the line is in.",
         args: &[&[
             FILE,
@@ -264,6 +283,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "messages",
+        deed: ("look up Neovim's messages", ""),
         description: "The editor's last messages: errors of plugins, output of commands.",
         args: &[&[Arg {
             name: "lines",
@@ -275,6 +295,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "git_hunks",
+        deed: ("look up uncommitted hunks", "of"),
         description: "The uncommitted hunks of a file as the user's git plugin shows them, unsaved text included.",
         args: &[&[FILE], PAGED],
         items: ("hunk", "hunks"),
@@ -282,6 +303,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "rename",
+        deed: ("rename", ""),
         description: "Rename a symbol everywhere in the project, by the language server. The files are changed as by \
                       any edit of yours, unsaved text included.",
         args: &[
@@ -293,6 +315,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "code_action",
+        deed: ("look up code actions", "for"),
         description: "What the language server offers to do at a line: quick fixes, refactorings. Lists them; with \
                       `apply`, does that one.",
         args: &[
@@ -308,6 +331,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "format",
+        deed: ("format", ""),
         description: "Format a file by its language server.",
         args: &[&[FILE]],
         items: ("changed file", "changed files"),
@@ -315,6 +339,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "organize_imports",
+        deed: ("organize the imports", "of"),
         description: "Sort the imports of a file and remove the unused, by its language server.",
         args: &[&[FILE]],
         items: ("changed file", "changed files"),
@@ -322,6 +347,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "edit_buffer",
+        deed: ("edit", ""),
         description: "Replace a text in a file, as the editor has it, unsaved text included. The old text has to be \
                       there exactly once, unless `all` is set.",
         args: &[&[
@@ -335,6 +361,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "ask_user",
+        deed: ("ask", ""),
         description: "Ask the user a question with choices, and wait for the answer. Only for what you can't find out.",
         args: &[&[
             Arg { name: "question", kind: Kind::Text, description: "One question, in a sentence." },
@@ -345,6 +372,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "run_task",
+        deed: ("run", ""),
         description: "Run a command line (a build, a test) in a terminal that the user sees, and wait for its end. Gives \
                       the exit code and the end of the output.",
         args: &[&[
@@ -365,6 +393,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "set_quickfix",
+        deed: ("fill the quickfix list", "with"),
         description: "Give the user a list of places to go through (the quickfix list). Opens no window.",
         args: &[&[
             Arg { name: "title", kind: Kind::Text, description: "What the list is about." },
@@ -379,6 +408,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "open_place",
+        deed: ("show", ""),
         description: "Show the user a place in a file. It opens in the window that follows you, never in the user's.",
         args: &[&[
             FILE,
@@ -494,11 +524,16 @@ mod tests {
     }
 
     #[test]
-    fn names_are_short_and_used_once() {
+    fn names_are_short_and_used_once_and_so_are_their_words() {
         let mut names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
         assert!(names.iter().all(|name| name.len() <= 20));
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), TOOLS.len());
+        let mut deeds: Vec<&str> = TOOLS.iter().map(|tool| tool.deed.0).collect();
+        assert!(deeds.iter().all(|deed| deed.starts_with(|char: char| char.is_ascii_lowercase())));
+        deeds.sort_unstable();
+        deeds.dedup();
+        assert_eq!(deeds.len(), TOOLS.len());
     }
 }

@@ -12,38 +12,6 @@ pub const SERVER: &str = "neovim";
 /// Of a question, a name or a command line no more is part of a title.
 const LONGEST: usize = 120;
 
-/// For each tool what it does, and the word before what it does that to.
-const DEEDS: &[(&str, &str, &str)] = &[
-    ("diagnostics", "look up diagnostics", "of"),
-    ("hover", "look up the documentation", "of"),
-    ("definition", "look up the definition", "of"),
-    ("declaration", "look up the declaration", "of"),
-    ("type_definition", "look up the type", "of"),
-    ("implementation", "look up implementations", "of"),
-    ("references", "look up references", "to"),
-    ("document_symbols", "look up the symbols", "of"),
-    ("workspace_symbols", "look up symbols", "like"),
-    ("call_hierarchy", "look up calls", "of"),
-    ("buffers", "look up open files", ""),
-    ("selection", "look up the selection", ""),
-    ("jumps", "look up where you have been", ""),
-    ("marks", "look up your marks", ""),
-    ("quickfix", "look up the quickfix list", ""),
-    ("outline", "look up the outline", "of"),
-    ("node", "look up the code", "at"),
-    ("messages", "look up Neovim's messages", ""),
-    ("git_hunks", "look up uncommitted hunks", "of"),
-    ("rename", "rename", ""),
-    ("code_action", "look up code actions", "for"),
-    ("format", "format", ""),
-    ("organize_imports", "organize the imports", "of"),
-    ("edit_buffer", "edit", ""),
-    ("ask_user", "ask", ""),
-    ("run_task", "run", ""),
-    ("set_quickfix", "fill the quickfix list", "with"),
-    ("open_place", "show", ""),
-];
-
 /// A call of one of the editor's tools in words, from what agents give: the name or a title, and the arguments.
 /// Nothing where it is another tool.
 pub fn title(names: [Option<&str>; 2], input: Option<&Value>) -> Option<String> {
@@ -55,7 +23,7 @@ pub fn title(names: [Option<&str>; 2], input: Option<&Value>) -> Option<String> 
     let named = || names.into_iter().flatten().find_map(named);
     let tool = apart.filter(|tool| find(tool).is_some()).or_else(named)?;
     let args = fields.and_then(|input| input.get("arguments")?.as_object()).or(fields);
-    let (_, deed, joint) = DEEDS.iter().find(|(name, ..)| *name == tool)?;
+    let (deed, joint) = find(tool)?.deed;
     Some(words(deed, joint, args))
 }
 
@@ -104,16 +72,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::core::tools::table::TOOLS;
-
-    #[test]
-    fn each_tool_has_words() {
-        let mut named: Vec<&str> = DEEDS.iter().map(|(name, ..)| *name).collect();
-        let mut tools: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
-        named.sort_unstable();
-        tools.sort_unstable();
-        assert_eq!(named, tools);
-    }
 
     #[test]
     fn a_tool_is_known_in_each_way_in_which_agents_name_it() {
