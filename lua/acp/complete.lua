@@ -399,7 +399,6 @@ end
 function M.attach(buf, when)
   local group = vim.api.nvim_create_augroup("acp.complete", { clear = false })
   vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
-  put[buf] = nil
   if when == "never" then
     return
   end

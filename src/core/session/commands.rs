@@ -20,7 +20,6 @@ impl Session {
         let Some(entry) = self.call_to_adopt(&one_line(command)) else {
             let mut call = ToolCall::of_command(terminal, command, now);
             call.root.clone_from(&self.place.cwd);
-            call.note_user_time(self.waits_for_user(), now);
             let entry = self.say(Body::Tool(Box::new(call)), now);
             self.turn_with(entry).adopted.insert(terminal.clone(), entry);
             return self.note_open(entry);

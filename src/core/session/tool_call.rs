@@ -283,7 +283,9 @@ impl ToolCall {
     /// Whether the agent waits for an answer of the user's now, to whatever question.
     pub fn note_user_time(&mut self, user_is_asked: bool, now: Moment) {
         self.user_is_asked = user_is_asked;
-        let waits = self.ended.is_none() && (user_is_asked || self.status == Status::Waiting);
+        // A command goes on meanwhile.
+        let is_held_up = user_is_asked && self.terminals().next().is_none();
+        let waits = self.ended.is_none() && (is_held_up || self.status == Status::Waiting);
         match self.asked {
             None if waits => self.asked = Some(now),
             Some(since) if !waits => {

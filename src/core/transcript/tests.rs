@@ -750,7 +750,9 @@ fn files_deleted_or_renamed_without_a_call_have_lines_too() {
 #[test]
 fn a_title_and_what_stands_at_the_right_never_touch() {
     let call = |title: &str, status, took| {
-        let mut session = tour();
+        let mut session =
+            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        session.opened(Opened::default(), Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
         let patch = ToolCallPatch {
             title: Some(title.into()),

@@ -291,7 +291,7 @@ mod tests {
         session.apply(Update::Usage { used: 1, size: 2, cost }, Moment(0));
         let title = Some(Some("A title that is rather long".into()));
         session.apply(Update::Info { title, updated_at: None }, Moment(0));
-        assert_eq!(plain(&session, 0, 45), " demo  A tit… long%=ctx 50%% · $1.00 · ready ");
+        assert_eq!(plain(&session, 0, 45), " demo  A tit…r long%=ctx 50%% · $1.00 · ready ");
         assert_eq!(plain(&session, 0, 32), " demo  %=ctx 50%% · $1.00 · ready ");
         assert_eq!(plain(&session, 0, 24), " demo  %=ctx 50%% · ready ");
         assert_eq!(plain(&session, 0, 10), " demo  %=ready ");
