@@ -444,40 +444,6 @@ fn sent_to(chat: &mut Scripted, session: &str) -> Value {
 }
 
 #[test]
-fn an_earlier_prompt_that_ends_with_a_reference_opens_no_menu_until_something_is_typed() {
-    let mut steps = answering(1);
-    steps.extend([
-        json!({ "expect": "session/new" }),
-        json!({ "reply": "session/new", "result": { "sessionId": "s2" } }),
-    ]);
-    let mut chat = Scripted::new(&[("a.txt", "one\n"), ("a.txt.old", "one\n")], steps);
-    chat.chat();
-    chat.send("see @a.txt");
-    chat.wait_for("Answer 0.");
-    chat.nvim.stop_insert();
-    // Whatever looks for what fits is done with it when the answer to a later one is there.
-    chat.nvim.exec_lua(
-        "local complete = require('acp.complete')
-         local files = complete.files
-         _G.looked = 0
-         complete.files = function(...)
-           _G.looked = _G.looked + 1
-           return files(...)
-         end
-         vim.ui.select = function(items, _, choose) choose(items[1], 1) end
-         vim.cmd('Acp edit-prompt')",
-        [],
-    );
-    chat.nvim.wait_for_screen("acp://fake prompt 2");
-    chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "insert mode in the prompt");
-    let looked = |nvim: &mut Nvim| nvim.exec_lua("return _G.looked", []).as_u64();
-    chat.nvim.input("<Esc>A<BS>");
-    chat.nvim.wait_until(|nvim| looked(nvim) >= Some(1), "the menu's files to be looked for");
-    chat.nvim.wait_for_screen("a.txt.old");
-    assert_eq!(looked(&mut chat.nvim), Some(1), "nothing was looked for before a key was pressed");
-}
-
-#[test]
 fn an_earlier_prompt_is_edited_and_sent_again_with_what_came_before_it() {
     let again = |name: &str| json!({ "reply": "session/new", "result": { "sessionId": name } });
     let mut steps = answering(3);

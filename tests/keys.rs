@@ -207,7 +207,8 @@ fn a_macro_that_is_recorded_in_the_chat_is_ended_by_its_key_which_hides_nothing(
 #[test]
 fn a_page_of_keys_that_is_longer_than_the_screen_says_how_to_see_the_rest() {
     let mut chat = Scripted::sized(&[], steps([prompt()]), 60, 14);
-    chat.chat();
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("ready");
     chat.nvim.input("<Esc>g?");
     chat.nvim.wait_for_screen("g? all keys");
     assert!(!chat.nvim.screen().contains("scroll"), "all of it is there:\n{}", chat.nvim.screen());

@@ -495,7 +495,7 @@ fn waiting_prompts_are_seen_taken_back_moved_and_sent_at_once() {
     let below = below.into_iter().rev().collect::<Vec<_>>().join("\n").replace(" [-]", "");
     assert_eq!(
         below,
-        "acp://fake chat\n 3 waiting (<C-q>) · <C-c> stop · <C-s> send next>\n\n waiting: one\n waiting: two\n waiting: three"
+        "acp://fake chat\n 3 waiting (<C-q>) · <C-c> stop · g? keys\n\n waiting: one\n waiting: two\n waiting: three"
     );
     chat.nvim.input("<Up>");
     wait_for_prompt(&mut chat.nvim, "three");

@@ -104,25 +104,6 @@ fn files(nvim: &mut Nvim, what: &str) -> Vec<u64> {
 }
 
 #[test]
-fn a_chat_takes_its_room_from_all_windows_alike() {
-    for (layout, split, what, spread) in
-        [("right", "vsplit", "width", 1), ("left", "vsplit", "width", 1), ("bottom", "split", "height", 1)]
-    {
-        let mut chat = chat(layout, 140, 60);
-        let nvim = &mut chat.nvim;
-        nvim.command("Acp toggle");
-        nvim.wait_until(|nvim| sizes(nvim).0 == 0, "the chat to go");
-        nvim.command(&format!("{split} | {split}"));
-        nvim.command("AcpChat");
-        nvim.wait_until(|nvim| sizes(nvim).0 > 0, "the chat");
-        let all = files(nvim, what);
-        let (least, most) = (all.iter().min().copied(), all.iter().max().copied());
-        assert_eq!(all.len(), 3);
-        assert!(most <= least.map(|least| least + spread), "{layout}: {all:?}");
-    }
-}
-
-#[test]
 fn a_page_gives_back_what_it_took_from_the_others() {
     for (open, name) in [("Acp inspect", "acp://messages"), ("Acp audit", "acp://audit")] {
         let mut chat = chat("right", 140, 40);

@@ -384,15 +384,6 @@ local function chosen()
   return item and item.word == text
 end
 
--- The ticks of prompts whose text was put there, and not typed.
-local put = {}
-
---- A text was put into a prompt: no menu opens for how it ends.
----@param buf integer
-function M.put(buf)
-  put[buf] = vim.api.nvim_buf_get_changedtick(buf)
-end
-
 --- Has the menu open while the user types in a prompt.
 ---@param buf integer
 ---@param when "auto"|"always"|"never"
@@ -406,8 +397,7 @@ function M.attach(buf, when)
     group = group,
     buffer = buf,
     callback = require("acp.notify").guarded(function()
-      local typed = put[buf] ~= vim.api.nvim_buf_get_changedtick(buf)
-      if typed and not chosen() and (when == "always" or not select(2, M.plugin())) then
+      if not chosen() and (when == "always" or not select(2, M.plugin())) then
         M.trigger()
       end
     end),

@@ -243,19 +243,6 @@ return {
     return win
   end,
 
-  -- Windows beside each other, or above each other, share what one that was opened has left to them, as 'equalalways' has
-  -- it. The one itself keeps its size.
-  share_rest = function(win, is_column)
-    local fixed = is_column and "winfixwidth" or "winfixheight"
-    if not vim.o.equalalways or vim.o.eadirection:find(is_column and "^ver" or "^hor") then
-      return
-    end
-    local before = vim.wo[win][fixed]
-    api.nvim_set_option_value(fixed, true, { scope = "local", win = win })
-    quietly(vim.cmd, is_column and "horizontal wincmd =" or "vertical wincmd =")
-    api.nvim_set_option_value(fixed, before, { scope = "local", win = win })
-  end,
-
   -- Which windows this tab page has, and how they are arranged on a screen of this size.
   arrangement = function()
     return vim.inspect(vim.fn.winlayout(), { newline = "", indent = "" }) .. vim.o.lines

@@ -172,9 +172,9 @@ pub fn prompt(session: &Session, keys: &Keys, width: usize) -> String {
         if !matches!(session.phase, Phase::Cancelling { .. }) {
             parts.extend(key(&["cancel"], "stop", 1));
         }
-        parts.extend(key(&send, "send next", 4));
+        parts.extend(key(&send, "send next", 5));
         if session.can_be_steered() {
-            parts.extend(key(&["steer"], "steer", 5));
+            parts.extend(key(&["steer"], "steer", 4));
         }
     } else {
         parts.extend(key(&send, "send", 1));

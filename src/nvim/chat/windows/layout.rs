@@ -99,9 +99,7 @@ pub fn is_without_room(error: &mlua::Error) -> bool {
 
 pub fn open_transcript(editor: &Editor, buf: Buf, options: &WindowOptions) -> Result<Win> {
     if let Some(side) = edge(options.layout) {
-        let win = split(editor, buf, side, edge_size(editor, side, options), None)?;
-        editor.helper::<()>("share_rest", (win, side.dimension() == "width"))?;
-        return Ok(win);
+        return split(editor, buf, side, edge_size(editor, side, options), None);
     }
     match options.layout {
         Layout::Float => editor.open_win(buf, false, floats(editor, options)?.0),
