@@ -267,7 +267,13 @@ impl Page {
             let (start, end) = (rows.start.max(row), rows.end.min(row + count));
             match about {
                 _ if start >= end => {}
-                About::File(path) => all.push(Selected::File(path.clone())),
+                About::File(path) => {
+                    // More than one line may be about it.
+                    let file = Selected::File(path.clone());
+                    if !all.contains(&file) {
+                        all.push(file);
+                    }
+                }
                 About::Hunk { path, hunk, .. } => {
                     let is_whole = start == row || (start, end) == (row + 1, row + count);
                     all.push(match is_whole {
@@ -541,6 +547,8 @@ mod tests {
         page.hunk(Path::new("/a"), &whole, "head".into(), (true, true));
         let path = || PathBuf::from("/a");
         assert_eq!(page.selected(&(0..3)), [Selected::File(path())]);
+        page.add("one more change".into(), About::File("/a".into()), "2", "");
+        assert_eq!(page.selected(&(0..7)), [Selected::File(path())], "once, though two lines are about it");
         for rows in [1..2, 2..6, 1..4] {
             assert_eq!(page.selected(&rows), [Selected::Hunk(path(), whole.clone())], "{rows:?}");
         }

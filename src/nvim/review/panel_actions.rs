@@ -2,7 +2,7 @@
 //! commenting, sending the comments, going to the place.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mlua::{Result, Value};
@@ -268,7 +268,8 @@ impl Reviews {
             let count: usize = cx.editor.module("v")?.get("count1")?;
             return cx.editor.command(&format!("normal! {count}u"));
         }
-        let before: Vec<Arc<Hunk>> = self.panel_hunks().map(|listed| listed.hunk.clone()).collect();
+        let place = |listed: &Listed| (listed.path.clone(), listed.hunk.clone());
+        let before: Vec<(PathBuf, Arc<Hunk>)> = self.panel_hunks().map(place).collect();
         self.take_back(cx)?;
         cx.after_events(move |this: &mut Self, cx| this.go_to_new_hunk(cx, &before));
         Ok(())
@@ -279,8 +280,10 @@ impl Reviews {
     }
 
     /// To the first hunk that has come into the review, as `u` goes to what it brings back.
-    fn go_to_new_hunk(&self, cx: &Context, before: &[Arc<Hunk>]) -> Result<()> {
-        let new = self.panel_hunks().find(|listed| !before.contains(&listed.hunk)).map(Listed::head);
+    fn go_to_new_hunk(&self, cx: &Context, before: &[(PathBuf, Arc<Hunk>)]) -> Result<()> {
+        let was_there =
+            |listed: &Listed| before.iter().any(|(path, hunk)| *path == listed.path && *hunk == listed.hunk);
+        let new = self.panel_hunks().find(|listed| !was_there(listed)).map(Listed::head);
         let win = self.panel.as_ref().and_then(|panel| cx.editor.wins_of(panel.buf).first().copied());
         match (win, new) {
             (Some(win), Some(row)) => cx.editor.set_cursor(win, row + 1, 0),
