@@ -24,6 +24,20 @@ fn written() -> Scripted {
     chat
 }
 
+/// An agent has written `a.txt`, which held something else before, or was not there. No window shows it.
+fn agent_wrote(before: Option<&str>, after: &str) -> Scripted {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", after));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let files: Vec<(&str, &str)> = before.map(|text| ("a.txt", text)).into_iter().collect();
+    let mut chat = Scripted::new(&files, steps(all));
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat
+}
+
 #[test]
 fn a_hunk_is_undone_by_a_command_in_one_step_and_comes_back_with_u() {
     let mut chat = written();
@@ -625,14 +639,7 @@ fn some_lines_of_a_hunk_are_kept_and_others_undone_by_a_range() {
 
 #[test]
 fn each_line_of_a_new_file_is_marked_once_whatever_is_typed_in_it() {
-    let mut all = vec![prompt()];
-    all.extend(writes("a.txt", &(0..600).map(|line| format!("line {line}\n")).collect::<String>()));
-    all.extend([says("Changed."), ends("end_turn")]);
-    let mut chat = Scripted::new(&[], steps(all));
-    chat.chat();
-    chat.send("Write it");
-    chat.wait_for("Done");
-    chat.nvim.stop_insert();
+    let mut chat = agent_wrote(None, &(0..600).map(|line| format!("line {line}\n")).collect::<String>());
     chat.nvim.command("wincmd h | edit a.txt");
     let unmarked = "local ns = vim.api.nvim_get_namespaces()['acp.review']
         local count = {}
@@ -664,14 +671,7 @@ fn each_line_of_a_new_file_is_marked_once_whatever_is_typed_in_it() {
 
 #[test]
 fn a_page_that_has_become_short_is_seen_from_its_beginning() {
-    let mut all = vec![prompt()];
-    all.extend(writes("a.txt", &"a line\n".repeat(100)));
-    all.extend([says("Changed."), ends("end_turn")]);
-    let mut chat = Scripted::new(&[], steps(all));
-    chat.chat();
-    chat.send("Change it");
-    chat.wait_for("Done");
-    chat.nvim.stop_insert();
+    let mut chat = agent_wrote(None, &"a line\n".repeat(100));
     chat.nvim.command("Acp review");
     chat.nvim.wait_for_screen("+ a line");
     chat.nvim.input("G");
@@ -682,6 +682,19 @@ fn a_page_that_has_become_short_is_seen_from_its_beginning() {
     chat.nvim.wait_for_screen("@@ 1");
     let row = chat.nvim.exec_lua("return vim.api.nvim_get_current_line()", []);
     assert!(row.to_string().contains("@@ 1"), "the cursor is where something came back: {row}");
+}
+
+#[test]
+fn a_review_is_coloured_to_its_end_also_when_it_is_read_again() {
+    let mut chat = agent_wrote(None, &"a line\n".repeat(1000));
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("+ a line");
+    let coloured = "local ns = vim.api.nvim_get_namespaces()['acp.panel']
+        return #vim.api.nvim_buf_get_extmarks(0, ns, { 4, 0 }, -1, {})";
+    let is_coloured = |nvim: &mut Nvim| nvim.exec_lua(coloured, []).as_u64() >= Some(1001);
+    chat.nvim.wait_until(is_coloured, "all lines to be coloured");
+    chat.nvim.command("edit!");
+    chat.nvim.wait_until(is_coloured, "all lines to be coloured again");
 }
 
 #[test]
@@ -747,14 +760,7 @@ fn to_decide_about_all_is_asked_first_and_can_be_taken_back() {
 
 #[test]
 fn selected_lines_of_a_hunk_are_decided_in_the_review() {
-    let mut all = vec![prompt()];
-    all.extend(writes("a.txt", "one\nTWO\nTHREE\nfour\n"));
-    all.extend([says("Changed."), ends("end_turn")]);
-    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\nthree\nfour\n")], steps(all));
-    chat.chat();
-    chat.send("Change it");
-    chat.wait_for("Done");
-    chat.nvim.stop_insert();
+    let mut chat = agent_wrote(Some("one\ntwo\nthree\nfour\n"), "one\nTWO\nTHREE\nfour\n");
     chat.nvim.command("Acp review");
     chat.nvim.wait_for_screen("+ THREE");
     chat.nvim.command("call search('+ THREE')");

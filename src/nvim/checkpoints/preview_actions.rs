@@ -13,7 +13,7 @@ use crate::nvim::arguments::fail;
 use crate::nvim::checkpoints::Checkpoints;
 use crate::nvim::checkpoints::preview::{Preview, page_of};
 use crate::nvim::context::Context;
-use crate::nvim::diff_view::page::PAUSE;
+use crate::nvim::diff_view::page::{PageView, paint_later};
 use crate::nvim::diff_view::page_window::{page_buf, rows_here, show_page, step_in_page};
 use crate::nvim::editor::Buf;
 use crate::nvim::events::EditorEvent;
@@ -34,7 +34,7 @@ impl Checkpoints {
             let first = page.rows.iter().position(|about| *about != About::Nothing);
             view.put(page, &cx.editor, buf)?;
             this.preview = Some(Preview { buf, restore, view });
-            this.paint_preview_later(cx)?;
+            paint_later(cx, this, Self::preview_view)?;
             let win = show_page(&cx.editor, buf)?;
             cx.editor.set_cursor(win, first.map_or(1, |row| row + 1), 0)
         })
@@ -54,20 +54,12 @@ impl Checkpoints {
                 return Ok(());
             }
             preview.view.put(page, &cx.editor, preview.buf)?;
-            this.paint_preview_later(cx)
+            paint_later(cx, this, Self::preview_view)
         })
     }
 
-    /// Has the rest of it painted in slices.
-    fn paint_preview_later(&mut self, cx: &mut Context) -> Result<()> {
-        if !self.preview.as_mut().is_some_and(|preview| preview.view.begins_to_wait()) {
-            return Ok(());
-        }
-        cx.later(PAUSE, |this: &mut Self, cx| {
-            let Some(preview) = &mut this.preview else { return Ok(()) };
-            preview.view.go_on(&cx.editor, preview.buf)?;
-            this.paint_preview_later(cx)
-        })
+    fn preview_view(&mut self) -> Option<(&mut PageView, Buf)> {
+        self.preview.as_mut().map(|preview| (&mut preview.view, preview.buf))
     }
 
     pub fn is_preview(&self, buf: Buf) -> bool {

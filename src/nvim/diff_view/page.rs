@@ -1,6 +1,7 @@
 //! A page that lists hunks, put into a buffer: its lines, folds and colours, with those of the code's language. What
-//! is on the page is left to `core::changes::hunk_page`, and to go on after a pause to whose page it is.
+//! is on the page is left to `core::changes::hunk_page`.
 
+use std::any::Any;
 use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use mlua::{Function, Result, Table, Value};
 use crate::config::Keys;
 use crate::core::changes::hunk_page::{Code, Page, Step, steps};
 use crate::core::changes::review_edits::ADDED;
+use crate::nvim::context::Context;
 use crate::nvim::diff_view::appearance::Appearance;
 use crate::nvim::diff_view::marks::{push, seen, words_in};
 use crate::nvim::editor::{Buf, Editor};
@@ -19,7 +21,7 @@ const COLOUR_BUDGET: Duration = Duration::from_millis(200);
 
 /// What is painted in one go, and how long the editor has its turn then.
 const BUDGET: Duration = Duration::from_millis(3);
-pub const PAUSE: Duration = Duration::from_millis(15);
+const PAUSE: Duration = Duration::from_millis(15);
 
 /// So many marked lines are painted before the clock is looked at again.
 const MARKS: usize = 200;
@@ -32,8 +34,28 @@ pub struct PageView {
     left: Vec<Piece>,
     /// What the colours of code may still cost.
     colours: Duration,
-    /// Somebody goes on with it in a while.
+    /// It is gone on with after a pause.
     is_awaited: bool,
+}
+
+/// Has the rest of a feature's page painted in slices; `view` finds the page and its buffer, as long as there is one.
+pub fn paint_later<F: Any>(
+    cx: &mut Context,
+    feature: &mut F,
+    view: fn(&mut F) -> Option<(&mut PageView, Buf)>,
+) -> Result<()> {
+    let waits = view(feature)
+        .is_some_and(|(view, _)| !view.left.is_empty() && !std::mem::replace(&mut view.is_awaited, true));
+    if !waits {
+        return Ok(());
+    }
+    cx.later(PAUSE, move |feature: &mut F, cx| {
+        if let Some((view, buf)) = view(feature) {
+            view.is_awaited = false;
+            view.paint(&cx.editor, buf)?;
+        }
+        paint_later(cx, feature, view)
+    })
 }
 
 enum Piece {
@@ -57,8 +79,7 @@ impl PageView {
             self.replace(editor, buf, &steps)?;
         }
         // What was not painted yet is not known by its rows any more.
-        let is_painted = self.left.is_empty();
-        let outdated: Vec<Range<usize>> = match is_painted {
+        let outdated: Vec<Range<usize>> = match self.left.is_empty() {
             true => steps.iter().map(|step| self.outdated(step)).collect(),
             false => std::iter::once(0..self.page.lines.len()).collect(),
         };
@@ -87,11 +108,13 @@ impl PageView {
         tell_folds(&self.page, editor, buf)?;
         for Step { rows, lines, is_text } in steps {
             let row = rows.start as i64;
-            editor.clear_namespace(buf, ns, row, rows.end as i64)?;
             let lines = &self.page.lines[lines.clone()];
-            match is_text {
-                true => editor.set_text(buf, (row, 0), (row, -1), lines)?,
-                false => editor.set_lines(buf, rows.clone(), lines)?,
+            if *is_text {
+                editor.set_text(buf, (row, 0), (row, -1), lines)?;
+            } else {
+                // Marks of lines that go would stand at the next one.
+                editor.clear_namespace(buf, ns, row, rows.end as i64)?;
+                editor.set_lines(buf, rows.clone(), lines)?;
             }
         }
         if steps.iter().any(|step| !step.is_text) {
@@ -133,7 +156,7 @@ impl PageView {
     }
 
     /// Paints what is left, as far as the time goes.
-    pub fn paint(&mut self, editor: &Editor, buf: Buf) -> Result<()> {
+    fn paint(&mut self, editor: &Editor, buf: Buf) -> Result<()> {
         if !editor.buf_is_loaded(buf) {
             self.left.clear();
         }
@@ -157,17 +180,6 @@ impl PageView {
             }
         }
         Ok(())
-    }
-
-    /// Whether it is to be gone on with after a pause, and nobody does so yet.
-    pub fn begins_to_wait(&mut self) -> bool {
-        !self.left.is_empty() && !std::mem::replace(&mut self.is_awaited, true)
-    }
-
-    /// The pause is over.
-    pub fn go_on(&mut self, editor: &Editor, buf: Buf) -> Result<()> {
-        self.is_awaited = false;
-        self.paint(editor, buf)
     }
 }
 

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use mlua::{Result, Value};
 
 use crate::config::Keys;
-use crate::core::changes::diff::{Hunk, counts};
-use crate::core::changes::hunk_page::{About, Listed, Page, Selected, visible};
+use crate::core::changes::diff::Hunk;
+use crate::core::changes::hunk_page::{About, Listed, Page, Selected, visible_counts};
 use crate::core::changes::review_page::{Hints, Shown, count, review_page};
 use crate::core::changes::scope::Scope;
 use crate::core::text::visible::visible_line;
 use crate::nvim::arguments::{Args, fail};
 use crate::nvim::context::Context;
-use crate::nvim::diff_view::page::{PAUSE, nothing_left};
+use crate::nvim::diff_view::page::{PageView, nothing_left, paint_later};
 use crate::nvim::diff_view::page_window::{page_buf, rows_here, rows_seen_as_one, show_page, step_in_page};
 use crate::nvim::editor::Buf;
 use crate::nvim::events::EditorEvent;
@@ -57,8 +57,7 @@ impl Reviews {
             let all = file.hunks();
             for at in self.origins.hunks_in(scope, path, file) {
                 let hunk = &all[at];
-                let shown = visible(hunk.clone(), (file.was_there, file.is_there));
-                let (added, removed) = counts(std::slice::from_ref(&shown));
+                let (added, removed) = visible_counts([hunk], (file.was_there, file.is_there));
                 let origin = self.origins.of_hunk(file, at);
                 let by =
                     origin.map(|origin| format!(" {}: {}", origin.agent, origin.title)).unwrap_or_default();
@@ -149,20 +148,12 @@ impl Reviews {
         let drawn = panel.draw(&cx.editor, |panel| self.page_of(panel, &cx.config.keys));
         self.panel = Some(panel);
         drawn?;
-        self.paint_panel_later(cx)?;
+        paint_later(cx, self, Self::panel_view)?;
         self.read_seen(cx)
     }
 
-    /// Has the rest of the review painted in slices.
-    pub fn paint_panel_later(&mut self, cx: &mut Context) -> Result<()> {
-        if !self.panel.as_mut().is_some_and(|panel| panel.view.begins_to_wait()) {
-            return Ok(());
-        }
-        cx.later(PAUSE, |this: &mut Self, cx| {
-            let Some(panel) = &mut this.panel else { return Ok(()) };
-            panel.view.go_on(&cx.editor, panel.buf)?;
-            this.paint_panel_later(cx)
-        })
+    pub fn panel_view(&mut self) -> Option<(&mut PageView, Buf)> {
+        self.panel.as_mut().map(|panel| (&mut panel.view, panel.buf))
     }
 
     /// A key of the review's; says whether it is one.

@@ -15,6 +15,7 @@ use crate::nvim::arguments::fail;
 use crate::nvim::buffers::open;
 use crate::nvim::buffers::saving;
 use crate::nvim::context::{self, Context};
+use crate::nvim::diff_view::page::paint_later;
 use crate::nvim::editor::first_line;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::EditorEvent;
@@ -53,7 +54,8 @@ impl Reviews {
                 let Some(mut panel) = this.panel.take() else { return Ok(()) };
                 let drawn = panel.draw_anew(&cx.editor, |panel| this.page_of(panel, &cx.config.keys));
                 this.panel = Some(panel);
-                drawn
+                drawn?;
+                paint_later(cx, this, Self::panel_view)
             });
             Ok(())
         })

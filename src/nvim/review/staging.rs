@@ -22,7 +22,7 @@ use crate::nvim::buffers::open;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::{AskedAbout, Context};
 use crate::nvim::diff_view::appearance::Appearance;
-use crate::nvim::diff_view::page::{PAUSE, PageView};
+use crate::nvim::diff_view::page::{PageView, paint_later};
 use crate::nvim::editor::code_window::{code_window, code_window_but, is_code};
 use crate::nvim::editor::{Buf, Win};
 use crate::nvim::events::EditorEvent;
@@ -451,7 +451,7 @@ impl Reviews {
         stage.page = Some(ShownPage { buf, view, heads: made.heads });
         let covered = stage.covered;
         put?;
-        self.paint_stage_later(cx)?;
+        paint_later(cx, self, Self::staged_view)?;
         self.lend(cx, win, buf, name)?;
         if is_new {
             cx.editor.helper::<()>("dress_proposal", (win, bar))?;
@@ -461,19 +461,9 @@ impl Reviews {
         Ok(if rows <= room { Shape::Whole } else { Shape::Part })
     }
 
-    /// Has the rest of the page painted in slices.
-    fn paint_stage_later(&mut self, cx: &mut Context) -> Result<()> {
-        let waits = self.stage.as_mut().and_then(|stage| stage.page.as_mut());
-        if !waits.is_some_and(|shown| shown.view.begins_to_wait()) {
-            return Ok(());
-        }
-        cx.later(PAUSE, |this: &mut Self, cx| {
-            let Some(shown) = this.stage.as_mut().and_then(|stage| stage.page.as_mut()) else {
-                return Ok(());
-            };
-            shown.view.go_on(&cx.editor, shown.buf)?;
-            this.paint_stage_later(cx)
-        })
+    fn staged_view(&mut self) -> Option<(&mut PageView, Buf)> {
+        let shown = self.stage.as_mut().and_then(|stage| stage.page.as_mut());
+        shown.map(|shown| (&mut shown.view, shown.buf))
     }
 
     /// To the next or previous hunk of the page, if the cursor is in it. Says whether it is.
