@@ -163,18 +163,28 @@ fn changed(lines: usize, hunks: usize) -> (String, String) {
     (old, new)
 }
 
+/// An agent that writes a file, which is on the screen, when it is prompted.
+fn writing(subject: Subject, project: &TempProject, name: &str, text: &str) -> Stage {
+    let path = project.file(name);
+    let mut steps = opened();
+    steps.push(prompt());
+    steps.extend(awaits("w", "fs/write_text_file", json!({ "path": path, "content": text })));
+    steps.extend([says("END-OF-FLOOD"), ends("end_turn")]);
+    let mut stage = with_script(subject, project, steps);
+    stage.show(&path);
+    stage
+}
+
+fn most(all: &[Measured], of: fn(&Measured) -> f64) -> f64 {
+    all.iter().map(of).fold(0.0, f64::max)
+}
+
 /// The review of what an agent has written into a file that is on the screen.
 pub fn review(subject: Subject, lines: usize, hunks: usize) -> Values {
     const KEPT: usize = 10;
     let (old, new) = changed(lines, hunks);
     let project = TempProject::new(&[("a.rs", &old)]);
-    let path = project.file("a.rs");
-    let mut steps = opened();
-    steps.push(prompt());
-    steps.extend(awaits("w", "fs/write_text_file", json!({ "path": path, "content": new })));
-    steps.extend([says("END-OF-FLOOD"), ends("end_turn")]);
-    let mut stage = with_script(subject, &project, steps);
-    stage.show(&path);
+    let mut stage = writing(subject, &project, "a.rs", &new);
     stage.prompt_and_rest(Clock::Ticking);
     stage.nvim.input("<C-\\><C-n>");
     let opened = stage.act_and_rest("vim.cmd('Acp review')");
@@ -184,12 +194,11 @@ pub fn review(subject: Subject, lines: usize, hunks: usize) -> Values {
     }
     let left = stage.nvim.exec_lua("return vim.api.nvim_buf_get_lines(0, 0, 1, true)[1]", []);
     assert!(left.to_string().contains(&(hunks - KEPT).to_string()), "{left}");
-    let most = |of: fn(&Measured) -> f64| kept.iter().map(of).fold(0.0, f64::max);
     vec![
         ("open stall ms", opened.stall_ms),
         ("open main ms", opened.main_s * 1000.0),
-        ("keep stall ms", most(|measured| measured.stall_ms)),
-        ("keep main ms", most(|measured| measured.main_s * 1000.0)),
+        ("keep stall ms", most(&kept, |measured| measured.stall_ms)),
+        ("keep main ms", most(&kept, |measured| measured.main_s * 1000.0)),
         ("memory MB", opened.memory_mb),
     ]
 }
@@ -199,13 +208,7 @@ pub fn long_hunk(subject: Subject, lines: usize) -> Values {
     const TYPED: usize = 10;
     let text: String = (0..lines).map(|line| format!("let value_{line} = compute({line});\n")).collect();
     let project = TempProject::new(&[("a.txt", "")]);
-    let path = project.file("a.txt");
-    let mut steps = opened();
-    steps.push(prompt());
-    steps.extend(awaits("w", "fs/write_text_file", json!({ "path": path, "content": text })));
-    steps.extend([says("END-OF-FLOOD"), ends("end_turn")]);
-    let mut stage = with_script(subject, &project, steps);
-    stage.show(&path);
+    let mut stage = writing(subject, &project, "a.txt", &text);
     let written = stage.prompt_and_rest(Clock::Ticking);
     stage.nvim.input("<C-\\><C-n>");
     stage.nvim.exec_lua("vim.api.nvim_set_current_win(vim.fn.bufwinid(...))", ["a.txt".into()]);
@@ -216,11 +219,10 @@ pub fn long_hunk(subject: Subject, lines: usize) -> Values {
     }
     let line = stage.nvim.exec_lua("return vim.api.nvim_get_current_line()", []);
     assert_eq!(line.as_str(), Some("x".repeat(TYPED).as_str()));
-    let most = |of: fn(&Measured) -> f64| typed.iter().map(of).fold(0.0, f64::max);
     vec![
         ("written stall ms", written.stall_ms),
-        ("typed stall ms", most(|measured| measured.stall_ms)),
-        ("typed main ms", most(|measured| measured.main_s * 1000.0)),
+        ("typed stall ms", most(&typed, |measured| measured.stall_ms)),
+        ("typed main ms", most(&typed, |measured| measured.main_s * 1000.0)),
     ]
 }
 
