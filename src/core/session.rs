@@ -45,6 +45,7 @@ mod unasked;
 pub mod unsaved_note;
 mod updates;
 mod user_time;
+mod waiting_time;
 pub mod written;
 pub mod written_files;
 
@@ -220,7 +221,7 @@ struct Turn {
     first: usize,
     /// The user was told that the agent does not confirm the cancel.
     stuck: bool,
-    user_time: user_time::UserTime,
+    user_time: waiting_time::WaitingTime,
 }
 
 /// What a session knows of those who work for it.

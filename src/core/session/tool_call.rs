@@ -14,6 +14,7 @@ use crate::core::message::{
 use crate::core::rules::unasked::Unasked;
 use crate::core::rules::{Decision, Ruling};
 use crate::core::session::call_commands::CallCommands;
+use crate::core::session::waiting_time::WaitingTime;
 
 /// How far a call is, as the user should see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -140,10 +141,8 @@ pub struct ToolCall {
     pub unasked: Option<Box<Unasked>>,
     pub started: Moment,
     pub ended: Option<Moment>,
-    /// For how long the user thought about it or about something else that the agent asked, in milliseconds, and since
-    /// when they do.
-    waited: u64,
-    asked: Option<Moment>,
+    /// For how long the user thought about it or about something else that the agent asked.
+    user_time: WaitingTime,
     /// The agent waits for an answer of theirs, to whatever question.
     user_is_asked: bool,
 }
@@ -187,8 +186,7 @@ impl ToolCall {
             unasked: None,
             started: now,
             ended: None,
-            waited: 0,
-            asked: None,
+            user_time: WaitingTime::default(),
             user_is_asked: false,
         }
     }
@@ -286,20 +284,13 @@ impl ToolCall {
         // A command goes on meanwhile.
         let is_held_up = user_is_asked && self.terminals().next().is_none();
         let waits = self.ended.is_none() && (is_held_up || self.status == Status::Waiting);
-        match self.asked {
-            None if waits => self.asked = Some(now),
-            Some(since) if !waits => {
-                self.waited += now.since(since);
-                self.asked = None;
-            }
-            _ => {}
-        }
+        self.user_time.note(waits, now);
     }
 
     /// When the agent was at it, in milliseconds, once it is over: what the user took to answer is not the agent's time.
     pub fn span(&self) -> Option<(u64, u64)> {
         let ended = self.ended?.0.max(self.started.0);
-        Some(((self.started.0 + self.waited).min(ended), ended))
+        Some(((self.started.0 + self.user_time.until(Moment(ended))).min(ended), ended))
     }
 
     /// For how many milliseconds the agent was at it, once it is over.

@@ -4,31 +4,6 @@ use super::entry::{Body, Entry};
 use super::{Phase, Session};
 use crate::core::ids::{EntryId, Moment};
 
-#[derive(Default)]
-pub(super) struct UserTime {
-    /// Something waits for them since then.
-    since: Option<Moment>,
-    /// In milliseconds, what they took for answers before.
-    before: u64,
-}
-
-impl UserTime {
-    fn note(&mut self, waits: bool, now: Moment) {
-        match self.since {
-            None if waits => self.since = Some(now),
-            Some(since) if !waits => {
-                self.before += now.since(since);
-                self.since = None;
-            }
-            _ => {}
-        }
-    }
-
-    fn until(&self, now: Moment) -> u64 {
-        self.before + self.since.map_or(0, |since| now.since(since))
-    }
-}
-
 impl Session {
     /// A question came, or is over.
     pub(super) fn note_user_time(&mut self, now: Moment) {
