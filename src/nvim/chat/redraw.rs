@@ -13,7 +13,7 @@ use crate::nvim::chat::canvas::Chat;
 use crate::nvim::chat::windows::margin;
 use crate::nvim::chat::{AllTails, Chats, TICK, winbar};
 use crate::nvim::context::Context;
-use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::events::EditorEvent;
 
 /// One frame draws for at most this long, then the editor has its turn for as long again.
@@ -116,15 +116,14 @@ impl Chats {
         let (Some(session), Some(chat)) = (cx.sessions.get(&key), cx.chats.get(&key)) else {
             return Ok(());
         };
-        let wins = cx.editor.wins_of(chat.transcript);
-        let width =
-            wins.iter().filter_map(|win| cx.editor.win_size(*win).ok()).map(|(columns, _)| columns).min();
-        let width = width.map_or(80, usize::from);
-        let bar = winbar::transcript(session, now, width, (location, cx.config.icons));
-        let prompts = cx.editor.wins_of(chat.prompt);
-        let narrowest =
-            prompts.iter().filter_map(|win| cx.editor.win_size(*win).ok()).map(|size| size.0).min();
-        let hints = winbar::prompt(session, &cx.config.keys, narrowest.map_or(80, usize::from));
+        let narrowest = |wins: &[Win]| {
+            let widths =
+                wins.iter().filter_map(|win| cx.editor.win_size(*win).ok()).map(|(columns, _)| columns);
+            widths.min().map_or(80, usize::from)
+        };
+        let [wins, prompts] = [chat.transcript, chat.prompt].map(|buf| cx.editor.wins_of(buf));
+        let bar = winbar::transcript(session, now, narrowest(&wins), (location, cx.config.icons));
+        let hints = winbar::prompt(session, &cx.config.keys, narrowest(&prompts));
         let both = format!("{bar}\n{hints}");
         let lacks = cx.editor.lacks_bar(&wins)? || cx.editor.lacks_bar(&prompts)?;
         if (lacks || self.bars.get(&key) != Some(&both)) && !wins.is_empty() {
