@@ -13,7 +13,8 @@ use crate::core::changes::anchor::Anchor;
 use crate::core::changes::authors::Authors;
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::changes::hunk_history::{HunkHistory, TextPrint};
-use crate::core::changes::review::{Line, Part, Review, Splice};
+use crate::core::changes::review::{Line, Part, Review, Splice, owned, texts};
+use crate::core::changes::text_edits::same_ends;
 use crate::core::changes::undecided::{Missing, Undecided, shares};
 use crate::core::ids::OriginId;
 use crate::core::message::call::FileDiff;
@@ -188,10 +189,7 @@ impl FileReview {
     /// An agent wrote the file, or removed it; what it found there was `before`, where that is known.
     pub fn agent_wrote(&mut self, before: Option<&str>, after: Option<&str>, origin: OriginId) {
         match before {
-            Some(before)
-                if self.is_there
-                    && self.review.base_lines().iter().map(|line| &**line).eq(before.split('\n')) =>
-            {
+            Some(before) if self.is_there && texts(self.review.base_lines()).eq(before.split('\n')) => {
                 // It was without all that is to be decided. Were that the user's doing, what they have put back beside a
                 // hunk would be theirs.
                 if let Some(splice) = self.review.difference(before) {
@@ -303,9 +301,7 @@ impl FileReview {
         let before = if is_told { self.undecided_near(&splice.rows) } else { Vec::new() };
         let gone: Vec<String> = match self.missing.is_empty() {
             true => Vec::new(),
-            false => {
-                self.review.lines(splice.rows.clone()).iter().map(|line| line.as_ref().to_owned()).collect()
-            }
+            false => owned(self.review.lines(splice.rows.clone())),
         };
         let (lines, first) = (splice.lines.clone(), splice.rows.start);
         let changes = self.review.changes(&splice);
@@ -576,9 +572,7 @@ pub fn without(text: &str, placed: &[Placed]) -> String {
 /// The rows of a text that differ from an earlier one, the lines between included.
 fn changed_rows(before: &str, after: &str) -> Range<usize> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.split('\n').collect(), after.split('\n').collect());
-    let first = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let most = old.len().min(new.len()) - first;
-    let last = old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(old, new)| old == new).count();
+    let (first, last) = same_ends(&old, &new, |old, new| old == new);
     first..new.len() - last
 }
 

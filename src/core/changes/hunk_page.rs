@@ -11,6 +11,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::review_edits::{ADDED, Part, REMOVED};
+use crate::core::changes::text_edits::same_ends;
 use crate::core::changes::words::Words;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -382,9 +383,7 @@ pub struct Step {
 /// What makes one page of another, from the top down. What is on both is not touched: its folds stay open or closed.
 pub fn steps(old: &Page, new: &Page) -> Vec<Step> {
     let (before, after) = (old.keys(), new.keys());
-    let first = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
-    let ends = before[first..].iter().rev().zip(after[first..].iter().rev());
-    let last = ends.take_while(|(one, other)| one == other).count();
+    let (first, last) = same_ends(&before, &after, |one, other| one == other);
     let (gone, come) = (&before[first..before.len() - last], &after[first..after.len() - last]);
     let middle = match gone.len() * come.len() {
         0..=MOST_COMPARED => capture_diff_slices(Algorithm::Myers, gone, come),

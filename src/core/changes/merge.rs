@@ -15,7 +15,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use similar::{MergeResolution, TextMerge};
 
-use crate::core::changes::text_edits::{Change, changes};
+use crate::core::changes::text_edits::{Change, changes, same_ends};
 
 /// What came of a merge, from the top down.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -300,10 +300,8 @@ fn clean(chunks: &mut Vec<Chunk>, lines: Vec<String>) {
 
 /// Adds a conflict; what both sides begin and end with alike is none.
 fn conflict(chunks: &mut Vec<Chunk>, row: usize, base: &[&str], ours: &[&str], theirs: &[&str]) {
-    let same = |(a, b): &(&&str, &&str)| a == b;
-    let head = ours.iter().zip(theirs).take_while(same).count();
+    let (head, tail) = same_ends(ours, theirs, |one, other| one == other);
     let (ours_left, theirs_left) = (&ours[head..], &theirs[head..]);
-    let tail = ours_left.iter().rev().zip(theirs_left.iter().rev()).take_while(same).count();
     clean(chunks, owned(&ours[..head]));
     chunks.push(Chunk::Conflict(Conflict {
         row: row + head,

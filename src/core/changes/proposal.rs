@@ -69,9 +69,8 @@ impl ProposedFile {
         let there = (fate != Fate::Made, fate != Fate::Removed);
         let hunks = file.hunks().into_iter().map(|(state, hunk)| (state, shared(hunk, there)));
         let hunks: Vec<(PlacedState, Arc<Hunk>)> = hunks.collect();
-        let text = text.filter(|_| fate == Fate::Changed && !hunks.is_empty()).unwrap_or_default();
-        let lines: Vec<&str> = text.split('\n').collect();
-        let lines = if fate == Fate::Changed { &lines[..] } else { &[] };
+        let text = text.filter(|_| fate == Fate::Changed && !hunks.is_empty());
+        let lines: Vec<&str> = text.iter().flat_map(|text| text.split('\n')).collect();
         let mut done = 0;
         for (at, (state, hunk)) in hunks.iter().enumerate() {
             let next = hunks.get(at + 1).map_or(lines.len(), |(_, next)| next.row);

@@ -82,33 +82,26 @@ impl Sides {
             false => text.clone(),
         };
         let theirs = unix(&self.theirs);
-        let text = match &self.base {
-            Base::Ours => theirs.clone(),
-            Base::Text(base) if unix(base) == self.ours => theirs.clone(),
-            Base::Text(base) => match self.merge(&unix(base), &theirs) {
-                Ok(text) => text.into(),
-                Err(hunks) => return Reconciled::Conflicts(hunks),
-            },
+        let base = match &self.base {
+            Base::Ours => self.ours.clone(),
+            Base::Text(base) => unix(base),
             Base::Either { seen, disk } => {
-                let view = View { seen: &unix(seen), disk: &unix(disk) };
-                match self.merge(&origin(view, &theirs), &theirs) {
-                    Ok(text) => text.into(),
-                    Err(hunks) => return Reconciled::Conflicts(hunks),
-                }
+                origin(View { seen: &unix(seen), disk: &unix(disk) }, &theirs).into()
             }
-            Base::Unknown => match self.merge(&shared(&self.ours, &theirs), &theirs) {
-                Ok(text) => text.into(),
-                Err(hunks) => return Reconciled::Conflicts(hunks),
-            },
+            Base::Unknown => shared(&self.ours, &theirs).into(),
+        };
+        let text = match self.merge(&base, &theirs) {
+            Ok(text) => text,
+            Err(hunks) => return Reconciled::Conflicts(hunks),
         };
         let is_theirs = text == theirs;
         Reconciled::Edits { edits: edits(body(&self.ours), body(&text)), text, is_theirs }
     }
 
-    fn merge(&self, base: &str, theirs: &str) -> Result<String, Vec<ConflictHunk>> {
+    fn merge(&self, base: &Text, theirs: &Text) -> Result<Text, Vec<ConflictHunk>> {
         // Nothing of the user's alone; to find that out line by line takes long.
-        if *self.ours == *base {
-            return Ok(theirs.to_owned());
+        if self.ours == *base {
+            return Ok(theirs.clone());
         }
         let merge = merge(base, &self.ours, theirs);
         let count = merge.conflicts().count();
@@ -123,11 +116,12 @@ impl Sides {
         }
         let mut picks = self.picks.iter().copied();
         let [ours, theirs] = [&*self.names[0], &*self.names[1]];
-        Ok(merge.resolve_each(|_| match picks.next().or(self.rest).unwrap_or(Pick::Ours) {
+        let text = merge.resolve_each(|_| match picks.next().or(self.rest).unwrap_or(Pick::Ours) {
             Pick::Ours => Side::Ours,
             Pick::Theirs => Side::Theirs,
             Pick::Markers => Side::Markers { ours, theirs },
-        }))
+        });
+        Ok(text.into())
     }
 }
 

@@ -14,9 +14,9 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use crate::core::changes::authors::Authors;
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::hunk_history::{EarlierHunk, TextPrint, print_of};
-use crate::core::changes::text_edits::{self, Change, TextEdit};
+use crate::core::changes::text_edits::{self, Change, TextEdit, same_ends};
 
-/// A line of a text. Both sides of a review and its copies share those that are the same.
+/// A line of a text; copies of a review share those that have not changed.
 pub type Line = Arc<str>;
 
 /// One file under review.
@@ -152,13 +152,10 @@ impl Review {
     /// What leads from the present text to another, as one splice; `None` when they are the same.
     pub fn difference(&self, text: &str) -> Option<Splice> {
         let lines: Vec<&str> = text.split('\n').collect();
-        let first = self.current.iter().zip(&lines).take_while(|(old, new)| ***old == ***new).count();
+        let (first, last) = same_ends(&self.current, &lines, |old, new| **old == **new);
         if first == self.current.len() && first == lines.len() {
             return None;
         }
-        let most = self.current.len().min(lines.len()) - first;
-        let both = self.current.iter().rev().zip(lines.iter().rev());
-        let last = both.take(most).take_while(|(old, new)| ***old == ***new).count();
         let lines = lines[first..lines.len() - last].iter().map(|line| (*line).to_owned()).collect();
         Some(Splice { rows: first..self.current.len() - last, lines })
     }
@@ -587,11 +584,11 @@ fn split(text: &str) -> Vec<Line> {
     text.split('\n').map(Line::from).collect()
 }
 
-fn texts(lines: &[Line]) -> impl Iterator<Item = &str> {
+pub fn texts(lines: &[Line]) -> impl Iterator<Item = &str> {
     lines.iter().map(|line| &**line)
 }
 
-fn owned(lines: &[Line]) -> Vec<String> {
+pub fn owned(lines: &[Line]) -> Vec<String> {
     texts(lines).map(str::to_owned).collect()
 }
 

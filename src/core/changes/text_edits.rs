@@ -248,6 +248,14 @@ pub(crate) fn likeness(a: &str, b: &str) -> u32 {
     u32::try_from((prefix + suffix) * 2000 / total).unwrap_or(0)
 }
 
+/// How many items two lists have in common at their beginnings, and how many of the rest at their ends.
+pub fn same_ends<A, B>(old: &[A], new: &[B], is_same: impl Fn(&A, &B) -> bool) -> (usize, usize) {
+    let both = |(old, new): &(&A, &B)| is_same(old, new);
+    let first = old.iter().zip(new).take_while(both).count();
+    let rest = old[first..].iter().rev().zip(new[first..].iter().rev());
+    (first, rest.take_while(both).count())
+}
+
 /// The lengths in bytes of the common start and the common end of two texts. They cut no character
 /// and together are no longer than the shorter text.
 pub(crate) fn common_ends(a: &str, b: &str) -> (usize, usize) {
@@ -395,6 +403,13 @@ mod tests {
         assert_eq!(show(&edits), [r#"2:0-3:0 """#, r#"1:0-1:3 "xyz""#]);
         assert_eq!(edits[0].whole_lines(), Some((2..3, &[][..])));
         assert_eq!(edits[1].whole_lines(), None);
+    }
+
+    #[test]
+    fn two_lists_share_no_item_at_both_ends() {
+        let ends = |old: &str, new: &str| same_ends(old.as_bytes(), new.as_bytes(), |old, new| old == new);
+        assert_eq!([ends("abcd", "abxd"), ends("aa", "aaa"), ends("", "a")], [(2, 1), (2, 0), (0, 0)]);
+        assert_eq!([ends("ab", "ab"), ends("abc", "xbc")], [(2, 0), (0, 2)]);
     }
 
     #[test]

@@ -14,12 +14,7 @@ pub struct Words {
 
 impl Words {
     pub fn of(hunk: &Hunk) -> Self {
-        Self::of_first(hunk, usize::MAX)
-    }
-
-    /// Of so many lines on each side.
-    pub fn of_first(hunk: &Hunk, count: usize) -> Self {
-        Self::where_shown(hunk, |old, new| old < count || new < count)
+        Self::where_shown(hunk, |_, _| true)
     }
 
     /// Of the pairs of a removed and an added line that are shown.

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use mlua::{Result, Table, Value};
 
+use crate::core::changes::text_edits::same_ends;
 use crate::core::ids::EntryId;
 use crate::core::message::Picture;
 use crate::core::session::Session;
@@ -442,9 +443,7 @@ impl Chat {
         let start = self.start_row(editor, id)?;
         let old = std::mem::take(&mut self.canvas.drawn[id.0].lines);
         let new = &drawing.lines;
-        let head = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-        let rest = old.len().min(new.len()) - head;
-        let foot = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count().min(rest);
+        let (head, foot) = same_ends(&old, new, |old, new| old == new);
         self.replace_rows(editor, start, &old, head..old.len() - foot, &new[head..new.len() - foot])?;
         let (from, to) = (start as i64, (start + new.len()) as i64);
         editor.clear_namespace(self.transcript, self.canvas.marks, from, to)?;

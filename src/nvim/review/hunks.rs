@@ -11,6 +11,7 @@ use mlua::Result;
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::file_review::FileReview;
 use crate::core::changes::hunk_page::visible;
+use crate::core::changes::text_edits::same_ends;
 use crate::core::changes::words::Words;
 use crate::nvim::diff_view::appearance::{Appearance, Shape};
 use crate::nvim::diff_view::marks::{
@@ -79,10 +80,7 @@ impl DrawnHunk {
             return None;
         }
         let (old, new) = (&self.hunk.added, &new.hunk.added);
-        let first = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-        let most = old.len().min(new.len()) - first;
-        let both = old.iter().rev().zip(new.iter().rev());
-        let last = both.take(most).take_while(|(old, new)| old == new).count();
+        let (first, last) = same_ends(old, new, |old, new| old == new);
         let (gone, come) = (old.len() - last - first, new.len() - last - first);
         (gone.max(come) <= PIECE).then(|| first..first + come)
     }
@@ -108,10 +106,7 @@ impl Drawn {
         let same = |a: &DrawnHunk, b: &DrawnHunk| {
             a.mixed == b.mixed && a.hunk.added == b.hunk.added && a.hunk.removed == b.hunk.removed
         };
-        let first = self.hunks.iter().zip(&new).take_while(|(a, b)| same(a, b)).count();
-        let most = self.hunks.len().min(new.len()) - first;
-        let both = self.hunks.iter().rev().zip(new.iter().rev());
-        let last = both.take(most).take_while(|(a, b)| same(a, b)).count();
+        let (first, last) = same_ends(&self.hunks, &new, same);
         let ns = namespace(editor)?;
         let (gone, come) = (first..self.hunks.len() - last, first..new.len() - last);
         let rows: Vec<usize> = new.iter().map(|hunk| hunk.hunk.row).collect();
@@ -274,15 +269,15 @@ impl Drawn {
         lines: usize,
         appearance: &Appearance,
     ) -> Result<()> {
-        let sign = self.hunks[at].sign();
-        let DrawnHunk { hunk, lines: done, .. } = &self.hunks[at];
+        let drawn = &self.hunks[at];
+        let DrawnHunk { hunk, mixed, lines: done, .. } = drawn;
         let (is_first, from) = (done.is_none(), done.unwrap_or(0));
         let piece = from..(from + PIECE).min(hunk.added.len());
         let is_shown = |old: usize, new: usize| piece.contains(&new) || is_first && old < MAX_VIRTUAL_LINES;
         let words = Words::where_shown(hunk, is_shown);
         let marks = editor.lua.create_table()?;
         for (at, row) in piece.clone().map(|at| (at, hunk.row + at)).filter(|(_, row)| *row < lines) {
-            push(&marks, row, 0, line(editor, "AcpDiffAdd", sign)?)?;
+            push(&marks, row, 0, line(editor, "AcpDiffAdd", drawn.sign())?)?;
             words_in(editor, &marks, row, words.added(at), "AcpDiffAddWord")?;
         }
         let (row, above) = if hunk.row < lines { (hunk.row, true) } else { (lines - 1, false) };
@@ -292,7 +287,7 @@ impl Drawn {
             let options =
                 virtual_lines(editor, appearance, &hunk.removed, '-', &|at| words.removed(at), above)?;
             if hunk.added.is_empty() {
-                options.raw_set("sign_text", if sign == "~" { sign } else { "-" })?;
+                options.raw_set("sign_text", if *mixed { "~" } else { "-" })?;
                 options.raw_set("sign_hl_group", "AcpDiffDelete")?;
             }
             push(&marks, row, 0, options)?;

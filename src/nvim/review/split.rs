@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use mlua::{Result, Table, Value};
 
+use crate::core::changes::text_edits::same_ends;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::review::proposals::Call;
 
@@ -68,16 +69,11 @@ impl Split {
 
     /// What stands beside the file is another text now.
     pub fn update<T: AsRef<str>>(&mut self, editor: &Editor, lines: &[T]) -> Result<()> {
-        let is_same = |(old, new): &(&String, &T)| **old == new.as_ref();
-        if self.lines.len() == lines.len() && self.lines.iter().zip(lines).all(|both| is_same(&both))
-            || !editor.buf_is_loaded(self.scratch)
-        {
+        let (first, last) = same_ends(&self.lines, lines, |old, new| old == new.as_ref());
+        let is_same = first == self.lines.len() && first == lines.len();
+        if is_same || !editor.buf_is_loaded(self.scratch) {
             return Ok(());
         }
-        let first = self.lines.iter().zip(lines).take_while(is_same).count();
-        let most = self.lines.len().min(lines.len()) - first;
-        let both = self.lines.iter().rev().zip(lines.iter().rev());
-        let last = both.take(most).take_while(is_same).count();
         editor.set_buf_option(self.scratch, "modifiable", true)?;
         let new = lines[first..lines.len() - last].iter().map(|line| line.as_ref().to_owned());
         let (old, new): (_, Vec<String>) = (first..self.lines.len() - last, new.collect());

@@ -8,6 +8,7 @@ use mlua::Result;
 
 use crate::config::DiffStyle;
 use crate::core::changes::diff::{Placed, PlacedState};
+use crate::core::changes::review::owned;
 use crate::core::changes::stepping::neighbour;
 use crate::core::ids::SessionKey;
 use crate::core::locations::Look;
@@ -96,7 +97,7 @@ impl Reviews {
     ) -> Result<()> {
         let reviewed = self.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
         let Some(file) = reviewed.filter(|file| !file.is_settled()) else { return fail(NOTHING) };
-        let lines = file.base_lines().iter().map(|line| line.as_ref().to_owned()).collect();
+        let lines = owned(file.base_lines());
         let title = if file.was_there { "before" } else { "before: it was not there" };
         let title = format!("{}: {title}", name_in_project(cx, &path));
         let buf = open::load(&cx.editor, &path)?;
