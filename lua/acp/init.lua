@@ -494,6 +494,20 @@ function M.follow(on)
   return M.call("follow", { args = on ~= nil and { on and "on" or "off" } or {} })
 end
 
+--- Leaves a session alone, as |:Acp-auto| does: true or what becomes of what rules leave open, false to be asked again,
+--- or the other of the two if not given.
+---@param how? boolean|"wait"|"reject"
+---@param session? integer without it the one that is meant in the current window
+---@return nil
+---@return string? err
+function M.auto(how, session)
+  if how ~= nil and type(how) ~= "boolean" then
+    expect("how", how, "string")
+  end
+  local words = { ["true"] = "on", ["false"] = "off" }
+  return M.call("auto", { args = { how ~= nil and (words[tostring(how)] or how) or nil }, session = session })
+end
+
 --- What the sessions are doing. Does not load the library: without it there are none.
 ---@param session? integer one session; without it all
 ---@return acp.Status

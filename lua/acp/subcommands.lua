@@ -95,6 +95,12 @@ return {
     bang = true,
   },
   {
+    name = "auto",
+    group = "Answer",
+    about = "Leave the session alone: rules decide, and nothing asks you",
+    words = { "wait", "reject", "off" },
+  },
+  {
     name = "follow",
     group = "Follow",
     about = "Follow the agent through the files it works on",

@@ -25,6 +25,7 @@
 ---@field window? acp.WindowOptions
 ---@field prompt? acp.PromptOptions
 ---@field permission? acp.PermissionOptions
+---@field auto? acp.AutoOptions
 ---@field limits? acp.LimitOptions
 ---@field chat? acp.ChatOptions
 ---@field terminal? acp.TerminalOptions
@@ -83,6 +84,10 @@
 ---@field open? "auto"|"always"|"never"
 ---@field rules? acp.Rule[]
 ---@field sets? acp.RuleSet[]
+
+---@class acp.AutoOptions
+---@field questions? "wait"|"reject"
+---@field reason? string
 
 ---@class acp.LimitOptions
 ---@field turn? acp.TurnLimits
@@ -345,6 +350,7 @@
 ---@field state acp.State
 ---@field buffer? integer the transcript
 ---@field prompt? integer the prompt's buffer
+---@field auto? "wait"|"reject" it is left alone
 ---@field mode? string
 ---@field model? string
 ---@field queued? integer prompts that wait for the turn to end

@@ -55,7 +55,7 @@ pub const COMMAND_GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Ask", &["send", "ask", "add", "suggestions", "history", "edit-prompt", "queue", "paste", "cancel"]),
-    ("Answer", &["allow", "reject", "answer", "paths", "permissions"]),
+    ("Answer", &["allow", "reject", "answer", "auto", "paths", "permissions"]),
     (
         "Review",
         &[
@@ -283,6 +283,19 @@ pub const COMMANDS: &[CommandSpec] = &[
                Files that others have changed meanwhile are listed as \"changed from outside\". \
                With ! or `quickfix` all of them are put into the |quickfix| list, and so they are where Neovim's own \
                picker has no room for them on one screen.",
+    },
+    CommandSpec {
+        name: "auto",
+        about: "Leave the session alone: rules decide, and nothing asks you",
+        takes: "[wait | reject | off]",
+        completion: Completion::OneOf(&["wait", "reject", "off"]),
+        range: false,
+        bang: Bang::No,
+        without_library: false,
+        help: "Leave this session alone with its work, or come back to it; without an argument, whichever it is not. \
+               Rules decide what the agent asks. What they leave open waits in the chat without a picker, with `wait`, \
+               or is rejected, with `reject`; what counts without either is |acp-config-auto.questions|. At the end of a turn the chat says what \
+               was done, what was refused, and what waits. See |acp-auto|.",
     },
     CommandSpec {
         name: "follow",

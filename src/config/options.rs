@@ -148,6 +148,7 @@ options! {
         => window: WindowOptions;
         => prompt: PromptOptions;
         => permission: PermissionOptions;
+        => auto: AutoOptions;
         => limits: LimitOptions;
         => chat: ChatOptions;
         => terminal: TerminalOptions;
@@ -281,6 +282,16 @@ options! {
             "What is allowed, asked or rejected without asking you; see |acp-rules|.";
         sets: Vec<String> = Vec::new(), SETS,
             "Ready sets of rules: `\"read-only\"` and `\"tests\"`; what is in them is in |acp-rules-sets|.";
+    }
+
+    /// Sessions that are left alone.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct AutoOptions in "auto." {
+        questions: AutoQuestions = AutoQuestions::Wait, AutoQuestions::KIND,
+            "What becomes of what rules leave open while |:Acp-auto| is on: it waits in the chat for you to come back, \
+             or it is rejected, so that the agent goes on without it.";
+        reason: Option<String> = None, STRING,
+            "What is said of what is rejected so, in the chat and in the record.";
     }
 
     /// What agents may use up before you are asked.

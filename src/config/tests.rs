@@ -115,6 +115,7 @@ mod reading {
             "follow": { "enabled": true, "resume_after": 2 },
             "permission": { "open": "never", "sets": ["read-only"],
                 "rules": [{ "decision": "allow", "command": "make **", "agent": "a", "mode": "b", "kind": "execute", "reason": "c" }] },
+            "auto": { "questions": "reject", "reason": "later" },
             "limits": { "turn": { "time": 60, "cost": 1.5, "commands": 10, "files": 5, "lines": 100 },
                 "session": { "time": 600, "cost": 15, "commands": 100, "files": 50, "lines": 1000 } },
             "keys": { "hide": "Q" },
@@ -192,6 +193,8 @@ mod reading {
         let project = &config.projects[Path::new("{folder}")];
         assert_eq!((project.mcp_servers.len(), project.additional_directories.len()), (1, 1));
         assert_eq!(config.log, Log::On);
+        let auto = AutoOptions { questions: AutoQuestions::Reject, reason: Some("later".into()) };
+        assert_eq!(config.auto, auto);
         let recovery = config.recovery.wanted();
         assert_eq!((recovery.again, recovery.reconnect, recovery.longest), (false, false, 30_000));
         assert_eq!((config.timeouts.initialize.as_millis(), config.timeouts.request.as_secs()), (1500, 2));

@@ -2,6 +2,7 @@
 
 use super::kinds::Kind;
 use super::spec::Takes;
+pub use crate::core::session::auto::AutoQuestions;
 pub use crate::core::session::question_queue::OpenQuestions;
 
 /// The words for the variants of an enum.
@@ -137,4 +138,5 @@ words! {
     }
 }
 
+kind!(AutoQuestions: Wait = "wait", Reject = "reject",);
 kind!(OpenQuestions: Auto = "auto", Always = "always", Never = "never",);

@@ -61,7 +61,7 @@ pub use hold::{Ceiling, Hold, Measure, Span};
 pub use launch::{Dialect, Launch, McpServer, Network, Place, Reopen, Sandbox, SystemPrompt};
 pub use login::AuthStatus;
 pub use prompts::{Draft, Gathered, Keep, Want};
-pub use question::{Answer, AskReason, PermissionKind, PermissionOption, Question};
+pub use question::{Answer, AskReason, PermissionKind, PermissionOption, Question, RuledBy};
 pub use remote::Remote;
 pub use rules_news::RulesNews;
 pub use subagent::{Branch, SessionMessage, SubagentPatch, SubagentState};

@@ -4,6 +4,8 @@
 
 pub mod answer_label;
 mod asks;
+pub mod auto;
+pub mod auto_turn;
 pub mod before;
 pub mod budget;
 mod call_commands;
@@ -152,6 +154,7 @@ pub struct Session {
     pub rules: Vec<Rule>,
     /// What it may use up before the user is asked.
     pub budget: Budget,
+    auto: auto::AutoState,
     /// Calls that are over and nobody was asked about: rules are to be held against them.
     unjudged: Vec<EntryId>,
     queue: VecDeque<Queued>,
@@ -290,6 +293,7 @@ impl Session {
             rules_problem: None,
             rules: Vec::new(),
             budget: Budget::default(),
+            auto: auto::AutoState::default(),
             unjudged: Vec::new(),
             judging: Vec::new(),
             queue: VecDeque::new(),

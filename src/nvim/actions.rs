@@ -141,6 +141,7 @@ impl App {
             }
             "choose" => self.decide(args.first(), &[], |_| true),
             "answer" => self.answer_question(args.first()),
+            "auto" => self.set_auto(args.first()),
             "changes" => self.show_changes(&args),
             "follow" => self.set_follow(args.first()),
             "locations" => self.list_locations(&args.words),

@@ -3,6 +3,7 @@
 //! else hears of them is the router's.
 
 pub mod actions;
+mod auto;
 pub mod background;
 mod forking;
 pub mod lifecycle;

@@ -247,16 +247,16 @@ impl PendingQuestion {
             (&self.kind, choice_of(&answer))
         {
             reply.note(|line| match &answer {
-                Answer::Ruled { rule, .. } => line.ruled(choice.id(), choice.allows(), rule.clone()),
+                Answer::Ruled { by, .. } => line.ruled(choice.id(), choice.allows(), by.clone()),
                 _ => line.chosen(choice),
             });
         }
         match (self.kind, answer) {
-            (QuestionKind::Permission(_, offered), Answer::Ruled { option, rule }) => {
+            (QuestionKind::Permission(_, offered), Answer::Ruled { option, by }) => {
                 let Some((_, kind)) = offered.iter().find(|(id, _)| *id == option) else {
                     return Err(misfit(reply, &format!("the answer of a rule doesn't fit: {option:?}")));
                 };
-                reply.note(|line| line.ruled(kind.word(), kind.allows(), rule));
+                reply.note(|line| line.ruled(kind.word(), kind.allows(), by));
                 reply.ok(to_acp::selected(&option));
             }
             (QuestionKind::Permission(_, offered), Answer::Selected(option))

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::line::{By, Decision, Line};
 use crate::core::inspector::scrub::{Origin, Scrubber};
 use crate::core::message::call::{ToolCallPatch, ToolContent, ToolKind};
-use crate::core::message::question::PermissionOption;
+use crate::core::message::question::{PermissionOption, RuledBy};
 use crate::core::policy::{self, Reason, Verdict};
 use crate::core::session::tool_input;
 use crate::core::store::allowlist::Choice;
@@ -80,10 +80,13 @@ impl Line {
         self.rule = rule.or(self.rule.take());
     }
 
-    /// A rule has taken this answer for them.
-    pub fn ruled(&mut self, kind: &str, allows: bool, rule: String) {
+    /// They were not asked: this answer was taken for them.
+    pub fn ruled(&mut self, kind: &str, allows: bool, by: RuledBy) {
         self.answered(kind, allows);
-        (self.by, self.rule) = (Some(By::Rule), Some(rule));
+        match by {
+            RuledBy::Rule(rule) => (self.by, self.rule) = (Some(By::Rule), Some(rule)),
+            RuledBy::Auto(why) => (self.by, self.reason) = (Some(By::Auto), Some(why)),
+        }
     }
 
     pub fn chosen(&mut self, choice: Choice) {

@@ -114,6 +114,7 @@ impl By {
             Self::Earlier => "earlier",
             Self::Default => "default",
             Self::Agent => "agent",
+            Self::Auto => "auto",
         }
     }
 }

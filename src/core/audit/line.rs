@@ -104,6 +104,8 @@ pub enum By {
     Default,
     /// The agent did it without asking.
     Agent,
+    /// The user had left the session alone: what would have been asked was rejected.
+    Auto,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -66,6 +66,7 @@ fn verdict(line: &Line) -> String {
         (Some(By::Earlier), _) => Some("before".to_owned()),
         (Some(By::Rule), None) => Some("by a rule".to_owned()),
         (Some(By::Agent), _) => Some("without asking".to_owned()),
+        (Some(By::Auto), _) => Some("by :Acp auto".to_owned()),
         (Some(By::Default), _) | (None, _) => None,
     };
     let decision = match line.decision {

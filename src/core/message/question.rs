@@ -105,16 +105,25 @@ pub enum AskReason {
     Rule(String),
 }
 
+/// What has chosen an answer in the user's place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RuledBy {
+    /// A rule of theirs, which is described.
+    Rule(String),
+    /// They have left the session alone, and nothing is to wait for them. Why they would have been asked.
+    Auto(String),
+}
+
 /// The editor's answer to a [`Question`]. One that does not fit its question is an internal error
 /// to the agent, never silence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     /// A permission option's id.
     Selected(String),
-    /// The same, chosen by a rule of the user's, which is described.
+    /// The same, and the user was not asked.
     Ruled {
         option: String,
-        rule: String,
+        by: RuledBy,
     },
     /// The turn was cancelled; also the answer to an elicitation that was closed.
     Cancelled,

@@ -171,8 +171,11 @@ fn fate_of(line: &Line) -> Option<Fate> {
         Decided::Undecided => return None,
     };
     match (line.what, line.by?) {
-        (What::Permission, By::Person) => Some(Fate::Asked),
-        (What::Read | What::Write | What::Command, By::Person) if line.rule.is_some() => Some(Fate::Asked),
+        // What was rejected since the user had left would have been asked.
+        (What::Permission, By::Person | By::Auto) => Some(Fate::Asked),
+        (What::Read | What::Write | What::Command, By::Person | By::Auto) if line.rule.is_some() => {
+            Some(Fate::Asked)
+        }
         (What::Permission | What::Read | What::Write | What::Command, By::Rule) => Some(fate),
         (What::Read | What::Write | What::Command, By::Default) if fate == Fate::Allowed => Some(fate),
         _ => None,

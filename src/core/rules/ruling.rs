@@ -65,6 +65,8 @@ pub struct Ruling {
     /// Nothing if no rule is about it: then what the agent asks is asked.
     pub decision: Option<Decision>,
     pub why: String,
+    /// No rule has decided it: the user had left the session alone, and nothing was to wait for them.
+    pub by_auto: bool,
     pub steps: Vec<Step>,
     pub dangers: Vec<Danger>,
     /// Rules that the user can make by an answer.

@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::{Phase, Session};
 use crate::core::ids::{AskId, EntryId, Moment};
-use crate::core::message::{Answer, Command, PermissionKind, PermissionOption, Severity, ToolCallPatch};
+use crate::core::message::{
+    Answer, Command, PermissionKind, PermissionOption, RuledBy, Severity, ToolCallPatch,
+};
 use crate::core::rules::offer::Offer;
 use crate::core::rules::{Decision, Ruling};
 use crate::core::session::answer_label::label;
@@ -194,25 +196,27 @@ impl Session {
         self.show_choices(entry);
         self.note_user_time(now);
         self.status_touched = true;
-        Vec::new()
+        self.reject_unseen(ask, now)
     }
 
     /// A rule answers a question.
-    fn ruled(
+    pub(super) fn ruled(
         &mut self,
         open: &OpenAsk,
         option: PermissionOption,
         ruling: Option<Box<Ruling>>,
         now: Moment,
     ) -> Vec<Command> {
-        let rule = ruling.as_ref().map(|ruling| ruling.why.clone()).unwrap_or_default();
+        let why = ruling.as_ref().map(|ruling| ruling.why.clone()).unwrap_or_default();
+        let by_auto = ruling.as_ref().is_some_and(|ruling| ruling.by_auto);
+        let by = if by_auto { RuledBy::Auto(why) } else { RuledBy::Rule(why) };
         self.set_ruling(open.entry, ruling);
         let cause = if option.kind.allows() { Cause::Allowed } else { Cause::Rejected };
         self.advance(open.entry, &cause, now);
         if let Some(choice) = Choice::of_id(&option.id) {
             self.judge(open.entry, Verdict::Chosen(choice));
         }
-        vec![Command::Answer { ask: open.ask, answer: Answer::Ruled { option: option.id, rule } }]
+        vec![Command::Answer { ask: open.ask, answer: Answer::Ruled { option: option.id, by } }]
     }
 
     /// The user has other rules now, and they were held against a question that waits for the user: it is answered if
@@ -257,7 +261,7 @@ impl Session {
         vec![Command::Answer { ask, answer: Answer::Selected(option.to_owned()) }]
     }
 
-    fn is_about_limit(&self, entry: EntryId) -> bool {
+    pub(super) fn is_about_limit(&self, entry: EntryId) -> bool {
         let body = self.entry(entry).map(|entry| &entry.body);
         matches!(body, Some(Body::Elicitation(asked)) if asked.subject == Subject::Limit)
     }
@@ -308,7 +312,7 @@ impl Session {
         self.asks.push(OpenAsk { ask, entry, wanted, offers: Vec::new() });
         self.note_user_time(now);
         self.status_touched = true;
-        Vec::new()
+        self.reject_unseen(ask, now)
     }
 
     /// Fills a field of a form in, or leaves it out. The error says what to do.
@@ -341,7 +345,13 @@ impl Session {
         self.conclude(ask, Verdict::Cancelled, Answer::Cancelled, now)
     }
 
-    fn conclude(&mut self, ask: AskId, verdict: Verdict, answer: Answer, now: Moment) -> Vec<Command> {
+    pub(super) fn conclude(
+        &mut self,
+        ask: AskId,
+        verdict: Verdict,
+        answer: Answer,
+        now: Moment,
+    ) -> Vec<Command> {
         if self.open_ask(ask).is_none_or(OpenAsk::is_permission) {
             return Vec::new();
         }
@@ -404,7 +414,7 @@ impl Session {
         asks.into_iter().chain(judging).map(|open| open.ask).collect()
     }
 
-    fn close(&mut self, ask: AskId, now: Moment) -> Option<OpenAsk> {
+    pub(super) fn close(&mut self, ask: AskId, now: Moment) -> Option<OpenAsk> {
         let index = self.asks.iter().position(|open| open.ask == ask)?;
         self.status_touched = true;
         let open = self.asks.remove(index);
@@ -451,7 +461,7 @@ impl Session {
         self.touched.insert(entry)
     }
 
-    fn judge(&mut self, entry: EntryId, verdict: Verdict) {
+    pub(super) fn judge(&mut self, entry: EntryId, verdict: Verdict) {
         if let Some(Body::Elicitation(elicitation)) =
             self.entries.get_mut(entry.0).map(|entry| &mut entry.body)
         {

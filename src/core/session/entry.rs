@@ -202,6 +202,20 @@ impl Elicitation {
         }
     }
 
+    /// Why the user is asked about a file or a command that the agent has not asked about.
+    pub fn asked_because(&self) -> Option<String> {
+        match &self.subject {
+            Subject::Outside { why: AskReason::Rule(rule), .. } => Some(rule.clone()),
+            Subject::Outside { why: AskReason::OutsideFolders, .. } => {
+                Some("it is outside of the session's folders".to_owned())
+            }
+            Subject::Outside { why: AskReason::LinkedOutside, .. } => {
+                Some("it has other names outside of the session's folders".to_owned())
+            }
+            Subject::Form(_) | Subject::Page(_) | Subject::Limit => None,
+        }
+    }
+
     /// What a rule of the user's has asked about.
     pub fn asked_by_rule(&self) -> Option<&Judgement> {
         match &self.subject {
@@ -243,6 +257,8 @@ pub enum Verdict {
     /// The user wanted the page opened.
     Agreed,
     Declined,
+    /// The user had left the session alone, and nothing was to wait for them.
+    ByAuto,
     Cancelled,
     /// It went away without the user.
     Withdrawn,

@@ -63,7 +63,7 @@ impl Session {
         self.show_choices(entry);
         self.note_user_time(now);
         self.status_touched = true;
-        Vec::new()
+        self.reject_unseen(ask, now)
     }
 }
 

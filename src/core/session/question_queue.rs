@@ -79,6 +79,8 @@ pub struct Waiting {
     pub ask: AskId,
     /// The user has just done something, and this came of it: an empty prompt is no sign that they wait for it.
     pub is_sudden: bool,
+    /// Its session is left alone: it stands in the chat until the user takes it up.
+    pub is_quiet: bool,
 }
 
 /// What is to be done about the questions that wait.
@@ -156,8 +158,19 @@ impl QuestionQueue {
         let find = |ask: AskId| waiting.iter().find(|question| question.ask == ask);
         let wanted = self.wanted.and_then(find);
         let shown = || self.shown.and_then(|shown| find(shown.ask));
-        let next = || waiting.iter().find(|question| !self.deferred.contains(&question.ask));
-        wanted.or_else(shown).or_else(next).or(waiting.first()).copied()
+        let next = || waiting.iter().find(|question| !self.is_put_off(question));
+        let rest = || waiting.iter().find(|question| !question.is_quiet);
+        wanted.or_else(shown).or_else(next).or_else(rest).copied()
+    }
+
+    /// The one that the user would answer who wants to answer any.
+    pub fn to_answer(&self, waiting: &[Waiting]) -> Option<Waiting> {
+        self.front(waiting).or(waiting.first().copied())
+    }
+
+    /// It waits in the chat until the user takes it up.
+    fn is_put_off(&self, question: &Waiting) -> bool {
+        question.is_quiet || self.deferred.contains(&question.ask)
     }
 
     /// The user wants to answer a question, also one that was deferred.
@@ -192,7 +205,7 @@ impl QuestionQueue {
         if self.wanted.take().is_some() {
             return Step::Show(front.session, front.ask);
         }
-        if self.shown.is_some() || self.deferred.contains(&front.ask) {
+        if self.shown.is_some() || self.is_put_off(&front) {
             return Step::Nothing;
         }
         match readiness(&front) {
@@ -302,7 +315,7 @@ mod tests {
     }
 
     fn waiting(ask: u64) -> Waiting {
-        Waiting { session: SessionKey(1), ask: AskId(ask), is_sudden: false }
+        Waiting { session: SessionKey(1), ask: AskId(ask), is_sudden: false, is_quiet: false }
     }
 
     fn next(queue: &mut QuestionQueue, waiting: &[Waiting], readiness: Readiness) -> Step {
@@ -386,6 +399,21 @@ mod tests {
         // Once it is over nothing of it is known any more.
         assert_eq!(next(&mut queue, &[], Readiness::Now), Step::Nothing);
         assert!(!queue.is_deferred(AskId(1)));
+    }
+
+    #[test]
+    fn what_is_left_alone_takes_no_turn_until_it_is_wanted() {
+        let mut queue = QuestionQueue::default();
+        let quiet = Waiting { is_quiet: true, ..waiting(1) };
+        assert_eq!(next(&mut queue, &[quiet, waiting(2)], Readiness::Now), show(2), "others are asked");
+        let mut queue = QuestionQueue::default();
+        assert_eq!(next(&mut queue, &[quiet], Readiness::Now), Step::Nothing);
+        assert_eq!(next(&mut queue, &[quiet], Readiness::NotHere), Step::Nothing, "nor is it told of");
+        let front = |queue: &QuestionQueue| queue.front(&[quiet]).map(|front| front.ask.0);
+        assert_eq!((front(&queue), queue.to_answer(&[quiet]).map(|it| it.ask.0)), (None, Some(1)));
+        queue.want(AskId(1));
+        assert_eq!(front(&queue), Some(1));
+        assert_eq!(next(&mut queue, &[quiet], Readiness::NotHere), show(1));
     }
 
     #[test]

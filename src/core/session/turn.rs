@@ -125,6 +125,7 @@ impl Session {
         self.turn = Turn { prompt: text.clone(), content: content.clone(), first, times, ..Turn::default() };
         self.meter.prompted();
         self.begin_budget();
+        self.auto.turn_began();
         // They were about what was said before.
         self.suggestions.clear();
         let hint = self.unknown_command(&text);
@@ -329,6 +330,7 @@ impl Session {
             }
         };
         self.tell_unknown(now);
+        self.tell_auto(now);
         self.add(body, now);
         self.speaker_shown = false;
         self.phase = Phase::Idle;

@@ -91,6 +91,7 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
         Verdict::Chosen(_)
         | Verdict::Limited(_)
         | Verdict::Declined
+        | Verdict::ByAuto
         | Verdict::Cancelled
         | Verdict::Withdrawn
         | Verdict::TurnOver => {}
@@ -138,6 +139,7 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
         Verdict::Limited(word) if word.goes_on() => (Status::Done, Some(word.fact())),
         Verdict::Limited(word) => (Status::Cancelled, Some(word.fact())),
         Verdict::Declined => (Status::Rejected, Some("declined")),
+        Verdict::ByAuto => (Status::Rejected, Some("rejected by :Acp auto")),
         Verdict::Cancelled => (Status::Cancelled, Some("cancelled")),
         Verdict::Withdrawn => (Status::Cancelled, Some("taken back")),
         Verdict::TurnOver => (Status::Cancelled, Some("the turn has ended")),

@@ -47,6 +47,7 @@ pub(super) fn draw_decided(drawing: &mut Drawing, call: &ToolCall, open: bool) {
     }
     let Some(ruling) = call.ruling.as_deref() else { return };
     let how = match ruling.decision {
+        Some(Decision::Reject) if call.was_rejected_by_auto() => "Rejected by :Acp auto",
         Some(Decision::Reject) if call.shown_status() == Status::Rejected => "Rejected by a rule",
         Some(Decision::Allow) if open => "Allowed by a rule",
         _ => return,

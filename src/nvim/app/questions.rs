@@ -93,8 +93,8 @@ impl App {
     /// Opens the question about what is on the screen.
     pub fn answer_staged(&mut self) -> Result<()> {
         let others: Vec<_> = self.cx.conflicts.waiting().collect();
-        match self.asking.front(&self.cx, &others) {
-            Some((_, ask)) => {
+        match self.asking.to_answer(&self.cx, &others) {
+            Some(ask) => {
                 self.show_question(ask);
                 Ok(())
             }

@@ -20,6 +20,11 @@ use crate::nvim::sessions::lifecycle::Stop;
 use crate::nvim::sessions::{status, subagents};
 
 impl App {
+    pub fn set_auto(&mut self, word: Option<&str>) -> Result<()> {
+        Sessions::set_auto(&mut self.cx, word)?;
+        self.route()
+    }
+
     // From opening to closing.
 
     /// Opens a session and its chat; the agent comes up behind it.

@@ -104,6 +104,9 @@ fn facts(session: &Session, now: Moment) -> Vec<String> {
         0 => {}
         left => facts.push(format!("{left} still running")),
     }
+    facts.extend(
+        session.auto().map(|auto| if auto.rejects() { "auto: rejects" } else { "auto: waits" }.to_owned()),
+    );
     facts.extend(session.pressing_limit(now).map(|limit| limit.fact(now)));
     match session.subagents().filter(|(_, subagent)| subagent.is_working()).count() {
         0 => {}

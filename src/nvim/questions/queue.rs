@@ -48,6 +48,11 @@ impl Questions {
         Some((front.session, front.ask))
     }
 
+    /// The one that the user would answer who wants to answer any.
+    pub fn to_answer(&self, cx: &Context, others: &[(SessionKey, AskId)]) -> Option<AskId> {
+        self.queue.to_answer(&waiting(cx, others)).map(|question| question.ask)
+    }
+
     /// The user wants to answer a question, also one that was deferred.
     pub fn take_up(&mut self, ask: AskId) {
         self.queue.want(ask);
@@ -270,7 +275,13 @@ fn waiting(cx: &Context, others: &[(SessionKey, AskId)]) -> Vec<Waiting> {
         |session: &Session| session.asks().iter().map(|open| (session.key, open.ask)).collect::<Vec<_>>();
     let asked = cx.sessions.values().flat_map(of_session).map(|question| (question, false));
     let others = others.iter().map(|question| (*question, true));
-    asked.chain(others).map(|((session, ask), is_sudden)| Waiting { session, ask, is_sudden }).collect()
+    let is_left_alone = |key| cx.sessions.get(&key).is_some_and(|session: &Session| session.auto().is_some());
+    let question = |((session, ask), is_sudden): ((SessionKey, AskId), bool)| {
+        // A conflict is about what the user types: they are there.
+        let is_quiet = !is_sudden && is_left_alone(session);
+        Waiting { session, ask, is_sudden, is_quiet }
+    };
+    asked.chain(others).map(question).collect()
 }
 
 /// What somebody sees who types elsewhere than in the chat: who waits, and how to answer.

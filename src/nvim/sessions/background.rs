@@ -279,11 +279,16 @@ impl Sessions {
         // An answer may be as long as the agent likes.
         let text = if is_heard { session.answer_text() } else { String::new() };
         let commands = session.turn_ended(end, now);
+        let auto = session.take_auto_turn();
         let (name, waits) = (session.name(), matches!(session.phase, Phase::Waiting { .. }));
         // Before what waited in line is sent, which begins the next one.
         let turn = self.turn_of(key);
-        let data = json!({ "stop_reason": reason, "error": failed, "turn": turn, "text": text });
+        let data = json!({ "stop_reason": reason, "error": failed, "turn": turn, "text": text, "auto": auto.as_ref().map(super::auto::data) });
         cx.emit("AcpTurnEnded", key, data);
+        let ended = match auto.map(|auto| auto.words()).filter(|words| !words.is_empty()) {
+            Some(words) => format!("{name} is done: {words}"),
+            None => format!("{name} is done"),
+        };
         commands.into_iter().for_each(|command| cx.send(command));
         cx.raise(EditorEvent::UsageTold(key));
         cx.raise(EditorEvent::TurnEnded(key));
@@ -295,7 +300,7 @@ impl Sessions {
                 }
                 Some(why) => cx.announce(key, &format!("{name}: {}", readable(&why)), Level::Error),
                 None if was_stopped => cx.announce(key, &format!("{name} was stopped"), Level::Info),
-                None => cx.announce(key, &format!("{name} is done"), Level::Info),
+                None => cx.announce(key, &ended, Level::Info),
             }
             Ok(())
         });

@@ -81,6 +81,7 @@ pub fn of_session(cx: &Context, key: SessionKey, location: Option<Json>) -> Opti
         "state": state(session),
         "buffer": chat.map(|chat| chat.transcript.0),
         "prompt": chat.map(|chat| chat.prompt.0),
+        "auto": session.auto().map(|auto| auto.questions.word()),
         "mode": mode(session),
         "model": model(session),
         "queued": session.queue().len(),
