@@ -13,7 +13,7 @@ use crate::acp::wire::to_acp;
 use crate::core::audit::What;
 use crate::core::changes::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId};
-use crate::core::message::{Access, AskReason, Event, Question, Severity};
+use crate::core::message::{Access, AskReason, Event, Question, RuledBy, Severity};
 use crate::core::policy::{Reason, Verdict};
 use crate::core::text::one_line;
 use crate::core::transcript::cut_middle;
@@ -78,10 +78,16 @@ impl Connection {
 
     /// The user has answered.
     fn command_decided(&mut self, pending: PendingCommand, chosen: Chosen) {
-        match chosen.choice.allows() {
-            true => self.start_command(pending),
-            false if chosen.by_rule => self.refuse_command(pending, NOT_ALLOWED),
-            false => self.refuse_folder(pending),
+        match (chosen.choice.allows(), chosen.by) {
+            (true, _) => self.start_command(pending),
+            (false, Some(RuledBy::Rule(rule))) => {
+                self.refuse_command(pending, &format!("the user's rules reject it ({rule})"));
+            }
+            (false, Some(RuledBy::Auto(why))) => {
+                self.refuse_command(pending, &format!("the user is not there to be asked ({why})"));
+            }
+            (false, None) if chosen.by_rule => self.refuse_command(pending, NOT_ALLOWED),
+            (false, None) => self.refuse_folder(pending),
         }
     }
 

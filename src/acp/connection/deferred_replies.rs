@@ -17,7 +17,7 @@ use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::RequestId;
 use crate::acp::wire::to_acp;
 use crate::core::ids::{AgentId, SessionKey};
-use crate::core::message::{Exit, Place};
+use crate::core::message::{Exit, Place, RuledBy};
 use crate::core::policy::{Action, FileLocation};
 use crate::core::rules::Request;
 use crate::core::rules::variables::in_environment;
@@ -42,9 +42,10 @@ pub enum Done {
     Chosen(Box<PendingCommand>, Chosen),
 }
 
-/// The user has answered.
+/// The user has answered, or what chooses in their place.
 pub struct Chosen {
     pub choice: Choice,
+    pub by: Option<RuledBy>,
     /// A rule has asked; else it was about the folder.
     pub by_rule: bool,
 }
@@ -91,7 +92,8 @@ pub struct HeldCommand {
 }
 
 impl HeldCommand {
-    pub fn decide(self, reply: Reply, choice: Choice) {
+    /// `by` is what has chosen in the user's place, if they were not asked.
+    pub fn decide(self, reply: Reply, choice: Choice, by: Option<RuledBy>) {
         let Self { in_turn, session, spec, folder, by_rule, shared, tell } = self;
         let line = terminals::line(&spec);
         let judged = Some(folder.clone());
@@ -102,7 +104,7 @@ impl HeldCommand {
             false => shared.policy.file_access.say_of_command(session, line, folder, choice),
         }
         // A connection that is gone drops the request, which answers it.
-        let _ = tell.send((0, Done::Chosen(pending, Chosen { choice, by_rule })));
+        let _ = tell.send((0, Done::Chosen(pending, Chosen { choice, by, by_rule })));
     }
 }
 

@@ -251,6 +251,10 @@ impl PendingQuestion {
                 _ => line.chosen(choice),
             });
         }
+        let by = match &answer {
+            Answer::Ruled { by, .. } => Some(by.clone()),
+            _ => None,
+        };
         match (self.kind, answer) {
             (QuestionKind::Permission(_, offered), Answer::Ruled { option, by }) => {
                 let Some((_, kind)) = offered.iter().find(|(id, _)| *id == option) else {
@@ -268,18 +272,14 @@ impl PendingQuestion {
                 reply.note(Line::dropped);
                 reply.ok(to_acp::permission_cancelled());
             }
-            (QuestionKind::Outside(held), Answer::Selected(option) | Answer::Ruled { option, .. }) => {
-                match Choice::of_id(&option) {
-                    Some(choice) => held.decide(reply, choice),
-                    None => return Err(misfit(reply, &unknown_choice(&option))),
-                }
-            }
-            (QuestionKind::Command(held), Answer::Selected(option) | Answer::Ruled { option, .. }) => {
-                match Choice::of_id(&option) {
-                    Some(choice) => held.decide(reply, choice),
-                    None => return Err(misfit(reply, &unknown_choice(&option))),
-                }
-            }
+            (
+                kind @ (QuestionKind::Outside(_) | QuestionKind::Command(_)),
+                Answer::Selected(option) | Answer::Ruled { option, .. },
+            ) => match (kind, Choice::of_id(&option)) {
+                (QuestionKind::Outside(held), Some(choice)) => held.decide(reply, choice, by),
+                (QuestionKind::Command(held), Some(choice)) => held.decide(reply, choice, by),
+                _ => return Err(misfit(reply, &unknown_choice(&option))),
+            },
             (QuestionKind::Outside(_) | QuestionKind::Command(_), Answer::Cancelled) => {
                 reply.fail(&cancelled())
             }

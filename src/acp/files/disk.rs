@@ -44,6 +44,8 @@ pub enum DiskError {
     Refused,
     #[error("the user's rules reject it ({0})")]
     Rule(String),
+    #[error("the user is not there to be asked ({0})")]
+    Unseen(String),
     #[error("the path has \"..\" in a folder that does not exist; give it without")]
     Parent,
     #[error("the path goes through too many symbolic links; check where they point")]
@@ -101,6 +103,7 @@ impl DiskError {
             | Self::Linked(_)
             | Self::NotAllowed(_)
             | Self::Refused
+            | Self::Unseen(_)
             | Self::Rule(_) => DiskErrorKind::Outside,
             Self::Missing => DiskErrorKind::NotFound,
             Self::Denied => DiskErrorKind::Denied,

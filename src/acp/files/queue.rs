@@ -20,7 +20,7 @@ use crate::acp::shared::Shared;
 use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::RequestId;
 use crate::core::ids::{AgentId, SessionKey};
-use crate::core::message::{Access, AskReason, Event, Place, Question, Severity};
+use crate::core::message::{Access, AskReason, Event, Place, Question, RuledBy, Severity};
 use crate::core::policy::{Action, Decision, FileLocation, Reason, Verdict};
 use crate::core::rules::{Act, Judgement, Request};
 use crate::core::store::allowlist::{self, Choice};
@@ -54,6 +54,7 @@ enum FileCommand {
         request: FileRequest,
         file: OutsideFile,
         choice: Choice,
+        by: Option<RuledBy>,
     },
     /// A question is over without the user's word; its request has been answered.
     Dropped(SessionKey),
@@ -75,11 +76,12 @@ pub struct PendingAccess {
 }
 
 impl PendingAccess {
-    pub fn decide(mut self, reply: Reply, choice: Choice) {
+    /// `by` is what has chosen in the user's place, if they were not asked.
+    pub fn decide(mut self, reply: Reply, choice: Choice, by: Option<RuledBy>) {
         if let Some((place, work, file)) = self.inside.take() {
             let request = FileRequest { session: self.session, place, reply: SharedReply::new(reply), work };
             // A queue that is gone drops the request, which answers it.
-            let _ = self.commands.send(FileCommand::Decided { request, file, choice });
+            let _ = self.commands.send(FileCommand::Decided { request, file, choice, by });
         }
     }
 }
@@ -226,7 +228,9 @@ impl FileWorker {
     async fn act(&mut self, command: FileCommand) {
         match command {
             FileCommand::Serve(request) => self.take(request).await,
-            FileCommand::Decided { request, file, choice } => self.decided(request, file, choice).await,
+            FileCommand::Decided { request, file, choice, by } => {
+                self.decided(request, file, (choice, by)).await
+            }
             FileCommand::Dropped(session) => {
                 self.asking.remove(&session);
                 self.go_on(0).await;
@@ -343,7 +347,12 @@ impl FileWorker {
         }
     }
 
-    async fn decided(&mut self, request: FileRequest, file: OutsideFile, choice: Choice) {
+    async fn decided(
+        &mut self,
+        request: FileRequest,
+        file: OutsideFile,
+        (choice, by): (Choice, Option<RuledBy>),
+    ) {
         let (session, access) = (request.session, request.work.access());
         self.asking.remove(&session);
         let (shared, target) = (self.shared.clone(), file.scope);
@@ -363,7 +372,12 @@ impl FileWorker {
         if choice.allows() {
             self.serve(request, file.resolved).await;
         } else {
-            let error = if by_rule { DiskError::Refused } else { request.not_allowed() };
+            let error = match by {
+                Some(RuledBy::Rule(rule)) => DiskError::Rule(rule),
+                Some(RuledBy::Auto(why)) => DiskError::Unseen(why),
+                None if by_rule => DiskError::Refused,
+                None => request.not_allowed(),
+            };
             request.refuse(&error);
         }
         self.go_on(0).await;

@@ -7,7 +7,7 @@ use super::auto_turn::AutoTurn;
 use super::entry::{Body, Verdict};
 use super::tool_call::ToolCall;
 use crate::core::ids::{AskId, Moment};
-use crate::core::message::{Answer, Command, PermissionKind, PermissionOption};
+use crate::core::message::{Answer, Command, PermissionKind, PermissionOption, Severity};
 use crate::core::rules::{Decision, Ruling};
 use crate::core::text::{cut, one_line};
 
@@ -53,15 +53,18 @@ impl Auto {
     }
 
     /// What the user is told who leaves a session alone.
-    pub fn news(&self, name: &str, has_rules: bool, has_limits: bool) -> String {
-        let text = format!("{name}: rules decide, the rest {}", self.questions.words());
-        let lacks = match (has_rules, has_limits) {
-            (true, true) => return text,
-            (false, true) => "no rules",
-            (true, false) => "no limits",
-            (false, false) => "no rules, no limits",
-        };
-        format!("{text} \u{b7} your options have {lacks}")
+    pub fn news(&self, name: &str) -> String {
+        format!("{name}: rules decide, the rest {}", self.questions.words())
+    }
+
+    /// What they should know of their options before they look away.
+    fn lacks(has_rules: bool, has_limits: bool) -> Option<&'static str> {
+        match (has_rules, has_limits) {
+            (true, true) => None,
+            (false, true) => Some("allow nothing"),
+            (true, false) => Some("set no limits"),
+            (false, false) => Some("allow nothing, and set no limits"),
+        }
     }
 
     /// Why something is rejected that the user would have been asked, for this reason.
@@ -107,6 +110,14 @@ impl Session {
         self.status_touched = true;
         let open: Vec<AskId> = self.asks.iter().map(|open| open.ask).collect();
         open.into_iter().flat_map(|ask| self.reject_unseen(ask, now)).collect()
+    }
+
+    /// The user is told what they may have forgotten before they leave; `has_rules` says whether any rule allows something.
+    pub fn warn_of_auto(&mut self, has_rules: bool, now: Moment) {
+        if let Some(lacks) = Auto::lacks(has_rules, self.budget.is_bounded()) {
+            let text = format!("Left alone from here on. Your options {lacks} (:help acp-auto).");
+            self.notice(Severity::Info, text, now);
+        }
     }
 
     /// A question has come, and the user may have said that none is to wait: it is rejected. One about a limit always
@@ -164,7 +175,7 @@ mod tests {
         Access, AskReason, Content, Measure, Opened, PermissionKind, PermissionOption, Place, RuledBy,
         Severity, Span, StopReason, ToolCallPatch, ToolKind, TurnEnd, Update, WireStatus,
     };
-    use crate::core::session::budget::Reached;
+    use crate::core::session::budget::{Bounds, Limits, Reached};
     use crate::core::session::outside::OutsideUse;
     use crate::core::session::tool_call::Status;
 
@@ -328,7 +339,7 @@ mod tests {
         let text = ended(&mut session);
         assert_eq!(
             text,
-            "Left alone in this turn: 1 call done \u{b7} 1 command \u{b7} 1 allowed by rules\n\
+            "While left alone: 1 call done \u{b7} 1 command \u{b7} 1 allowed by rules\n\
              Refused (3):\n\
              \x20 run make 2: no rule is about it\n\
              \x20 run make 3: reject git push **\n\
@@ -349,7 +360,7 @@ mod tests {
         session.prompt(vec![Content::Text("y".into())], Moment(10));
         session.set_auto(wait(), Moment(11));
         session.set_auto(None, Moment(12));
-        assert_eq!(ended(&mut session), "Left alone in this turn: no call was done");
+        assert_eq!(ended(&mut session), "While left alone: no call was done");
         session.take_auto_turn();
         session.prompt(vec![Content::Text("z".into())], Moment(20));
         session.turn_ended(TurnEnd::Stopped { reason: StopReason::EndTurn, usage: None }, Moment(21));
@@ -358,9 +369,21 @@ mod tests {
 
     #[test]
     fn the_user_is_told_what_is_missing_before_they_leave() {
-        let auto = Auto { questions: AutoQuestions::Wait, reason: None };
-        let start = "demo: rules decide, the rest waits";
-        assert_eq!(auto.news("demo", true, true), start);
-        assert_eq!(auto.news("demo", true, false), format!("{start} \u{b7} your options have no limits"));
+        let told = |has_rules, bounds| {
+            let mut session = idle();
+            session.budget.bounds = bounds;
+            session.warn_of_auto(has_rules, Moment(0));
+            match session.entries().last().map(|entry| &entry.body) {
+                Some(Body::Notice { text, .. }) => text.clone(),
+                _ => String::new(),
+            }
+        };
+        let files = Limits { files: Some(1), ..Limits::default() };
+        let bounded = Bounds { turn: files, ..Bounds::default() };
+        assert_eq!(told(true, bounded), "");
+        let text = "Left alone from here on. Your options allow nothing (:help acp-auto).";
+        assert_eq!(told(false, bounded), text);
+        assert!(told(false, Bounds::default()).contains("allow nothing, and set no limits"));
+        assert!(told(true, Bounds::default()).contains("Your options set no limits"));
     }
 }

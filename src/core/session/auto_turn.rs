@@ -14,7 +14,9 @@ use crate::core::text::{cut, one_line};
 
 /// Of each kind so many are named.
 const MOST_NAMED: usize = 8;
-const MAX_LINE_BYTES: usize = 200;
+/// In bytes, what was asked for and why it was not done: they are to be told apart, not studied.
+const MAX_WHAT: usize = 80;
+const MAX_WHY: usize = 160;
 
 /// What came of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -122,7 +124,7 @@ impl AutoTurn {
 
     /// As the chat shows it.
     fn text(&self) -> String {
-        let mut lines = vec![format!("Left alone in this turn: {}", self.done_words())];
+        let mut lines = vec![format!("While left alone: {}", self.done_words())];
         for (head, named) in [
             ("Refused", &self.refused),
             ("Done without asking", &self.without_asking),
@@ -144,6 +146,7 @@ impl AutoTurn {
     fn done_words(&self) -> String {
         let mut parts = vec![match (self.done, self.failed) {
             (0, 0) => "no call was done".to_owned(),
+            (0, failed) => format!("{} failed", counted(failed, "call")),
             (done, 0) => format!("{} done", counted(done, "call")),
             (done, failed) => format!("{} done, {failed} failed", counted(done, "call")),
         }];
@@ -185,13 +188,14 @@ fn counted(count: usize, what: &str) -> String {
 
 /// What, and why, on one line that is read at a glance.
 fn line(what: &str, why: Option<&str>) -> String {
-    let shortened = |text: &str| {
+    let shortened = |text: &str, most: usize| {
         let text = one_line(text);
-        let start = cut(&text, MAX_LINE_BYTES);
+        let start = cut(&text, most);
         if start.len() < text.len() { format!("{start}\u{2026}") } else { text }
     };
+    let what = shortened(what, MAX_WHAT);
     match why.filter(|why| !why.is_empty()) {
-        Some(why) => format!("{}: {}", shortened(what), shortened(why)),
-        None => shortened(what),
+        Some(why) => format!("{what}: {}", shortened(why, MAX_WHY)),
+        None => what,
     }
 }

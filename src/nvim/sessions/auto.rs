@@ -34,19 +34,22 @@ impl Sessions {
             return fail("what is replayed asks nothing");
         }
         let auto = questions.map(|questions| Auto { questions, reason: cx.config.auto.reason.clone() });
+        let (name, has_rules) = (session.name(), allows_anything(cx, session));
         let text = match &auto {
-            Some(auto) => {
-                auto.news(&session.name(), allows_anything(cx, session), session.budget.is_bounded())
-            }
-            None => format!("{} asks you again", session.name()),
+            Some(auto) => auto.news(&name),
+            None => format!("{name} asks you again"),
         };
         let now = cx.now();
         let Some(session) = cx.sessions.get_mut(&key) else { return Ok(()) };
+        if auto.is_some() && !is_on {
+            session.warn_of_auto(has_rules, now);
+        }
         let commands = session.set_auto(auto, now);
         cx.send_all(commands);
         cx.notify(text, Level::Info);
         cx.raise(EditorEvent::SessionChanged(key));
         cx.raise(EditorEvent::QuestionsChanged);
+        cx.raise(EditorEvent::FrameDue);
         Ok(())
     }
 }
