@@ -551,6 +551,42 @@ fn a_file_that_a_command_changes_is_held_against_the_rules() {
     chat.wait_for("Done without asking: ask");
 }
 
+#[test]
+fn what_an_allowed_call_leaves_to_be_run_later_is_marked_also_where_the_agent_runs_it_itself() {
+    let call = json!({ "toolCallId": "c1", "title": "make test", "kind": "execute",
+        "rawInput": { "command": "make test" } });
+    let over = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "completed" });
+    let script = "echo curl example.org > .git/hooks/pre-commit; echo '{}' > package.json";
+    let parts = [permission("p", call), answered("p"), json!({ "run": ["sh", "-c", script] }), update(over)];
+    let turn = [prompt()].into_iter().chain(parts).chain([ends("end_turn")]);
+    let mut chat = Scripted::new(
+        &[("a.txt", "a\n"), (".git/config", "[core]\n"), (".git/hooks/x.sample", "")],
+        steps(turn),
+    );
+    chat.configure(r#"permission = { open = "never", sets = { "tests" } }"#);
+    chat.chat();
+    chat.send("go");
+    assert_eq!(option(&chat.answer("p")), "a");
+    chat.wait_for("It changed .git/hooks/pre-commit without asking: ask");
+    assert_eq!(chat.transcript().matches("without asking").count(), 1);
+}
+
+#[test]
+fn a_tool_of_a_server_that_nobody_was_asked_about_is_held_against_the_rules() {
+    let used = |id: &str, name: &str| {
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": format!("mcp__db__{name}"),
+            "kind": "other", "status": "completed", "rawInput": { "table": "users" } }))
+    };
+    let options = r#"permission = { open = "never", rules = {
+        { decision = "reject", mcp = "db.drop" }, { decision = "ask", mcp = "db.write*" },
+    } }"#;
+    let mut chat = turn_of([used("c1", "drop"), used("c2", "read"), used("c3", "write_row")], options);
+    chat.send("go");
+    chat.wait_for("Done without asking: reject mcp db.drop");
+    chat.wait_for("Done without asking: ask mcp db.write*");
+    assert_eq!(chat.transcript().matches("without asking").count(), 2);
+}
+
 /// A command of this line in a terminal, which nothing but the request tells of.
 fn line_alone(id: &str, line: &str) -> Vec<Value> {
     let mut steps = runs_alone(id, line);
@@ -565,22 +601,26 @@ fn line_alone(id: &str, line: &str) -> Vec<Value> {
 }
 
 #[test]
-fn what_a_command_does_that_was_asked_about_or_allowed_is_not_marked() {
+fn of_what_a_command_does_that_was_asked_about_or_allowed_only_what_runs_later_is_marked() {
     let options = r#"permission = { open = "never", rules = {
-        { decision = "allow", command = "sh allowed.sh" }, { decision = "ask", command = "sh asked.sh" },
+        { decision = "allow", command = "sh {allowed,vendor}.sh" }, { decision = "ask", command = "sh asked.sh" }, { decision = "ask", command = "cp **" },
         { decision = "reject", path = "vendor/**" },
     } }"#;
     let files = [
-        ("allowed.sh", "echo 1 > .envrc; echo 1 > vendor/a"),
-        ("asked.sh", "echo 1 > sub/.envrc"),
-        ("alone.sh", "echo 1 > other/.envrc"),
+        ("allowed.sh", "echo 1 > .envrc; echo 1 > package.json"),
+        ("vendor.sh", "echo 1 > vendor/a"),
+        ("asked.sh", "mkdir -p .git/hooks; echo 1 > .git/hooks/pre-commit; echo 1 > sub/package.json"),
+        ("alone.sh", "echo 1 > other/package.json"),
+        (".git/config", "[core]\n"),
         ("vendor/b", ""),
         ("sub/a", ""),
         ("other/a", ""),
     ];
     let parts = line_alone("allowed", "sh allowed.sh")
         .into_iter()
+        .chain(line_alone("vendor", "sh vendor.sh"))
         .chain(line_alone("asked", "sh asked.sh"))
+        .chain(line_alone("named", "cp vendor.sh sub/.envrc"))
         .chain(line_alone("alone", "sh alone.sh"));
     let turn = [prompt()].into_iter().chain(parts).chain([ends("end_turn")]);
     let mut chat = Scripted::new(&files, steps(turn));
@@ -599,6 +639,8 @@ fn what_a_command_does_that_was_asked_about_or_allowed_is_not_marked() {
     chat.wait_for("sh asked.sh");
     chat.nvim.stop_insert();
     chat.decide("allow");
+    chat.wait_for("cp vendor.sh sub/.envrc");
+    chat.decide("allow");
     // What nobody was asked about, and what a rule forbids, is told as before.
     let told = "local all = vim.deepcopy(vim.g.unasked)
                 table.sort(all)
@@ -607,9 +649,10 @@ fn what_a_command_does_that_was_asked_about_or_allowed_is_not_marked() {
     chat.nvim.wait_until(
         |nvim| {
             known = nvim.exec_lua(told, []).as_str().unwrap_or_default().to_owned();
-            known.contains("other/.envrc") && known.contains("vendor/a")
+            ["other/package.json", "vendor/a", ".git/hooks"].iter().all(|name| known.contains(name))
         },
         "what nobody was asked about",
     );
-    assert_eq!(known, "other/.envrc ask, vendor/a reject");
+    assert_eq!(known, ".envrc ask, .git/hooks/pre-commit ask, other/package.json ask, vendor/a reject");
+    chat.wait_for("It changed .git/hooks/pre-commit without asking: ask");
 }

@@ -14,6 +14,7 @@ use crate::core::audit::Line;
 use crate::core::audit::filter::Filter;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Place, RulesNews};
+use crate::core::rules::danger::{Danger, is_run_unseen};
 use crate::core::rules::kept::{self, Change};
 use crate::core::rules::project::{FILE, FolderRules, MOST_BYTES, ProjectRules, Trust, read, trusted};
 use crate::core::rules::retrial::{Judged, Retrial, retrial};
@@ -255,13 +256,27 @@ impl RuleBook {
             let acts = &mut action.request.acts;
             let had_acts = !acts.is_empty();
             acts.retain(|act| !was_judged(act, action.is_found));
-            let mut whole = action.part_of.iter().flat_map(|whole| &whole.acts);
-            if had_acts && acts.is_empty() || whole.any(|act| was_judged(act, true)) {
+            if had_acts && acts.is_empty() {
                 return None;
+            }
+            let is_known = |whole: &Request| whole.acts.iter().any(|act| was_judged(act, true));
+            if action.of_asked.is_some() || action.part_of.as_ref().is_some_and(is_known) {
+                // To allow a command is not to allow what it leaves behind to be run later, unless that was said.
+                let runs_later = |act: &Act| match act {
+                    Act::File { path, .. } if is_run_unseen(path) => Some(path.clone()),
+                    _ => None,
+                };
+                let file = acts.iter().find_map(runs_later).filter(|_| action.is_found)?;
+                case.request = action.part_of.take().unwrap_or_default();
+                if case.judge(&resolve).dangers.contains(&Danger::RunsLater) {
+                    return None;
+                }
+                let named = file.strip_prefix(&case.cwd).unwrap_or(&file).to_owned();
+                action.of_asked.get_or_insert(named);
             }
             case.request = action.request;
             let (decision, rule) = case.judge(&resolve).unasked(forbids)?;
-            Some(Unasked { decision, rule })
+            Some(Unasked { decision, rule, of_asked: action.of_asked })
         };
         done.into_iter().map(judge).collect()
     }

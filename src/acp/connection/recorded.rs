@@ -1,6 +1,7 @@
 //! What of a conversation goes into the record: the beginning of each line, with what its session is. How lines end is
 //! the reply's part, or that of what is waited for.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::time::timeout;
@@ -14,6 +15,7 @@ use crate::acp::wire::reply::Reply;
 use crate::core::audit::{Line, What};
 use crate::core::ids::{JobId, SessionKey};
 use crate::core::message::{Event, Outcome, PermissionOption, Place, ToolCallPatch};
+use crate::core::rules::danger::is_run_unseen;
 use crate::core::rules::unasked::{UnaskedAction, UnaskedActions};
 use crate::core::rules::variables::{in_environment, is_harmless};
 use crate::core::rules::{Act, Decision};
@@ -80,15 +82,20 @@ impl Connection {
         let lines: Vec<Option<Entry>> =
             actions.done.iter().map(|action| self.record_unasked(session, action)).collect();
         let shared = self.shared.clone();
-        let are_allowed: Vec<bool> =
-            actions.done.iter().map(|action| shared.is_of_allowed_command(session, action)).collect();
+        let of_allowed = |action| shared.file_of_allowed_command(session, action);
+        let allowed: Vec<Option<PathBuf>> = actions.done.iter().map(of_allowed).collect();
         tokio::spawn(async move {
-            let (folder, rules) = (actions.cwd.join("any"), shared.clone());
+            let cwd = actions.cwd.clone();
+            let (folder, rules) = (cwd.join("any"), shared.clone());
             let judged = shared.disks.run(&folder, move || rules.policy.rules.judge_done(session, actions));
             let mut judged = timeout(PATIENCE, judged).await.ok().flatten().unwrap_or_default();
-            for (unasked, _) in judged.iter_mut().zip(are_allowed).filter(|(_, is_allowed)| *is_allowed) {
-                // What a rule forbids was not allowed with the command.
-                unasked.take_if(|unasked| unasked.decision == Decision::Ask);
+            for (unasked, file) in judged.iter_mut().zip(allowed) {
+                let Some(file) = file else { continue };
+                // What a rule forbids was not allowed with the command, nor what is run later and seen by nobody.
+                unasked.take_if(|unasked| unasked.decision == Decision::Ask && !is_run_unseen(&file));
+                if let Some(unasked) = unasked {
+                    unasked.of_asked = Some(file.strip_prefix(&cwd).unwrap_or(&file).to_owned());
+                }
             }
             let found = judged.iter().map(Option::as_ref).chain(std::iter::repeat(None));
             for (entry, unasked) in lines.into_iter().zip(found) {
@@ -128,12 +135,10 @@ impl Connection {
 }
 
 impl Shared {
-    /// Whether files were changed by a command that was asked about or allowed by a rule.
-    fn is_of_allowed_command(&self, session: SessionKey, action: &UnaskedAction) -> bool {
-        let is_allowed = |act: &Act| match act {
-            Act::File { path, .. } => self.folder_indexes.was_allowed(session, path),
-            _ => false,
-        };
-        action.is_found && action.request.acts.iter().all(is_allowed)
+    /// A file that was changed by a command which was asked about or allowed by a rule.
+    fn file_of_allowed_command(&self, session: SessionKey, action: &UnaskedAction) -> Option<PathBuf> {
+        let [Act::File { path, .. }] = &action.request.acts[..] else { return None };
+        let is_allowed = action.is_found && self.folder_indexes.was_allowed(session, path);
+        is_allowed.then(|| path.clone())
     }
 }

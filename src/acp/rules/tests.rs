@@ -105,10 +105,9 @@ fn what_was_judged_before_it_was_done_is_not_marked_after_it() {
     };
     let marked = |requests: &[Request]| -> Vec<bool> {
         let action = |request: &Request| UnaskedAction {
-            call: None,
             request: request.clone(),
             is_found: true,
-            part_of: None,
+            ..UnaskedAction::default()
         };
         let done = requests.iter().map(action).collect();
         let actions = UnaskedActions { cwd: "/p".into(), folders: vec!["/p".into()], done };
@@ -127,15 +126,25 @@ fn what_was_judged_before_it_was_done_is_not_marked_after_it() {
     assert!(book.unasked(session, &place, write("/p/.envrc")).rule.is_some());
     book.say(session, "/p/.envrc".to_owned(), Choice::No);
     assert!(marked(&all)[0]);
-    let told = UnaskedAction { call: None, request: write("/p/.envrc"), is_found: false, part_of: None };
+    let told = UnaskedAction { request: write("/p/.envrc"), ..UnaskedAction::default() };
     let actions = UnaskedActions { cwd: "/p".into(), folders: vec!["/p".into()], done: vec![told] };
     assert_eq!(book.judge_done(session, actions), [None], "a call that has failed for that");
-    // What they have granted covers what comes of it.
-    book.take(RulesNews::Granted { session, request: line("make") });
-    let part_of = Some(line("make"));
-    let action = UnaskedAction { call: None, request: write("/p/.envrc"), is_found: true, part_of };
-    let actions = UnaskedActions { cwd: "/p".into(), folders: vec!["/p".into()], done: vec![action] };
-    assert_eq!(book.judge_done(session, actions), [None]);
+    // What they have granted covers what comes of it, but not what is run later, unless that was to be seen.
+    let found = |command: &str, path: &str| {
+        book.take(RulesNews::Granted { session, request: line(command) });
+        let action = UnaskedAction {
+            request: write(path),
+            is_found: true,
+            part_of: Some(line(command)),
+            ..UnaskedAction::default()
+        };
+        let actions = UnaskedActions { cwd: "/p".into(), folders: vec!["/p".into()], done: vec![action] };
+        let judged = book.judge_done(session, actions);
+        judged.into_iter().flatten().next().and_then(|unasked| unasked.of_asked)
+    };
+    assert_eq!(found("make", "/p/package.json"), None);
+    assert_eq!(found("make", "/p/.git/hooks/pre-push"), Some(".git/hooks/pre-push".into()));
+    assert_eq!(found("cp a .git/hooks/pre-push", "/p/.git/hooks/pre-push"), None);
 }
 
 #[test]
@@ -152,10 +161,8 @@ fn of_what_is_judged_together_each_path_is_resolved_once() {
         book.unasked(session, &place, act(format!("/p/asked_{number}/.envrc"), true));
     }
     let action = |number: usize| UnaskedAction {
-        call: None,
         request: act(format!("/p/file_{number}"), false),
-        is_found: false,
-        part_of: None,
+        ..UnaskedAction::default()
     };
     let folders = vec!["/p".into(), "/more".into()];
     let actions = UnaskedActions { cwd: "/p".into(), folders, done: (0..200).map(action).collect() };

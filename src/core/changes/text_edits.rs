@@ -514,8 +514,12 @@ mod tests {
             let edits = edits(&old, &new);
             let most: usize = changed(&ops).map(|op| op.old_range().len() + op.new_range().len()).sum();
             prop_assert!(edits.len() <= most, "{} edits for {most} lines: {edits:?}", edits.len());
+            let end = (old_lines.len() - 1, old_lines.last().map_or(0, |line| line.len()));
             for edit in &edits {
+                let is_behind_all = edit.start == end && edit.end == end && edit.lines[0].is_empty();
                 let rows = match edit.whole_lines() {
+                    // After an empty last line is no other place than before it.
+                    _ if is_behind_all => old_lines.len()..old_lines.len(),
                     Some((rows, _)) => rows,
                     None => edit.start.0..edit.start.0 + 1,
                 };

@@ -1,8 +1,10 @@
 //! What makes a request dangerous, in a few words that stand beside the question. It decides nothing: rules do.
 
+use std::path::Path;
+
 use super::line::{BUILT_COMMAND, Certainty, Line, PIPED_CODE, READ_CODE, Run, UNKNOWN_COMMAND, base};
 use super::pattern::path_fits;
-use super::sets::{RUNS_LATER, SECRETS};
+use super::sets::{OFTEN_CHANGED, RUNS_LATER, SECRETS};
 
 /// A reason to look twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -83,11 +85,21 @@ pub fn of_run(run: &Run) -> Option<Danger> {
     }
 }
 
+/// Whether what is written to a file runs later, unseen, and is nothing that installing and building change all the time.
+pub fn is_run_unseen(path: &Path) -> bool {
+    let path = path.to_string_lossy();
+    let is_of = |patterns: &[&str]| fits_any(patterns, &path);
+    is_of(RUNS_LATER) && !is_of(OFTEN_CHANGED)
+}
+
+fn fits_any(patterns: &[&str], path: &str) -> bool {
+    let roots: [&str; 0] = [];
+    patterns.iter().any(|pattern| path_fits(pattern, path, &roots, None, true))
+}
+
 /// What is dangerous about a file, by its real path.
 pub fn of_file(path: &str, writes: bool, is_outside: bool) -> Vec<Danger> {
-    let roots: [&str; 0] = [];
-    let is_of =
-        |patterns: &[&str]| patterns.iter().any(|pattern| path_fits(pattern, path, &roots, None, true));
+    let is_of = |patterns: &[&str]| fits_any(patterns, path);
     let all = [
         (is_outside, Danger::Outside),
         (writes && is_of(RUNS_LATER), Danger::RunsLater),

@@ -107,6 +107,8 @@ pub const RUNS_LATER: &[&str] = &[
     "**/.config/{fish,nvim,systemd,autostart}/**",
     "{crontab,.xinitrc,.xprofile,.inputrc}",
 ];
+/// Those of them that commands change all the time which install or build something.
+pub const OFTEN_CHANGED: &[&str] = &["{package.json,.npmrc,.yarnrc,.yarnrc.yml,.gitmodules}"];
 pub const SECRETS: &[&str] = &[
     "{.env,.env.*,.netrc,_netrc,.pgpass,.pypirc,.git-credentials}",
     "{id_rsa,id_dsa,id_ecdsa,id_ed25519,*.pem,*.p12,*.pfx,*.key,*.keystore}",

@@ -14,7 +14,7 @@ use crate::core::text::{cut, one_line};
 const MAX_REASON_BYTES: usize = 300;
 
 /// Something that was done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnaskedAction {
     /// The tool call behind it, where one can be told.
     pub call: Option<ToolCallId>,
@@ -23,6 +23,8 @@ pub struct UnaskedAction {
     pub is_found: bool,
     /// What the call did as a whole, where this is only what was found of it.
     pub part_of: Option<Request>,
+    /// Whoever decides was asked about the call, which says nothing of this file.
+    pub of_asked: Option<PathBuf>,
 }
 
 /// What is done by a session that works here.
@@ -38,12 +40,21 @@ pub struct UnaskedActions {
 pub struct Unasked {
     pub decision: Decision,
     pub rule: String,
+    /// The file that was changed by what was asked about or allowed, and not named by it.
+    pub of_asked: Option<PathBuf>,
 }
 
 impl Unasked {
     /// For the user, on one line.
     pub fn words(&self) -> String {
-        format!("Done without asking: {}", one_line(cut(&self.rule, MAX_REASON_BYTES)))
+        let rule = one_line(cut(&self.rule, MAX_REASON_BYTES));
+        match &self.of_asked {
+            Some(file) => {
+                let file = one_line(cut(&file.to_string_lossy(), MAX_REASON_BYTES));
+                format!("It changed {file} without asking: {rule}")
+            }
+            None => format!("Done without asking: {rule}"),
+        }
     }
 
     /// How loud that is said.

@@ -6,10 +6,11 @@ use std::path::Path;
 use super::Session;
 use crate::core::ids::EntryId;
 use crate::core::message::ToolKind;
+use crate::core::rules::danger::is_run_unseen;
 use crate::core::rules::unasked::{Unasked, UnaskedAction};
 use crate::core::rules::{Act, Request};
 use crate::core::session::entry::Body;
-use crate::core::session::tool_call::{Status, ToolCall};
+use crate::core::session::tool_call::{Status, ToolCall, relative};
 
 impl Session {
     /// A message about a call came. It is put aside once, when it is over.
@@ -37,28 +38,34 @@ impl Session {
             // What runs in a terminal of the editor's was judged there.
             let is_known = !request.acts.is_empty() || call.terminals().next().is_none();
             is_known.then(|| {
-                (
-                    entry,
-                    UnaskedAction { call: Some(call.id.clone()), request, is_found: false, part_of: None },
-                )
+                (entry, UnaskedAction { call: Some(call.id.clone()), request, ..UnaskedAction::default() })
             })
         };
         entries.into_iter().filter_map(action).collect()
     }
 
-    /// A file was found changed by what a call did, unless the user was asked about that.
+    /// A file was found changed by what a call did. Where the user or a rule was asked about the call, it is put aside
+    /// only if what it holds is run later, and the call did not name it.
     pub fn changed_file_action(&self, entry: Option<EntryId>, path: &Path) -> Option<UnaskedAction> {
         let call = entry.and_then(|entry| self.entry(entry)?.tool());
-        if call.is_some_and(|call| call.was_asked) {
-            return None;
-        }
         let act = Act::File { path: path.to_owned(), writes: true };
+        let of_asked = match call.filter(|call| call.was_asked) {
+            Some(call) => {
+                let is_named = call.requested(&self.place.cwd).acts.iter().any(|named| named.covers(&act));
+                if is_named || !is_run_unseen(path) {
+                    return None;
+                }
+                Some(relative(path, &self.place.cwd).to_owned())
+            }
+            None => None,
+        };
         let kind = Some(ToolKind::Edit.word().to_owned());
         Some(UnaskedAction {
             call: call.filter(|call| !call.is_command_alone).map(|call| call.id.clone()),
             request: Request { kind, acts: vec![act], ..Request::default() },
             is_found: true,
             part_of: call.map(|call| call.requested(&self.place.cwd)),
+            of_asked,
         })
     }
 
@@ -67,7 +74,8 @@ impl Session {
         let Some(Body::Tool(call)) = self.entries.get_mut(entry.0).map(|entry| &mut entry.body) else {
             return false;
         };
-        if call.was_asked || call.unasked.as_ref().is_some_and(|known| known.decision <= unasked.decision) {
+        let is_known = call.was_asked && unasked.of_asked.is_none();
+        if is_known || call.unasked.as_ref().is_some_and(|known| known.decision <= unasked.decision) {
             return false;
         }
         call.unasked = Some(Box::new(unasked));
@@ -170,8 +178,9 @@ mod tests {
         let mut session = working();
         told(&mut session, "a", WireStatus::Completed);
         let entry = session.take_done()[0].0;
-        let mut mark =
-            |decision, rule: &str| session.mark_unasked(entry, Unasked { decision, rule: rule.into() });
+        let mut mark = |decision, rule: &str| {
+            session.mark_unasked(entry, Unasked { decision, rule: rule.into(), of_asked: None })
+        };
         assert!(mark(Decision::Ask, "one"));
         assert!(!mark(Decision::Ask, "two"));
         assert!(mark(Decision::Reject, "three"));

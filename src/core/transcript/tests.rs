@@ -833,7 +833,7 @@ fn what_stands_at_the_right_edge_never_stands_over_the_text() {
         kind: FileChangeKind::Changed,
         times: 1,
         counted: Some((1234, 567)),
-        unasked: Some(Box::new(Unasked { decision: Decision::Ask, rule: "one".into() })),
+        unasked: Some(Box::new(Unasked { decision: Decision::Ask, rule: "one".into(), of_asked: None })),
     };
     let written =
         |count| Body::Written(Box::new(Written { road: Road::Disk, files: (0..count).map(file).collect() }));
