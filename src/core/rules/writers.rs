@@ -4,6 +4,7 @@
 
 use super::line::{STREAMS, Word, WordKind, base};
 
+mod archives;
 mod git;
 mod options;
 mod sed;
@@ -171,20 +172,6 @@ const ROWS: &[Row] = &[
         &["-O", "--out"],
         &["-b", "-t", "-n"],
         &["-T", "-TT", "--test", "--unzip-command"],
-    ),
-    row(
-        &["unzip", "7z", "7za", "unrar", "cpio", "bsdtar", "ar", "unar", "jar"],
-        How::Others,
-        &[],
-        &[],
-        &["--to-command"],
-    ),
-    row(
-        &["patch", "gpatch", "git-apply"],
-        How::Others,
-        &["-o", "-r", "--output", "--reject-file"],
-        &["-p", "-i", "-d", "-D"],
-        &["-e", "--ed"],
     ),
     row(
         &["curl"],
@@ -365,6 +352,7 @@ const READERS: &[&str] = &[
     "whereis",
     "whoami",
     "yes",
+    "zipinfo",
     ":",
     "break",
     "continue",
@@ -381,16 +369,21 @@ pub fn effects(words: &[Word]) -> Effects {
     let mut effects = match name {
         "git" => git::effects(words),
         "sed" | "gsed" => sed::effects(words),
-        "tar" | "gtar" => tar::effects(words),
+        "tar" | "gtar" | "bsdtar" | "jar" => tar::effects(words),
         "dd" => {
             let of =
                 |word: &Word| Some(Word { text: word.text.strip_prefix("of=")?.to_owned(), kind: word.kind });
             Effects { writes: words.iter().filter_map(of).collect(), ..Effects::default() }
         }
         "cargo" => of_cargo(words),
-        _ => match ROWS.iter().find(|row| row.names.contains(&name)) {
-            Some(row) => by_row(row, words),
-            None => Effects { is_opaque: !READERS.contains(&name), ..Effects::default() },
+        _ => match (archives::effects(words), ROWS.iter().find(|row| row.names.contains(&name))) {
+            (Some(effects), _) => effects,
+            (None, Some(row)) => by_row(row, words),
+            (None, None) => Effects {
+                is_opaque: !READERS.contains(&name),
+                writes_others: name.starts_with("python") && archives::by_module(words),
+                ..Effects::default()
+            },
         },
     };
     if matches!(name, "less" | "more" | "most") && words.iter().skip(1).any(|word| word.text.starts_with('+'))

@@ -110,8 +110,23 @@ pub fn effects(words: &[Word]) -> Effects {
     if matches!(command, "rm" | "mv") {
         effects.below.clone_from(&effects.writes);
     }
-    effects.writes_others = OTHERS.contains(&command);
+    effects.writes_others = OTHERS.contains(&command) && !only_tells(command, &options);
     effects
+}
+
+/// Whether one of those commands only says what it would do, or what there is.
+fn only_tells(command: &str, options: &Options) -> bool {
+    let first = options.arguments.first().map(|word| &*word.text);
+    match command {
+        "apply" => {
+            let tells = ["--check", "--stat", "--numstat", "--summary"].iter().any(|name| options.has(name));
+            tells && !options.has("--apply")
+        }
+        "stash" => matches!(first, Some("list" | "show")),
+        "worktree" => first == Some("list"),
+        "bundle" => matches!(first, Some("verify" | "list-heads")),
+        _ => false,
+    }
 }
 
 /// Whether it makes a repository, from a template that has hooks. Elsewhere that is one for a message.

@@ -63,6 +63,11 @@ impl<'a> Options<'a> {
         self.given.iter().any(|(given, _)| is_called(given, name))
     }
 
+    /// The same of one that stands alone, just so: other letters in its word may say another thing.
+    pub fn has_word(&self, name: &str) -> bool {
+        self.given.iter().any(|(given, _)| *given == name)
+    }
+
     /// The values of an option.
     pub fn values(&self, name: &str) -> Vec<Word> {
         let of = self.given.iter().filter(|(given, _)| is_called(given, name));
