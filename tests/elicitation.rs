@@ -309,25 +309,70 @@ fn a_field_can_be_changed_or_left_out_before_the_form_is_sent() {
 
 #[test]
 fn a_form_can_be_declined_and_cancelled_from_the_review_and_by_command() {
-    let schema = object(json!({ "sure": { "type": "boolean" } }), json!(["sure"]));
+    let schema =
+        object(json!({ "sure": { "type": "boolean" }, "age": { "type": "integer" } }), json!(["sure"]));
     let mut parts = Vec::new();
     for id in ["a", "b", "c", "d"] {
         parts.extend([form(id, id, schema.clone()), answered(id)]);
     }
-    let mut chat = turn(parts, &["Yes", "Decline", "All fields", "Cancel", "<dismiss>"]);
+    let mut chat = turn(parts, &["Yes", "", "Decline", "All fields", "Cancel", "<dismiss>"]);
     assert_eq!(chat.answer("a")["result"], json!({ "action": "decline" }));
     assert_eq!(chat.answer("b")["result"], json!({ "action": "cancel" }));
-    let seen = seen_count(&mut chat.nvim, 5);
-    assert_eq!(seen[3]["prompt"], "Fake asks: b · sure is needed");
-    assert!(!seen[3]["items"].to_string().contains("Send"), "{seen:?}");
+    let seen = seen_count(&mut chat.nvim, 6);
+    assert_eq!(seen[4]["prompt"], "Fake asks: b · sure is needed");
+    assert!(!seen[4]["items"].to_string().contains("Send"), "{seen:?}");
     chat.nvim.command("Acp answer decline");
     assert_eq!(chat.answer("c")["result"], json!({ "action": "decline" }));
-    seen_count(&mut chat.nvim, 6);
+    seen_count(&mut chat.nvim, 7);
     chat.nvim.command("Acp answer cancel");
     assert_eq!(chat.answer("d")["result"], json!({ "action": "cancel" }));
     chat.wait_for("Done");
     chat.nvim.command("Acp answer");
     assert!(said(&mut chat.nvim).contains("nothing waits for you"));
+}
+
+#[test]
+fn a_question_with_few_answers_is_answered_by_their_keys_in_the_chat() {
+    let colours = json!(["red", "green", "blue"]);
+    let colour = object(json!({ "colour": { "type": "string", "enum": colours } }), json!(["colour"]));
+    let go_on = object(
+        json!({ "on": { "type": "boolean", "title": "Go on?", "description": "all of it" } }),
+        json!(["on"]),
+    );
+    let many: Vec<String> = (1..=10).map(|number| format!("n{number}")).collect();
+    let many = object(json!({ "n": { "type": "string", "enum": many } }), json!(["n"]));
+    let parts = [("a", colour), ("b", go_on), ("c", many)]
+        .into_iter()
+        .flat_map(|(id, schema)| [form(id, &format!("Question {id}"), schema), answered(id)]);
+    // The pickers are left open, or closed, as by somebody who looks around first.
+    let mut chat = turn(parts, &["<dismiss>", "<dismiss>", "<dismiss>"]);
+    chat.wait_for("Answer?   1 red   2 green   3 blue");
+    chat.nvim.input("<Esc><C-w>k");
+    press_on(&mut chat, "Question a", "2", "Go on? (needed) — all of it");
+    assert_eq!(chat.answer("a")["result"], json!({ "action": "accept", "content": { "colour": "green" } }));
+    chat.wait_for("Answer?   1 Yes   2 No");
+    press_on(&mut chat, "Question b", "2", "Question c");
+    assert_eq!(chat.answer("b")["result"], json!({ "action": "accept", "content": { "on": false } }));
+    // More than there are keys for: as ever.
+    chat.wait_for("Answer?   :Acp answer [decline|cancel]");
+    assert!(chat.transcript().contains("n1 · n2"), "{}", chat.transcript());
+}
+
+/// Presses a key on the line with this text until the chat shows what comes of it: one that is on its way when the question
+/// comes is a count.
+fn press_on(chat: &mut Scripted, line: &str, key: &str, then: &str) {
+    chat.go_to(line);
+    chat.nvim.wait_until(
+        |nvim| {
+            let is_there = nvim.screen().contains(then);
+            if !is_there {
+                nvim.input(&format!("<Esc>{key}"));
+            }
+            is_there
+        },
+        then,
+    );
+    chat.nvim.input("<Esc>");
 }
 
 #[test]

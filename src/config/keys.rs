@@ -359,8 +359,8 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["1", "2", "3", "4", "5", "6", "7", "8", "9"],
-        about: "On a tool call that asks for permission: give the first, second, .. of the answers that \
-                stand there. Elsewhere, and where there are fewer answers, a digit is a count.",
+        about: "On a question: give the first, second, .. of the answers that stand there, which may be up to \
+                nine. Elsewhere, and where there are fewer answers, a digit is a count.",
     },
     KeySpec {
         name: "ask",

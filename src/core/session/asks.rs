@@ -18,6 +18,7 @@ use crate::core::session::form::{Filling, Form};
 use crate::core::session::tool_call::{Cause, ToolCall};
 use crate::core::store::allowlist::Choice;
 use crate::core::text::url_check::Address;
+use crate::core::text::{cut, one_line};
 
 /// A question that waits for the user.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,10 +57,24 @@ impl OpenAsk {
         matches!(self.wanted, Wanted::Permission(_))
     }
 
-    /// What may be answered to a question for permission, in order.
+    /// What may be answered to a question for permission, or to one with one of several answers, in order.
     pub fn picks(&self) -> Vec<Pick> {
+        if let Wanted::Form(filling) = &self.wanted {
+            return filling.form.answers().into_iter().map(|(_, value)| Pick::Value(value)).collect();
+        }
         let options = self.options().iter().map(|option| Pick::Option(option.id.clone()));
         options.chain((!self.offers.is_empty()).then_some(Pick::Rule)).collect()
+    }
+
+    /// How these are called in the chat; none where there are too many to be told at a glance.
+    fn choices(&self) -> Vec<String> {
+        if let Wanted::Form(filling) = &self.wanted {
+            let answers = Some(filling.form.answers()).filter(|answers| answers.len() <= MOST_CHOICES);
+            let name = |(name, _): (String, Value)| one_line(cut(&name, MAX_NAME_BYTES));
+            return answers.into_iter().flatten().map(name).collect();
+        }
+        let own = (!self.offers.is_empty()).then(|| MAKE_RULE.to_owned());
+        self.options().iter().map(label).chain(own).collect()
     }
 
     /// Keeps what rules can do that the agent has an answer for.
@@ -72,9 +87,16 @@ impl OpenAsk {
     }
 }
 
-/// What the user takes of what a question for permission can be answered with.
+/// There are keys for so many.
+const MOST_CHOICES: usize = 9;
+/// Of an answer that stands beside others.
+const MAX_NAME_BYTES: usize = 120;
+
+/// What the user takes of what a question can be answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pick {
+    /// The value of a form's only field.
+    Value(Value),
     /// An option of the agent's, by its id.
     Option(String),
     /// To make a rule.
@@ -310,6 +332,7 @@ impl Session {
         };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
         self.asks.push(OpenAsk { ask, entry, wanted, offers: Vec::new() });
+        self.show_choices(entry);
         self.note_user_time(now);
         self.status_touched = true;
         self.reject_unseen(ask, now)
@@ -423,6 +446,11 @@ impl Session {
         Some(open)
     }
 
+    /// The question that an entry shows, which is its oldest one.
+    pub fn asked_at(&self, entry: EntryId) -> Option<&OpenAsk> {
+        self.asks.iter().find(|open| open.entry == entry)
+    }
+
     /// The question for permission that an entry shows, which is its oldest one.
     pub fn permission_of(&self, entry: EntryId) -> Option<&OpenAsk> {
         self.asks.iter().find(|open| open.entry == entry && open.is_permission())
@@ -430,12 +458,7 @@ impl Session {
 
     /// Has an entry show what may be answered to its question.
     pub(super) fn show_choices(&mut self, entry: EntryId) {
-        let open = self.permission_of(entry);
-        let names = |open: &OpenAsk| {
-            let own = (!open.offers.is_empty()).then(|| MAKE_RULE.to_owned());
-            open.options().iter().map(label).chain(own).collect()
-        };
-        let choices: Vec<String> = open.map(names).unwrap_or_default();
+        let choices = self.asked_at(entry).map(OpenAsk::choices).unwrap_or_default();
         match self.entries.get_mut(entry.0).map(|entry| &mut entry.body) {
             Some(Body::Tool(call)) => {
                 call.is_long &= !choices.is_empty();

@@ -90,7 +90,19 @@ impl Form {
 
     /// Whether it is a question with one of several answers, and nothing else.
     pub fn is_choice(&self) -> bool {
-        matches!(&*self.fields, [Field { control: Control::One(_), required: true, .. }])
+        matches!(&*self.fields, [Field { control: Control::One(_) | Control::Toggle, required: true, .. }])
+    }
+
+    /// The answers to such a question, each with what it is called.
+    pub fn answers(&self) -> Vec<(String, Value)> {
+        match self.fields.first().filter(|_| self.is_choice()).map(|field| &field.control) {
+            Some(Control::One(options)) => {
+                let answer = |option: &Choice| (option.label().to_owned(), Value::from(option.value.clone()));
+                options.iter().map(answer).collect()
+            }
+            Some(Control::Toggle) => vec![("Yes".to_owned(), true.into()), ("No".to_owned(), false.into())],
+            _ => Vec::new(),
+        }
     }
 
     /// The same where only the question itself says what it is about.

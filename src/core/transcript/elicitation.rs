@@ -37,7 +37,12 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
                     drawing.left_out(more, "    ", &style.hints);
                 }
                 for field in form.fields.iter().take(MOST_ROWS) {
-                    let text = if form.is_plain_question() { choices_of(field) } else { about(field) };
+                    let text = match (form.is_plain_question(), asked.choices.is_empty()) {
+                        // They follow, with their keys.
+                        (true, false) => continue,
+                        (true, true) => choices_of(field),
+                        (false, stand_here) => about(field, stand_here),
+                    };
                     drawing.line(format!("    {text}"), Some("AcpMeta"));
                 }
                 drawing.left_out(form.fields.len().saturating_sub(MOST_ROWS), "    ", &style.hints);
@@ -65,6 +70,13 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
         }
         Verdict::Open if asked.subject == Subject::Limit => {
             choices::draw(drawing, "Go on?", &asked.choices, ":Acp allow [unlimited]   :Acp reject", style);
+        }
+        Verdict::Open if !asked.choices.is_empty() => {
+            let commands = ":Acp answer [decline|cancel]";
+            choices::draw(drawing, "Answer?", &asked.choices, commands, style);
+            if !style.hints.answers.is_empty() {
+                drawing.hint(format!("    or {commands}"));
+            }
         }
         Verdict::Open => {
             let what = match &asked.subject {
@@ -203,12 +215,13 @@ fn choices_of(field: &Field) -> String {
             let labels: Vec<String> = options.iter().map(|option| one_line(option.label())).collect();
             labels.join(" · ")
         }
+        Control::Toggle => "Yes · No".to_owned(),
         _ => String::new(),
     }
 }
 
 /// A field in a line: its name, what it is for, what it takes.
-fn about(field: &Field) -> String {
+fn about(field: &Field, with_choices: bool) -> String {
     let mut text = one_line(field.label());
     if field.required {
         text.push_str(" (needed)");
@@ -216,7 +229,7 @@ fn about(field: &Field) -> String {
     let description = field.description.as_deref().map(one_line).filter(|text| !text.is_empty());
     let rest = match &field.control {
         Control::Unsupported { why, .. } => Some(format!("{why}, which can't be filled in here")),
-        Control::One(_) | Control::Many { .. } => Some(choices_of(field)),
+        Control::One(_) | Control::Many { .. } => with_choices.then(|| choices_of(field)),
         _ => field.hint(),
     };
     for part in description.into_iter().chain(rest) {

@@ -388,6 +388,16 @@ impl Questions {
         self.ask_to_choose(cx, Choosing { ask, kind: KIND, prompt, items, preview: Rc::default(), then });
     }
 
+    /// A form that is a question with one of several answers is sent with this one.
+    pub fn choose_value(cx: &mut Context, key: SessionKey, ask: AskId, value: &Value) {
+        let done = conclude(cx, key, |session, now| match session.fill(ask, 0, Some(value.clone())) {
+            Ok(()) => session.accept(ask, now),
+            // It is over, or another one by now.
+            Err(_) => Vec::new(),
+        });
+        cx.editor.notify_error(done);
+    }
+
     // Pages.
 
     pub fn show_page(&mut self, cx: &mut Context, key: SessionKey, ask: AskId) {

@@ -48,6 +48,7 @@ impl Questions {
         match pick {
             Pick::Option(option) => Self::answer(cx, key, ask, option),
             Pick::Rule => self.offer_rules(cx, key, ask),
+            Pick::Value(value) => Self::choose_value(cx, key, ask, value),
         }
     }
 

@@ -150,7 +150,7 @@ impl Questions {
         entry: EntryId,
         number: usize,
     ) -> Option<KeyAnswer> {
-        let open = cx.sessions.get(&session)?.permission_of(entry)?;
+        let open = cx.sessions.get(&session)?.asked_at(entry)?;
         let pick = self.queue.pick_of_key(open, number, self.now())?;
         Some(KeyAnswer { session, ask: open.ask, pick })
     }
