@@ -587,6 +587,40 @@ fn a_tool_of_a_server_that_nobody_was_asked_about_is_held_against_the_rules() {
     assert_eq!(chat.transcript().matches("without asking").count(), 2);
 }
 
+#[test]
+fn several_that_are_alike_are_answered_at_once_each_for_itself() {
+    let lines = ["git add a", "git add b", "rm a", "git add c"];
+    let calls = lines.iter().zip(1..).map(|(line, id)| {
+        let call = json!({ "toolCallId": format!("c{id}"), "title": line, "kind": "execute",
+            "rawInput": { "command": line } });
+        permission(&format!("p{id}"), call)
+    });
+    let parts: Vec<Value> = calls.chain((1..=4).map(|id| answered(&format!("p{id}")))).collect();
+    let mut chat = turn_of(parts, NO_PICKER);
+    chat.send("go");
+    chat.wait_for("Allow all 3 alike, once");
+    chat.nvim.stop_insert();
+    assert_eq!(chat.transcript().matches("Allow all 3 alike, once").count(), 3, "{}", chat.transcript());
+    // In the picker they stand behind the agent's own answers.
+    chat.nvim.exec_lua(
+        "vim.ui.select = function(items, _, choose)
+           for index, item in ipairs(items) do
+             if item == 'Allow all 3 alike, once' then choose(item, index) end
+           end
+         end",
+        [],
+    );
+    chat.go_to("run git add b");
+    chat.nvim.command("Acp answer");
+    for id in ["p1", "p2", "p4"] {
+        assert_eq!(option(&chat.answer(id)), "a", "{id}");
+    }
+    // What deletes is looked at alone.
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("alike, once"), "no other to be alike");
+    chat.decide("reject");
+    assert_eq!(option(&chat.answer("p3")), "r");
+}
+
 /// A command of this line in a terminal, which nothing but the request tells of.
 fn line_alone(id: &str, line: &str) -> Vec<Value> {
     let mut steps = runs_alone(id, line);

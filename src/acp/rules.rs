@@ -16,6 +16,7 @@ use crate::core::ids::SessionKey;
 use crate::core::message::{Place, RulesNews};
 use crate::core::rules::danger::{Danger, is_run_unseen};
 use crate::core::rules::kept::{self, Change};
+use crate::core::rules::likeness;
 use crate::core::rules::project::{FILE, FolderRules, MOST_BYTES, ProjectRules, Trust, read, trusted};
 use crate::core::rules::retrial::{Judged, Retrial, retrial};
 use crate::core::rules::unasked::{Unasked, UnaskedAction, UnaskedActions};
@@ -30,7 +31,8 @@ pub fn judge(mut case: Case) -> Ruling {
     let resolve = |path: &Path| disk::resolve(path).ok();
     let ruling = case.judge(&resolve);
     let offers = case.offers(&ruling, &resolve);
-    Ruling { problem, offers, ..ruling }
+    let likeness = likeness::of(&case.request, &ruling);
+    Ruling { problem, offers, likeness, ..ruling }
 }
 
 /// Adds what only the background knows; says what the user should know of rules that don't count.

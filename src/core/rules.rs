@@ -5,6 +5,7 @@
 pub mod danger;
 pub mod judge;
 pub mod kept;
+pub mod likeness;
 pub mod line;
 pub mod offer;
 pub mod offers;

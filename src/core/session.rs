@@ -2,6 +2,7 @@
 //! redraw is returned as a set of touched entries. How a session opens, its turns, the agent's updates
 //! and its questions are modules of their own, which return commands to send.
 
+mod alike;
 pub mod answer_label;
 mod asks;
 pub mod auto;

@@ -69,6 +69,8 @@ pub struct Ruling {
     pub by_auto: bool,
     pub steps: Vec<Step>,
     pub dangers: Vec<Danger>,
+    /// What requests that are like it have in common; nothing where it is to be looked at alone.
+    pub likeness: Option<String>,
     /// Rules that the user can make by an answer.
     pub offers: Vec<Offer>,
     /// What the user should know of rules that don't count.

@@ -2,8 +2,11 @@
 //! Each is answered exactly once; later answers do nothing. When and how to ask the user is left to the
 //! editor's side.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
+use super::alike::name_for_all;
 use super::{Phase, Session};
 use crate::core::ids::{AskId, EntryId, Moment};
 use crate::core::message::{
@@ -29,6 +32,8 @@ pub struct OpenAsk {
     pub wanted: Wanted,
     /// Rules that answer it, and the like of it from then on.
     pub offers: Vec<Offer>,
+    /// It and the others that wait and are like it; empty where there is no other.
+    pub alike: Arc<[AskId]>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +45,10 @@ pub enum Wanted {
 }
 
 impl OpenAsk {
+    pub fn new(ask: AskId, entry: EntryId, wanted: Wanted) -> Self {
+        Self { ask, entry, wanted, offers: Vec::new(), alike: Arc::default() }
+    }
+
     /// The answers to a question for permission.
     pub fn options(&self) -> &[PermissionOption] {
         match &self.wanted {
@@ -63,7 +72,8 @@ impl OpenAsk {
             return filling.form.answers().into_iter().map(|(_, value)| Pick::Value(value)).collect();
         }
         let options = self.options().iter().map(|option| Pick::Option(option.id.clone()));
-        options.chain((!self.offers.is_empty()).then_some(Pick::Rule)).collect()
+        let rule = (!self.offers.is_empty()).then_some(Pick::Rule);
+        options.chain(rule).chain(self.picks_for_all()).collect()
     }
 
     /// How these are called in the chat; none where there are too many to be told at a glance.
@@ -73,8 +83,17 @@ impl OpenAsk {
             let name = |(name, _): (String, Value)| one_line(cut(&name, MAX_NAME_BYTES));
             return answers.into_iter().flatten().map(name).collect();
         }
-        let own = (!self.offers.is_empty()).then(|| MAKE_RULE.to_owned());
-        self.options().iter().map(label).chain(own).collect()
+        self.options().iter().map(label).chain(self.own_names()).collect()
+    }
+
+    /// How the answers are called that are not the agent's.
+    pub fn own_names(&self) -> Vec<String> {
+        let name = |pick: &Pick| match pick {
+            Pick::Rule => Some(MAKE_RULE.to_owned()),
+            Pick::All { asks, allows } => Some(name_for_all(asks.len(), *allows)),
+            Pick::Option(_) | Pick::Value(_) => None,
+        };
+        self.picks().iter().filter_map(name).collect()
     }
 
     /// Keeps what rules can do that the agent has an answer for.
@@ -101,6 +120,8 @@ pub enum Pick {
     Option(String),
     /// To make a rule.
     Rule,
+    /// To allow or reject all of these just this once.
+    All { asks: Arc<[AskId]>, allows: bool },
 }
 
 /// How the latter is called among the answers.
@@ -169,7 +190,7 @@ impl Session {
             return vec![Command::Answer { ask, answer: Answer::Cancelled }];
         }
         let wanted = Wanted::Permission(options);
-        self.judging.push(OpenAsk { ask, entry, wanted, offers: Vec::new() });
+        self.judging.push(OpenAsk::new(ask, entry, wanted));
         Vec::new()
     }
 
@@ -215,6 +236,7 @@ impl Session {
         let is_before = |other: &OpenAsk| other.ask < ask || self.is_about_limit(other.entry);
         let at = self.asks.iter().rposition(is_before).map_or(0, |before| before + 1);
         self.asks.insert(at, open);
+        self.find_alike();
         self.show_choices(entry);
         self.note_user_time(now);
         self.status_touched = true;
@@ -331,7 +353,7 @@ impl Session {
             is_long: false,
         };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
-        self.asks.push(OpenAsk { ask, entry, wanted, offers: Vec::new() });
+        self.asks.push(OpenAsk::new(ask, entry, wanted));
         self.show_choices(entry);
         self.note_user_time(now);
         self.status_touched = true;
@@ -441,6 +463,7 @@ impl Session {
         let index = self.asks.iter().position(|open| open.ask == ask)?;
         self.status_touched = true;
         let open = self.asks.remove(index);
+        self.find_alike();
         self.note_user_time(now);
         self.show_choices(open.entry);
         Some(open)

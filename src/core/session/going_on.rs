@@ -121,7 +121,7 @@ impl Session {
         let wanted = Wanted::Permission(Word::ALL.map(|word| word.option(reached.span)).to_vec());
         self.budget.asked = Some((ask, reached));
         // What else waits depends on it.
-        self.asks.insert(0, OpenAsk { ask, entry, wanted, offers: Vec::new() });
+        self.asks.insert(0, OpenAsk::new(ask, entry, wanted));
         self.show_choices(entry);
         self.note_user_time(now);
         self.status_touched = true;

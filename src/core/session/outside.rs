@@ -57,7 +57,7 @@ impl Session {
         let offers = elicitation.asked_by_rule().map(|judgement| judgement.ruling.offers.clone());
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
         let wanted = Wanted::Permission(options);
-        let mut open = OpenAsk { ask, entry, wanted, offers: Vec::new() };
+        let mut open = OpenAsk::new(ask, entry, wanted);
         open.offer(&offers.unwrap_or_default());
         self.asks.push(open);
         self.show_choices(entry);

@@ -285,8 +285,17 @@ impl QuestionQueue {
     pub fn pick_of_key(&self, open: &OpenAsk, number: usize, now: Moment) -> Option<Pick> {
         // A key that was on its way when the question came is not meant for it.
         let since = self.since.get(&open.ask)?;
-        let is_seen = u128::from(now.since(*since)) >= QUIET_IN_CHAT.as_millis();
-        open.picks().into_iter().nth(number.checked_sub(1)?).filter(|_| is_seen)
+        let is_long_enough = |since: Moment| u128::from(now.since(since)) >= QUIET_IN_CHAT.as_millis();
+        let is_seen = is_long_enough(*since);
+        let pick = open.picks().into_iter().nth(number.checked_sub(1)?).filter(|_| is_seen)?;
+        match pick {
+            // Those that have come since the line was read are not meant.
+            Pick::All { asks, allows } => {
+                let is_seen = |ask: &&AskId| self.since.get(ask).is_some_and(|since| is_long_enough(*since));
+                Some(Pick::All { asks: asks.iter().filter(is_seen).copied().collect(), allows })
+            }
+            pick => Some(pick),
+        }
     }
 
     /// A key has answered.
@@ -551,7 +560,7 @@ mod tests {
         let option =
             |id: &str| PermissionOption { id: id.into(), name: id.into(), kind: PermissionKind::AllowOnce };
         let wanted = Wanted::Permission(vec![option("yes"), option("no")]);
-        let open = OpenAsk { ask: AskId(1), entry: EntryId(0), wanted, offers: Vec::new() };
+        let open = OpenAsk::new(AskId(1), EntryId(0), wanted);
         let mut queue = QuestionQueue::default();
         let pick = |id: &str| Some(Pick::Option(id.to_owned()));
         assert_eq!(queue.pick_of_key(&open, 1, Moment(1000)), None);
@@ -561,6 +570,25 @@ mod tests {
         assert_eq!(queue.pick_of_key(&open, 2, Moment(1300)), pick("no"));
         assert_eq!(queue.pick_of_key(&open, 3, Moment(1300)), None);
         assert_eq!(queue.pick_of_key(&open, 0, Moment(1300)), None);
+    }
+
+    #[test]
+    fn a_key_for_all_means_those_that_were_there_to_be_seen() {
+        let option = |kind: PermissionKind| PermissionOption {
+            id: kind.word().into(),
+            name: kind.word().into(),
+            kind,
+        };
+        let options = [PermissionKind::AllowOnce, PermissionKind::RejectOnce].map(option).to_vec();
+        let mut open = OpenAsk::new(AskId(1), EntryId(0), Wanted::Permission(options));
+        open.alike = [AskId(1), AskId(2), AskId(3)].into();
+        let mut queue = QuestionQueue::default();
+        let busy = |_: &Waiting| Readiness::NotHere;
+        queue.next(&[waiting(1), waiting(2)], Sight::Whole, Moment(1000), busy);
+        queue.next(&[waiting(1), waiting(2), waiting(3)], Sight::Whole, Moment(1200), busy);
+        let all = |allows| Some(Pick::All { asks: [AskId(1), AskId(2)].into(), allows });
+        assert_eq!(queue.pick_of_key(&open, 3, Moment(1400)), all(true));
+        assert_eq!(queue.pick_of_key(&open, 4, Moment(1400)), all(false));
     }
 
     #[test]

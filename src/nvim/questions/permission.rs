@@ -13,7 +13,7 @@ use crate::core::session::answer_label::{described, label};
 use crate::core::session::budget::Word;
 use crate::core::session::entry::Body;
 use crate::core::session::tool_call::count_lines;
-use crate::core::session::{MAKE_RULE, OpenAsk, Pick, Session};
+use crate::core::session::{OpenAsk, Pick, Session};
 use crate::core::store::allowlist::Choice;
 use crate::core::transcript::cut_middle;
 use crate::core::transcript::rules;
@@ -48,7 +48,18 @@ impl Questions {
         match pick {
             Pick::Option(option) => Self::answer(cx, key, ask, option),
             Pick::Rule => self.offer_rules(cx, key, ask),
+            Pick::All { asks, allows } => Self::answer_all(cx, key, asks, *allows),
             Pick::Value(value) => Self::choose_value(cx, key, ask, value),
+        }
+    }
+
+    /// The same answer to several; what is over by now is left alone.
+    fn answer_all(cx: &mut Context, key: SessionKey, asks: &[AskId], allows: bool) {
+        for ask in asks {
+            let open = cx.sessions.get(&key).and_then(|session| session.open_ask(*ask));
+            if let Some(option) = open.and_then(|open| open.once(allows)).map(str::to_owned) {
+                Self::answer(cx, key, *ask, &option);
+            }
         }
     }
 
@@ -77,8 +88,7 @@ impl Questions {
             Choice::of_id(&option.id).is_some() || Word::of_id(&option.id).is_some()
         };
         let text = |option| if is_own(option) { label(option) } else { described(option) };
-        let rule = (!open.offers.is_empty()).then(|| MAKE_RULE.to_owned());
-        open.options().iter().map(text).chain(rule).collect()
+        open.options().iter().map(text).chain(open.own_names()).collect()
     }
 
     /// How many rows at the bottom of the screen Neovim's own picker takes for a question; none where a plugin has put
