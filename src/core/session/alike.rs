@@ -26,12 +26,6 @@ impl OpenAsk {
     }
 }
 
-/// How an answer is called that is meant for so many questions.
-pub fn name_for_all(count: usize, allows: bool) -> String {
-    let verb = if allows { "Allow" } else { "Reject" };
-    format!("{verb} all {count} alike, once")
-}
-
 impl Session {
     /// Questions came or are over: which are alike is found anew, and shown where that has changed.
     pub(super) fn find_alike(&mut self) {

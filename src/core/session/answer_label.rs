@@ -20,6 +20,12 @@ pub fn label(option: &PermissionOption) -> String {
     if name.is_empty() { kind } else { format!("{kind}: {name}") }
 }
 
+/// How an answer is called that is meant for so many questions.
+pub fn name_for_all(count: usize, allows: bool) -> String {
+    let verb = if allows { "Allow" } else { "Reject" };
+    format!("{verb} all {count} alike, once")
+}
+
 /// The same for a list of answers: with what it comes to, where the name leaves that open.
 pub fn described(option: &PermissionOption) -> String {
     let label = label(option);

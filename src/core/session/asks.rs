@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::alike::name_for_all;
 use super::{Phase, Session};
 use crate::core::ids::{AskId, EntryId, Moment};
 use crate::core::message::{
@@ -14,7 +13,7 @@ use crate::core::message::{
 };
 use crate::core::rules::offer::Offer;
 use crate::core::rules::{Decision, Ruling};
-use crate::core::session::answer_label::label;
+use crate::core::session::answer_label::{label, name_for_all};
 use crate::core::session::budget::Word;
 use crate::core::session::entry::{Body, Elicitation, Subject, Verdict};
 use crate::core::session::form::{Filling, Form};

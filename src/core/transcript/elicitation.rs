@@ -57,6 +57,11 @@ pub fn draw(drawing: &mut Drawing, asked: &Elicitation, open: bool, style: &Styl
             }
         }
     }
+    draw_verdict(drawing, asked, style);
+}
+
+/// How it is answered, or what came of it.
+fn draw_verdict(drawing: &mut Drawing, asked: &Elicitation, style: &Style) {
     match &asked.verdict {
         Verdict::Open if matches!(asked.subject, Subject::Outside { .. }) => {
             let how = match &asked.subject {
