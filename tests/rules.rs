@@ -598,14 +598,14 @@ fn several_that_are_alike_are_answered_at_once_each_for_itself() {
     let parts: Vec<Value> = calls.chain((1..=4).map(|id| answered(&format!("p{id}")))).collect();
     let mut chat = turn_of(parts, NO_PICKER);
     chat.send("go");
-    chat.wait_for("Allow all 3 alike, once");
+    chat.wait_for("5 Allow all 3");
     chat.nvim.stop_insert();
-    assert_eq!(chat.transcript().matches("Allow all 3 alike, once").count(), 3, "{}", chat.transcript());
+    assert_eq!(chat.transcript().matches("5 Allow all 3").count(), 3, "{}", chat.transcript());
     // In the picker they stand behind the agent's own answers.
     chat.nvim.exec_lua(
         "vim.ui.select = function(items, _, choose)
            for index, item in ipairs(items) do
-             if item == 'Allow all 3 alike, once' then choose(item, index) end
+             if item == 'Allow all 3 alike · this once' then choose(item, index) end
            end
          end",
         [],
@@ -616,7 +616,7 @@ fn several_that_are_alike_are_answered_at_once_each_for_itself() {
         assert_eq!(option(&chat.answer(id)), "a", "{id}");
     }
     // What deletes is looked at alone.
-    chat.nvim.wait_until(|nvim| !nvim.screen().contains("alike, once"), "no other to be alike");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("5 Allow all"), "no other to be alike");
     chat.decide("reject");
     assert_eq!(option(&chat.answer("p3")), "r");
 }

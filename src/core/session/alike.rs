@@ -120,10 +120,10 @@ mod tests {
         ask(&mut session, 6, Some("write src"), USUAL);
         assert!(session.take_touched().0.len() >= 3, "what stands below the others is another text now");
         assert_eq!((alike(&session, 1), alike(&session, 2)), (vec![1, 5, 6], vec![]));
-        let all = ["allow_once", "reject_once", "Allow all 3 alike, once", "Reject all 3 alike, once"];
+        let all = ["allow_once", "reject_once", "Allow all 3", "Reject all 3"];
         assert_eq!(choices(&session, 5), all);
         session.answer(AskId(5), "allow_once-5", Moment(2));
-        assert_eq!(choices(&session, 1).last().map(String::as_str), Some("Reject all 2 alike, once"));
+        assert_eq!(choices(&session, 1).last().map(String::as_str), Some("Reject all 2"));
         session.withdrawn(AskId(6), Moment(3));
         assert_eq!(choices(&session, 1), ["allow_once", "reject_once"]);
     }

@@ -20,10 +20,14 @@ pub fn label(option: &PermissionOption) -> String {
     if name.is_empty() { kind } else { format!("{kind}: {name}") }
 }
 
-/// How an answer is called that is meant for so many questions.
-pub fn name_for_all(count: usize, allows: bool) -> String {
-    let verb = if allows { "Allow" } else { "Reject" };
-    format!("{verb} all {count} alike, once")
+/// How an answer is called that is meant for so many questions, below each of them.
+pub fn for_all(count: usize, allows: bool) -> String {
+    format!("{} all {count}", if allows { "Allow" } else { "Reject" })
+}
+
+/// The same in a list of answers.
+pub fn for_all_described(count: usize, allows: bool) -> String {
+    format!("{} alike \u{b7} this once", for_all(count, allows))
 }
 
 /// The same for a list of answers: with what it comes to, where the name leaves that open.

@@ -13,7 +13,7 @@ use crate::core::message::{
 };
 use crate::core::rules::offer::Offer;
 use crate::core::rules::{Decision, Ruling};
-use crate::core::session::answer_label::{label, name_for_all};
+use crate::core::session::answer_label::{for_all, label};
 use crate::core::session::budget::Word;
 use crate::core::session::entry::{Body, Elicitation, Subject, Verdict};
 use crate::core::session::form::{Filling, Form};
@@ -82,14 +82,14 @@ impl OpenAsk {
             let name = |(name, _): (String, Value)| one_line(cut(&name, MAX_NAME_BYTES));
             return answers.into_iter().flatten().map(name).collect();
         }
-        self.options().iter().map(label).chain(self.own_names()).collect()
+        self.options().iter().map(label).chain(self.own_names(for_all)).collect()
     }
 
-    /// How the answers are called that are not the agent's.
-    pub fn own_names(&self) -> Vec<String> {
+    /// How the answers are called that are not the agent's; those for several as `for_all` says.
+    pub fn own_names(&self, for_all: fn(usize, bool) -> String) -> Vec<String> {
         let name = |pick: &Pick| match pick {
             Pick::Rule => Some(MAKE_RULE.to_owned()),
-            Pick::All { asks, allows } => Some(name_for_all(asks.len(), *allows)),
+            Pick::All { asks, allows } => Some(for_all(asks.len(), *allows)),
             Pick::Option(_) | Pick::Value(_) => None,
         };
         self.picks().iter().filter_map(name).collect()

@@ -9,7 +9,7 @@ use crate::core::changes::review::Review;
 use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::message::{Command, FileDiff, PermissionKind, PermissionOption, RulesNews};
 use crate::core::rules::offer::{Offer, Scope};
-use crate::core::session::answer_label::{described, label};
+use crate::core::session::answer_label::{described, for_all_described, label};
 use crate::core::session::budget::Word;
 use crate::core::session::entry::Body;
 use crate::core::session::tool_call::count_lines;
@@ -88,7 +88,7 @@ impl Questions {
             Choice::of_id(&option.id).is_some() || Word::of_id(&option.id).is_some()
         };
         let text = |option| if is_own(option) { label(option) } else { described(option) };
-        open.options().iter().map(text).chain(open.own_names()).collect()
+        open.options().iter().map(text).chain(open.own_names(for_all_described)).collect()
     }
 
     /// How many rows at the bottom of the screen Neovim's own picker takes for a question; none where a plugin has put
