@@ -44,7 +44,7 @@ impl Connection {
             }
             Verdict::Deny => match (rule, decision.reason) {
                 (Some(rule), Reason::RuleRejects) => {
-                    self.refuse_command(pending, &format!("the user's rules reject it ({rule})"));
+                    self.refuse_command(pending, &RuledBy::Rule(rule).refusal());
                 }
                 (Some(_), _) => self.refuse_command(pending, NOT_ALLOWED),
                 (None, _) => self.refuse_folder(pending),
@@ -80,12 +80,7 @@ impl Connection {
     fn command_decided(&mut self, pending: PendingCommand, chosen: Chosen) {
         match (chosen.choice.allows(), chosen.by) {
             (true, _) => self.start_command(pending),
-            (false, Some(RuledBy::Rule(rule))) => {
-                self.refuse_command(pending, &format!("the user's rules reject it ({rule})"));
-            }
-            (false, Some(RuledBy::Auto(why))) => {
-                self.refuse_command(pending, &format!("the user is not there to be asked ({why})"));
-            }
+            (false, Some(by)) => self.refuse_command(pending, &by.refusal()),
             (false, None) if chosen.by_rule => self.refuse_command(pending, NOT_ALLOWED),
             (false, None) => self.refuse_folder(pending),
         }

@@ -11,6 +11,7 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::watch::fingerprint::hash;
+use crate::core::message::RuledBy;
 use crate::core::store::checkpoint::Mode;
 use crate::core::text::line_range;
 use crate::platform::files;
@@ -42,10 +43,8 @@ pub enum DiskError {
     NotAllowed(Vec<PathBuf>),
     #[error("the user did not allow it")]
     Refused,
-    #[error("the user's rules reject it ({0})")]
-    Rule(String),
-    #[error("the user is not there to be asked ({0})")]
-    Unseen(String),
+    #[error("{}", .0.refusal())]
+    Ruled(RuledBy),
     #[error("the path has \"..\" in a folder that does not exist; give it without")]
     Parent,
     #[error("the path goes through too many symbolic links; check where they point")]
@@ -103,8 +102,7 @@ impl DiskError {
             | Self::Linked(_)
             | Self::NotAllowed(_)
             | Self::Refused
-            | Self::Unseen(_)
-            | Self::Rule(_) => DiskErrorKind::Outside,
+            | Self::Ruled(_) => DiskErrorKind::Outside,
             Self::Missing => DiskErrorKind::NotFound,
             Self::Denied => DiskErrorKind::Denied,
             Self::Folder | Self::Special(_) | Self::NotText(_) | Self::TooLarge(_) => DiskErrorKind::NotText,

@@ -373,8 +373,7 @@ impl FileWorker {
             self.serve(request, file.resolved).await;
         } else {
             let error = match by {
-                Some(RuledBy::Rule(rule)) => DiskError::Rule(rule),
-                Some(RuledBy::Auto(why)) => DiskError::Unseen(why),
+                Some(by) => DiskError::Ruled(by),
                 None if by_rule => DiskError::Refused,
                 None => request.not_allowed(),
             };
@@ -445,7 +444,9 @@ impl FileWorker {
     async fn refuse(&self, request: FileRequest, reason: Reason, rule: Option<String>) {
         let refused = spawn_blocking(move || {
             let (severity, error) = match reason {
-                Reason::RuleRejects => (Severity::Info, DiskError::Rule(rule.unwrap_or_default())),
+                Reason::RuleRejects => {
+                    (Severity::Info, DiskError::Ruled(RuledBy::Rule(rule.unwrap_or_default())))
+                }
                 Reason::DeniedBefore if rule.is_some() => (Severity::Info, DiskError::Refused),
                 Reason::DeniedBefore => (Severity::Info, request.not_allowed()),
                 Reason::LinkedOutside => (Severity::Warning, request.linked()),

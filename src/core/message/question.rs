@@ -114,6 +114,16 @@ pub enum RuledBy {
     Auto(String),
 }
 
+impl RuledBy {
+    /// What an agent is told whose request is rejected so; fits after "couldn't run the command: ".
+    pub fn refusal(&self) -> String {
+        match self {
+            Self::Rule(rule) => format!("the user's rules reject it ({rule})"),
+            Self::Auto(why) => format!("the user is not there to be asked ({why})"),
+        }
+    }
+}
+
 /// The editor's answer to a [`Question`]. One that does not fit its question is an internal error
 /// to the agent, never silence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -443,6 +443,7 @@ impl Session {
         (self.asks, self.judging) = (own, own_judging);
         let closed = self.close_asks(verdict);
         (self.asks, self.judging) = (kept, still_judging);
+        self.find_alike();
         closed
     }
 
