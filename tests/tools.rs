@@ -8,6 +8,8 @@ mod support;
 
 #[path = "tools/client.rs"]
 mod client;
+#[path = "tools/every.rs"]
+mod every;
 #[path = "tools/examples.rs"]
 mod examples;
 #[path = "tools/moves.rs"]

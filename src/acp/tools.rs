@@ -2,6 +2,7 @@
 //! start; running a tool is the editor's.
 
 mod bridge;
+mod calls;
 mod mcp;
 mod registry;
 mod socket;

@@ -1,7 +1,6 @@
 //! One bridge of an agent: let in by its token, then served line by line until either side ends. What the lines mean
 //! is `mcp`'s part.
 
-use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
@@ -10,20 +9,16 @@ use serde_json::Value;
 use tokio::io::{
     AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, ReadHalf, WriteHalf, split,
 };
-use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::timeout;
 
+use super::calls::Calls;
 use super::mcp::{self, Asked};
 use super::registry::{Admitted, Tools};
-use crate::core::ids::ToolRunId;
-use crate::core::message::ToolAnswer;
 
 /// A line may be no longer.
 const LONGEST: usize = 8 << 20;
 /// Nobody takes longer to show a token.
 const TO_ADMIT: Duration = Duration::from_secs(5);
-/// Clients give up a call of which they hear nothing for a minute or less.
-const BETWEEN_PROGRESS: Duration = Duration::from_secs(3);
 /// A bridge that takes nothing for so long is given up.
 const TO_WRITE: Duration = Duration::from_secs(30);
 
@@ -38,33 +33,20 @@ pub async fn serve<S: AsyncRead + AsyncWrite + Send + 'static>(tools: Tools, str
     let Ok(Ok(Some(line))) = timeout(TO_ADMIT, lines.next()).await else { return };
     let hello = serde_json::from_slice::<Hello>(&line);
     let Some(admitted) = hello.ok().and_then(|hello| tools.admit(&hello.token)) else { return };
-    let mut bridge = Bridge { tools, writer, open: HashMap::new(), due: Instant::now() };
+    let calls = Calls::new(tools.clone(), admitted.session);
+    let mut bridge = Bridge { tools, writer, calls };
     // Whatever went wrong, the agent finds its server gone, and says so.
     let _ = bridge.work(lines, admitted).await;
-    for run in bridge.open.keys() {
-        bridge.tools.cancel(*run);
-    }
 }
 
 struct Bridge<S> {
     tools: Tools,
     writer: WriteHalf<S>,
-    open: HashMap<ToolRunId, Open>,
-    /// When progress is told next, while somebody wants to be.
-    due: Instant,
-}
-
-/// A call that waits.
-struct Open {
-    /// What the agent calls it.
-    id: Value,
-    progress: Option<Value>,
-    began: Instant,
+    calls: Calls,
 }
 
 impl<S: AsyncRead + AsyncWrite> Bridge<S> {
     async fn work(&mut self, mut lines: Lines<S>, mut admitted: Admitted) -> io::Result<()> {
-        let (replies, mut answers) = mpsc::unbounded_channel();
         let mut listed = self.tools.watch_list();
         let mut knows_tools = false;
         loop {
@@ -73,77 +55,19 @@ impl<S: AsyncRead + AsyncWrite> Bridge<S> {
                     Some(line) => {
                         let asked = mcp::read(&line, || self.tools.list(admitted.session));
                         knows_tools |= matches!(&asked, Asked::Initialized);
-                        self.asked(asked, &admitted, &replies)
+                        self.calls.asked(asked).into_iter().collect()
                     }
                     None => return Ok(()),
                 },
-                Some((run, answer)) = answers.recv() => {
-                    self.open.remove(&run).map(|open| mcp::answered(&open.id, &answer))
-                }
-                () = sleep_until(self.due), if self.tells_progress() => {
-                    self.tell_progress().await?;
-                    continue;
-                }
+                told = self.calls.next() => told,
                 // It fails when the session is over.
                 _ = admitted.over.changed() => return Ok(()),
-                _ = listed.changed(), if knows_tools => Some(mcp::list_changed()),
+                _ = listed.changed(), if knows_tools => vec![mcp::list_changed()],
             };
-            if let Some(out) = out {
-                self.write(&out).await?;
+            for message in out {
+                self.write(&message).await?;
             }
         }
-    }
-
-    fn asked(
-        &mut self,
-        asked: Asked,
-        admitted: &Admitted,
-        replies: &mpsc::UnboundedSender<(ToolRunId, ToolAnswer)>,
-    ) -> Option<Value> {
-        match asked {
-            Asked::Nothing | Asked::Initialized => None,
-            Asked::Answered(answer) => Some(answer),
-            Asked::Call { id, name, args, progress } => {
-                match self.tools.call(admitted.session, name, args, replies) {
-                    Ok(run) => {
-                        let began = Instant::now();
-                        if progress.is_some() && !self.tells_progress() {
-                            self.due = began + BETWEEN_PROGRESS;
-                        }
-                        self.open.insert(run, Open { id, progress, began });
-                        None
-                    }
-                    Err(why) => Some(mcp::refused(&id, &why)),
-                }
-            }
-            Asked::Cancel { id } => {
-                let run = self.open.iter().find(|(_, other)| other.id == id).map(|(run, _)| *run);
-                if let Some(run) = run {
-                    self.open.remove(&run);
-                    self.tools.cancel(run);
-                }
-                None
-            }
-        }
-    }
-
-    fn tells_progress(&self) -> bool {
-        self.open.values().any(|open| open.progress.is_some())
-    }
-
-    async fn tell_progress(&mut self) -> io::Result<()> {
-        let now = Instant::now();
-        self.due = now + BETWEEN_PROGRESS;
-        let told = |open: &Open| {
-            let seconds = now.duration_since(open.began).as_secs();
-            // It has to grow from one to the next.
-            open.progress.as_ref().filter(|_| seconds > 0).map(|token| mcp::progress(token, seconds))
-        };
-        let all: Vec<Value> = self.open.values().filter_map(told).collect();
-        for progress in all {
-            self.write(&progress).await?;
-        }
-        Ok(())
     }
 
     async fn write(&mut self, message: &Value) -> io::Result<()> {
