@@ -133,6 +133,25 @@ fn a_question_that_is_left_alone_is_opened_by_who_wants_to_answer() {
 }
 
 #[test]
+fn a_change_that_is_left_alone_takes_no_window_until_somebody_wants_to_answer() {
+    let diff =
+        json!({ "type": "diff", "path": "$PROJECT/new.txt", "oldText": null, "newText": "one\ntwo\n" });
+    let call = json!({ "toolCallId": "c1", "title": "Write new.txt", "kind": "edit", "content": [diff] });
+    let mut chat = chat(vec![permission("p", call), answered("p")], "permission = { open = 'always' }");
+    chat.nvim.exec_lua("vim.ui.select = function() end", []);
+    chat.nvim.command("Acp auto");
+    chat.send("go");
+    chat.wait_for("Allow this edit?");
+    let shown = "return vim.iter(vim.api.nvim_list_wins()):any(function(win)
+        return vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)):find('new.txt', 1, true) ~= nil
+      end)";
+    assert_eq!(chat.nvim.exec_lua(shown, []).as_bool(), Some(false), "{}", chat.nvim.screen());
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp answer");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(shown, []).as_bool() == Some(true), "what it is about");
+}
+
+#[test]
 fn what_waits_is_rejected_when_nothing_is_to_wait_any_more() {
     let mut chat =
         chat(asks_to_run("one", "curl a"), &format!("{RULES}, limits = {{ turn = {{ commands = 9 }} }}"));

@@ -215,7 +215,13 @@ fn slow_disks_change_nothing(recording: &Recording) {
             let is_whole = |text: &String| whole.contains(text) || *text == recording.files[name];
             assert!(texts.iter().all(is_whole), "{case}: {name} held {texts:#?}");
         }
-        assert_eq!(slow.review, fast.review, "{case}");
+        // A call may get another title until it ends: which one a hunk has depends on when it was seen.
+        let untitled = |hunks: &[String]| -> Vec<String> {
+            let start =
+                |hunk: &String| hunk.split_once(": ").map_or(hunk.as_str(), |(start, _)| start).to_owned();
+            hunks.iter().map(start).collect()
+        };
+        assert_eq!(untitled(&slow.review), untitled(&fast.review), "{case}");
         assert_eq!(slow.unsaved, fast.unsaved, "{case}");
     }
 }
