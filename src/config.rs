@@ -38,7 +38,7 @@ pub use self::sandbox::SandboxOptions;
 pub use self::spec::{GroupSpec, OptionSpec, Takes};
 pub use self::values::{Log, Size};
 pub use self::words::*;
-use crate::core::message::{McpServer, SystemPrompt};
+use crate::core::message::{McpServer, SystemPrompt, ToolsTransport};
 use crate::core::session::defaults::Defaults;
 
 impl Config {
@@ -95,6 +95,11 @@ impl Config {
         let innermost = told.max_by_key(|(folder, _)| folder.components().count());
         let own = self.agents.get(agent).and_then(|options| options.tools);
         innermost.map(|(_, tools)| tools).or(own).unwrap_or(self.tools)
+    }
+
+    pub fn tools_transport(&self, agent: &str) -> ToolsTransport {
+        let own = self.agents.get(agent).and_then(|options| options.tools_transport);
+        own.unwrap_or(self.tools_transport)
     }
 
     /// The tools that a session with this agent in `cwd` is not given, whoever denies them.

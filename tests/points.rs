@@ -365,7 +365,8 @@ const POINTS: &str = "
 208 MUST     S   servers by address: mcp_servers_are_sent_as_far_as_the_agent_can_reach_them
 209 MAY      S   only the user's servers: a_new_session_says_where_it_works
 210 MUST NOT S   no secrets of servers in the log: the_log_has_both_directions_and_no_secrets
-211 MAY      U   servers over the protocol itself: - unstable, not sent
+211 MAY      U   servers over the protocol itself, where the user prefers them: an_agent_lists_and_calls_the_tools_by_messages_of_acp
+    + a_call_is_stopped_when_the_agent_takes_its_message_back
 212 MUST NOT S   nothing of our own at the root: a_conversation_from_the_first_word_to_the_last
 213 MUST NOT S   foreign meta fields: unknown_fields_and_foreign_meta_are_passed_over
     + foreign_meta_of_any_type_is_harmless

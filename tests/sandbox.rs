@@ -85,7 +85,9 @@ impl Stage {
         let turn = serde_json::Value::from(turn).to_string().replace("$PYTHON", &python);
         let turn: Vec<serde_json::Value> = serde_json::from_str(&turn).expect("steps");
         let first = first.replace("$PYTHON", &python);
-        let mut chat = Scripted::new(&[("escape.py", ESCAPE)], steps(turn));
+        let mut script = steps(turn);
+        script[1]["result"]["agentCapabilities"] = json!({ "mcpCapabilities": { "http": true } });
+        let mut chat = Scripted::new(&[("escape.py", ESCAPE)], script);
         let abstract_name = format!("acp-test-{}", unique());
         let address = SocketAddr::from_abstract_name(&abstract_name).expect("an address");
         let datagrams = outside.path().join("datagrams.socket");
@@ -302,10 +304,15 @@ import json, os, subprocess
 told = [json.loads(line) for line in open(\".agent/record.jsonl\")]
 server = [line for line in told if line.get(\"method\") == \"session/new\"][0][\"params\"][\"mcpServers\"][0]
 env = dict(os.environ, **{pair[\"name\"]: pair[\"value\"] for pair in server[\"env\"]})
-asked = json.dumps({\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"tools/list\"}) + \"\\n\"
+def message(**of):
+    return json.dumps(dict(of, jsonrpc=\"2.0\")) + \"\\n\"
+client = {\"protocolVersion\": \"2025-11-25\", \"capabilities\": {}, \"clientInfo\": {\"name\": \"t\", \"version\": \"1\"}}
+asked = message(id=1, method=\"initialize\", params=client) + message(method=\"notifications/initialized\")
+asked += message(id=2, method=\"tools/list\")
 bridge = subprocess.Popen([server[\"command\"]] + server[\"args\"], env=env, stdin=-1, stdout=-1, text=True)
 bridge.stdin.write(asked)
 bridge.stdin.flush()
+bridge.stdout.readline()
 answer = bridge.stdout.readline()
 bridge.kill()
 open(\"results.json\", \"w\").write(json.dumps({\"tools\": str(len(json.loads(answer)[\"result\"][\"tools\"]))}))
@@ -313,6 +320,29 @@ open(\"results.json\", \"w\").write(json.dumps({\"tools\": str(len(json.loads(an
     let mut stage = Stage::new(turn_that_runs(&[bridge]), "{ network = false, read = { '$PYTHON' } }");
     let results = stage.results();
     assert!(results["tools"].parse::<u32>().is_ok_and(|count| count > 10), "{results:?}");
+}
+
+#[test]
+fn the_editors_tools_are_reached_by_http_from_a_sandbox_without_a_network() {
+    let client = "$PYTHON -c '
+import json, urllib.request
+told = [json.loads(line) for line in open(\".agent/record.jsonl\")]
+server = [line for line in told if line.get(\"method\") == \"session/new\"][0][\"params\"][\"mcpServers\"][0]
+client = {\"protocolVersion\": \"2025-11-25\", \"capabilities\": {}, \"clientInfo\": {\"name\": \"t\", \"version\": \"1\"}}
+asked = json.dumps({\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"initialize\", \"params\": client}).encode()
+headers = {pair[\"name\"]: pair[\"value\"] for pair in server[\"headers\"]}
+headers.update({\"Content-Type\": \"application/json\", \"Accept\": \"application/json, text/event-stream\"})
+said = \"\"
+for line in urllib.request.urlopen(urllib.request.Request(server[\"url\"], asked, headers)):
+    said += line.decode()
+    if \"serverInfo\" in said:
+        break
+open(\"results.json\", \"w\").write(json.dumps({\"said\": said}))
+'";
+    let sandbox = "{ network = false, read = { '$PYTHON' } }, tools_transport = 'http'";
+    let mut stage = Stage::new(turn_that_runs(&[client]), sandbox);
+    let results = stage.results();
+    assert!(results["said"].contains("\"name\":\"neovim\""), "{results:?}");
 }
 
 #[test]

@@ -98,6 +98,7 @@ const PARTS: &[Part] = &[
             "notify",
             "nucleo_matcher",
             "portable_pty",
+            "rmcp",
             "rustix",
             "rustls",
             "rustls_native_certs",

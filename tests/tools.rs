@@ -14,6 +14,10 @@ mod every;
 mod examples;
 #[path = "tools/moves.rs"]
 mod moves;
+#[path = "tools/official.rs"]
+mod official;
+#[path = "tools/over_acp.rs"]
+mod over_acp;
 #[path = "tools/own.rs"]
 mod own;
 #[path = "tools/questions.rs"]
@@ -23,7 +27,7 @@ mod tasks;
 
 use serde_json::{Value, json};
 
-use client::{Client, Told};
+use client::{Client, Told, begins};
 use support::Nvim;
 use support::process::wait_for;
 use support::script::{Scripted, steps};
@@ -293,13 +297,16 @@ fn an_agent_that_reads_no_answer_holds_up_nobody() {
     let mut deaf = std::os::unix::net::UnixStream::connect(of("ACP_NVIM_TOOLS")).expect("the socket");
     deaf.set_nonblocking(true).expect("a socket");
     let token = json!({ "token": of("ACP_NVIM_TOOLS_TOKEN") });
-    let mut text = format!("{token}\n").into_bytes();
+    let initialize = json!({ "jsonrpc": "2.0", "id": "first", "method": "initialize", "params": begins() });
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let mut text = format!("{token}\n{initialize}\n{initialized}\n").into_bytes();
     for id in 0..20_000 {
         let (method, params) = match id % 2 {
             0 => ("tools/list", json!({})),
             _ => ("tools/call", json!({ "name": "buffers", "arguments": {} })),
         };
-        text.extend(format!("{}\n", json!({ "id": id, "method": method, "params": params })).into_bytes());
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        text.extend(format!("{request}\n").into_bytes());
     }
     let mut client = Client::of(&mut chat);
     // More is taken as long as the bridge reads, which ends when nothing is taken from it.

@@ -14,6 +14,7 @@
 ---@field mcp_servers? acp.McpServer[]
 ---@field tools? boolean
 ---@field tools_denied? string[]
+---@field tools_transport? "stdio"|"http"|"acp"
 ---@field additional_directories? string[]
 ---@field projects? table<string, acp.ProjectOptions>
 ---@field log? boolean|string
@@ -50,6 +51,7 @@
 ---@field mcp_servers? acp.McpServer[]
 ---@field tools? boolean
 ---@field tools_denied? string[]
+---@field tools_transport? "stdio"|"http"|"acp"
 ---@field dialect? "official"|"draft"
 ---@field protocol? 1|2
 ---@field enabled? boolean

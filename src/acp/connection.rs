@@ -22,7 +22,9 @@ mod subagent_updates;
 mod subagents;
 mod system_prompt;
 mod tool_requests;
+mod tool_servers;
 mod tool_terminals;
+mod tools;
 mod updates;
 
 use std::ops::ControlFlow;
@@ -42,6 +44,7 @@ use self::pushed_output::PushedOutput;
 use self::sessions::Sessions;
 use self::state::{Connection, State};
 use self::subagents::Subagents;
+use self::tool_servers::ToolServers;
 use self::tool_terminals::ToolTerminals;
 use super::audit::{Calls, Recorder};
 use super::files::queue::{EditorRequest, FileQueue};
@@ -200,6 +203,7 @@ pub async fn converse(
         deferred: DeferredReplies::default(),
         pushed: PushedOutput::default(),
         tool_terminals: ToolTerminals::default(),
+        tool_servers: ToolServers::default(),
         file_queue,
         state: State::Starting(Vec::new()),
         unsent: Vec::new(),
@@ -330,7 +334,6 @@ impl Connection {
                 Next::Batch(None) => return End::Left,
                 Next::Command(mut command) => {
                     self.read_system_prompt(&mut command).await;
-                    self.open_entrance(&mut command);
                     if let Command::Prompt { session, .. } = &command {
                         self.shared.folder_indexes.ready(*session).await;
                         if self.sessions.get(*session).is_some_and(|known| known.turn.is_none()) {

@@ -16,7 +16,7 @@ use super::settings::Settings;
 use super::store::audit_log::AuditLog;
 use super::store::images::Images;
 use super::terminals::Terminals;
-use super::tools::Tools;
+use super::tools::{Entrance, Tools};
 use super::wire::log::WireLog;
 use crate::mailbox::Mailbox;
 
@@ -40,6 +40,8 @@ pub struct Shared {
     pub log: WireLog,
     pub replays: Replays,
     pub tools: Tools,
+    /// Where agents that are not confined reach the tools by HTTP.
+    pub tools_entrance: Mutex<Option<Entrance>>,
 }
 
 impl Shared {
@@ -77,6 +79,7 @@ impl Shared {
             log,
             replays: Replays::default(),
             tools,
+            tools_entrance: Mutex::default(),
         }
     }
 }

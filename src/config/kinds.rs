@@ -13,7 +13,7 @@ use super::sandbox::SandboxOptions;
 use super::spec::Takes;
 use super::values::{Log, Size};
 use crate::core::message::remote::Address;
-use crate::core::message::{Dialect, McpServer};
+use crate::core::message::{Dialect, McpServer, ToolsTransport};
 use crate::core::rules::Rule;
 
 pub(super) struct Kind<T> {
@@ -91,6 +91,13 @@ pub(super) const VALUES: Kind<Vec<(String, String)>> =
 pub(super) const DIALECT: Kind<Option<Dialect>> = Kind {
     takes: Takes::Word(&["official", "draft"]),
     read: |field| field.one_of(&[("official", Dialect::Official), ("draft", Dialect::Draft)]).map(Some),
+    shown: nil,
+};
+
+/// How an agent reaches the editor's tools, in place of what counts for all.
+pub(super) const TOOLS_TRANSPORT: Kind<Option<ToolsTransport>> = Kind {
+    takes: Takes::Word(&["stdio", "http", "acp"]),
+    read: |field| field.one_of(ToolsTransport::WORDS).map(Some),
     shown: nil,
 };
 

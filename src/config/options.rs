@@ -14,7 +14,7 @@ use super::spec::{GroupSpec, OptionSpec};
 use super::values::{Log, Size};
 use super::words::*;
 use crate::core::message::remote::Address;
-use crate::core::message::{Dialect, McpServer};
+use crate::core::message::{Dialect, McpServer, ToolsTransport};
 use crate::core::rules::Rule;
 
 /// Every option, in the help's order.
@@ -124,6 +124,9 @@ options! {
             "Whether agents may ask Neovim what it knows: language servers, diagnostics, open files; see |acp-tools|.";
         tools_denied: Option<Vec<String>> = None, STRINGS,
             "Tools of |acp-tools|, by their names, that no agent is given.";
+        tools_transport: ToolsTransport = ToolsTransport::Stdio, ToolsTransport::KIND,
+            "How agents reach |acp-tools|: by a small program that each of them starts, or by `\"http\"` on this machine's \
+             own address. An agent that can't take HTTP starts the program. See |acp-tools-transport|.";
         additional_directories: Vec<PathBuf> = Vec::new(), PATHS,
             "Folders beside the session's root that agents may work in. A relative one is meant from the root.";
         projects: BTreeMap<PathBuf, ProjectOptions> = BTreeMap::new(), PROJECTS,
@@ -197,6 +200,8 @@ options! {
             "Whether this agent is given |acp-tools|, in place of |acp-config-tools|.";
         tools_denied: Option<Vec<String>> = None, STRINGS,
             "Tools that this agent is not given, in addition to |acp-config-tools_denied|.";
+        tools_transport: Option<ToolsTransport> = None, TOOLS_TRANSPORT,
+            "How this agent reaches |acp-tools|, in place of |acp-config-tools_transport|.";
         dialect: Option<Dialect> = None, DIALECT,
             "What the agent speaks: the Agent Client Protocol, or the dialect of it in |acp-dialect|.";
         protocol: Option<Dialect> = None, PROTOCOL,

@@ -104,7 +104,7 @@ mod reading {
                 "dialect": "draft", "protocol": 2,
                 "paths": { "/srv": "/x" }, "files": false, "terminals": false, "tools": false,
                 "sandbox": { "write": ["/cache"], "read": ["~/docs"], "network": [443] },
-                "tools_denied": ["rename"],
+                "tools_denied": ["rename"], "tools_transport": "http",
             } },
             "default_agent": "{name}",
             "registry": { "url": "https://example.org/registry.json" },
@@ -128,6 +128,7 @@ mod reading {
             "mcp_servers": [{ "type": "http", "name": "h", "url": "http://localhost/mcp" }],
             "tools": false,
             "tools_denied": ["hover"],
+            "tools_transport": "acp",
             "additional_directories": ["/lib"],
             "projects": { "{folder}": {
                 "mcp_servers": [{ "name": "p", "command": "/p" }], "additional_directories": ["/more"], "system_prompt": "a.md",

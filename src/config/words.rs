@@ -2,6 +2,7 @@
 
 use super::kinds::Kind;
 use super::spec::Takes;
+use crate::core::message::ToolsTransport;
 pub use crate::core::session::auto::AutoQuestions;
 pub use crate::core::session::question_queue::OpenQuestions;
 
@@ -139,4 +140,5 @@ words! {
 }
 
 kind!(AutoQuestions: Wait = "wait", Reject = "reject",);
+kind!(ToolsTransport: Stdio = "stdio", Http = "http", Acp = "acp",);
 kind!(OpenQuestions: Auto = "auto", Always = "always", Never = "never",);

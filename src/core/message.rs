@@ -58,7 +58,9 @@ pub use files::{
     Access, Activity, Cause, ChangedFile, FileChange, HalfWritten, OnDisk, PutBack, Stamp, UnsavedText,
 };
 pub use hold::{Ceiling, Hold, Measure, Span};
-pub use launch::{Dialect, Launch, McpServer, Network, Place, Reopen, Sandbox, SystemPrompt};
+pub use launch::{
+    Dialect, EditorTools, Launch, McpServer, Network, Place, Reopen, Sandbox, SystemPrompt, ToolsTransport,
+};
 pub use login::AuthStatus;
 pub use prompts::{Draft, Gathered, Keep, Want};
 pub use question::{Answer, AskReason, PermissionKind, PermissionOption, Question, RuledBy};

@@ -581,6 +581,7 @@ fn further_folders_are_sent_where_they_are_taken_and_each_once() {
 fn mcp_servers_are_sent_as_far_as_the_agent_can_reach_them() {
     let pair = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
     let place = |test: &Test| Place {
+        tools: None,
         cwd: test.project(),
         additional: vec![],
         system_prompt: None,

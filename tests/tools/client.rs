@@ -64,10 +64,16 @@ impl Told {
     }
 }
 
+/// What a client says of itself.
+pub fn begins() -> Value {
+    let client = json!({ "name": "test", "version": "1" });
+    json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client })
+}
+
 impl Client {
     pub fn of(chat: &mut Scripted) -> Self {
         let mut client = Told::of(chat).start();
-        let answer = client.ask("initialize", json!({ "protocolVersion": "2025-06-18" }));
+        let answer = client.ask("initialize", begins());
         assert_eq!(answer["result"]["protocolVersion"], "2025-06-18");
         client.tell("notifications/initialized", json!({}));
         client

@@ -7,12 +7,12 @@ use crate::client::Client;
 use crate::support::script::{Scripted, steps};
 
 /// Every picker is answered by its first choice.
-const PICKS_THE_FIRST: &str = "vim.ui.select = function(items, _, choose)
+pub const PICKS_THE_FIRST: &str = "vim.ui.select = function(items, _, choose)
       vim.schedule(function() choose(items[1], 1) end)
     end";
 
 /// The arguments without which the schema allows no call.
-fn arguments(schema: &Value) -> Value {
+pub fn arguments(schema: &Value) -> Value {
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let names = required.iter().map(|name| name.as_str().expect("a name"));
     let value = |name: &str| match (name, schema["properties"][name]["type"].as_str()) {

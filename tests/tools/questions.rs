@@ -130,14 +130,14 @@ fn a_client_that_wants_to_know_is_told_that_a_call_is_still_at_work() {
         json!({ "name": "ask_user", "arguments": question("Which one?"), "_meta": { "progressToken": "p" } });
     let call = client.begin("tools/call", asked);
     picker(&mut chat.nvim, 1);
-    let mut last = 0;
+    let mut last = 0.0;
     for _ in 0..2 {
         let told = client.next();
         assert_eq!(
             (&told["method"], &told["params"]["progressToken"]),
             (&json!("notifications/progress"), &json!("p"))
         );
-        let now = told["params"]["progress"].as_u64().expect("a number");
+        let now = told["params"]["progress"].as_f64().expect("a number");
         assert!(now > last, "{told}");
         last = now;
     }

@@ -14,7 +14,7 @@ use crate::core::message::{Failure, FailureKind, Launch};
 pub struct Sandboxed {
     pub confined: Arc<Confined>,
     /// Closed with the connection.
-    _entrance: tools::Entrance,
+    pub entrance: tools::Entrance,
     /// The user was told that the sandbox may be why a command failed.
     pub told: Arc<OnceLock<()>>,
 }
@@ -27,10 +27,10 @@ pub async fn confine(shared: &Arc<Shared>, launch: &Launch) -> Result<Option<San
     let wanted = launch.clone();
     let confined = spawn_blocking(move || Confined::new(&wanted, &sandbox)).await;
     let message = match confined {
-        Ok(Ok((confined, listener))) => match tools::Entrance::open(&shared.tools, listener) {
+        Ok(Ok((confined, listener))) => match tools::Entrance::open_at(&shared.tools, listener) {
             Ok(entrance) => {
                 let confined = Arc::new(confined);
-                return Ok(Some(Sandboxed { confined, _entrance: entrance, told: Arc::default() }));
+                return Ok(Some(Sandboxed { confined, entrance, told: Arc::default() }));
             }
             Err(error) => format!("the editor's tools can't be offered into its sandbox: {error}"),
         },

@@ -37,6 +37,9 @@ impl Connection {
         if !self.shared.policy.serves(method) || self.without.declines(method) {
             return reply.fail(&RpcError::no_method(method));
         }
+        if method == to_acp::MCP_MESSAGE {
+            return self.serve_mcp(params, reply);
+        }
         self.serve_method(method, params, reply);
     }
 
@@ -302,6 +305,7 @@ impl Connection {
     pub(super) fn cancelled_by_agent(&mut self, params: &serde_json::Value) {
         if let Some(request) = from_acp::cancelled_request(params) {
             self.deferred.take_back(&request);
+            self.tool_servers.take_back(&request);
             self.withdraw(&EndReason::CancelledByAgent(&request));
         }
     }

@@ -28,8 +28,9 @@ impl Connection {
         let what = request_name(&command).unwrap_or_default();
         let again = Again::of(&command);
         match command {
-            Command::Open { session, place, .. } => {
+            Command::Open { session, mut place, .. } => {
                 self.home = Some(session);
+                self.reach_tools(session, &mut place, can);
                 let params = to_acp::new_session(&place, can);
                 self.tell_left_out(session, &place);
                 self.shared.folder_indexes.session_began(session, &place);
@@ -146,7 +147,7 @@ impl Connection {
         }
     }
 
-    fn load(&mut self, session: SessionKey, place: Place, acp_id: String, how: Reopen) {
+    fn load(&mut self, session: SessionKey, mut place: Place, acp_id: String, how: Reopen) {
         self.home = Some(session);
         let State::Ready(info) = &self.state else { return };
         let can = info.can;
@@ -157,6 +158,7 @@ impl Connection {
             let failure = self.not_offered("load sessions");
             return self.post(Event::OpenFailed { session, failure });
         }
+        self.reach_tools(session, &mut place, can);
         self.tell_left_out(session, &place);
         self.shared.folder_indexes.session_began(session, &place);
         // The agent shows the session before it answers, so it is known from here on.
@@ -172,11 +174,12 @@ impl Connection {
     }
 
     /// The new session is known once the agent has named it.
-    fn fork(&mut self, session: SessionKey, place: Place, acp_id: String, can: Capabilities) {
+    fn fork(&mut self, session: SessionKey, mut place: Place, acp_id: String, can: Capabilities) {
         if !can.fork {
             let failure = self.not_offered("fork sessions");
             return self.post(Event::OpenFailed { session, failure });
         }
+        self.reach_tools(session, &mut place, can);
         self.tell_left_out(session, &place);
         self.shared.folder_indexes.session_began(session, &place);
         let params = to_acp::fork_session(&acp_id, &place, can);
@@ -325,11 +328,8 @@ impl Connection {
     fn tell_left_out(&self, session: SessionKey, place: &Place) {
         let State::Ready(info) = &self.state else { return };
         for server in place.mcp_servers.iter().filter(|server| !to_acp::takes(info.can, server)) {
-            let text = format!(
-                "{} can't reach the MCP server {:?}, which was left out",
-                self.name,
-                to_acp::name(server)
-            );
+            let text =
+                format!("{} can't reach the MCP server {:?}, which was left out", self.name, server.name());
             self.note(Some(session), Severity::Warning, text);
         }
         match &place.system_prompt {

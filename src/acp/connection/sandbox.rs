@@ -1,13 +1,9 @@
-//! What a sandbox means for a conversation: the editor's tools are offered at a port, and where a command fails because
-//! something is kept from it, the user is told that this may be why.
+//! What a sandbox means for a conversation: where a command fails because something is kept from it, the user is told
+//! that this may be why.
 
 use super::state::Connection;
-use crate::acp::tools::Entrance;
 use crate::core::ids::{SessionKey, TerminalId};
-use crate::core::message::{Command, Event, Exit, Failure, McpServer, Severity};
-
-/// What bridges are told of the place of their Neovim.
-const DOOR: &str = "ACP_NVIM_TOOLS";
+use crate::core::message::{Event, Exit, Failure, Severity};
 
 /// How programs say that something is kept from them.
 const REFUSED: &[&str] =
@@ -21,18 +17,6 @@ impl Connection {
     pub(super) fn may_be_sandboxs_fault(&self, failure: &Failure) -> bool {
         let said = failure.details.as_deref().unwrap_or_default();
         self.sandbox.is_some() && REFUSED.iter().any(|words| said.contains(words))
-    }
-
-    /// Names a port to the bridges of a confined agent, in place of a socket that they don't reach.
-    pub(super) fn open_entrance(&self, command: &mut Command) {
-        let Some(sandbox) = &self.sandbox else { return };
-        let (Command::Open { place, .. } | Command::Load { place, .. }) = command else { return };
-        for server in &mut place.mcp_servers {
-            let McpServer::Stdio { env, .. } = server else { continue };
-            for (_, value) in env.iter_mut().filter(|(name, _)| name == DOOR) {
-                *value = Entrance::address(sandbox.confined.port);
-            }
-        }
     }
 
     /// Says once, when a confined command has failed and complains, that the sandbox may be why. Gives what is to be

@@ -13,6 +13,7 @@ use super::pending_questions::{EndReason, PendingQuestions};
 use super::pushed_output::PushedOutput;
 use super::sessions::Sessions;
 use super::subagents::Subagents;
+use super::tool_servers::ToolServers;
 use super::tool_terminals::ToolTerminals;
 use crate::acp::audit::{Calls, Recorder};
 use crate::acp::files::queue::FileQueue;
@@ -52,6 +53,7 @@ pub(super) struct Connection {
     pub(super) deferred: DeferredReplies,
     pub(super) pushed: PushedOutput,
     pub(super) tool_terminals: ToolTerminals,
+    pub(super) tool_servers: ToolServers,
     pub(super) file_queue: FileQueue,
     pub(super) state: State,
     /// What was wanted of the agent when nobody listened any more.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio::time::sleep;
 
@@ -46,7 +46,8 @@ struct Given {
 
 struct Run {
     session: SessionKey,
-    replies: mpsc::UnboundedSender<(ToolRunId, ToolAnswer)>,
+    /// Until it is answered.
+    reply: Option<oneshot::Sender<ToolAnswer>>,
     /// What waits to say that it took too long.
     patience: AbortHandle,
 }
@@ -99,9 +100,10 @@ impl Tools {
 
     /// What a tool has led to. Later answers count no longer.
     pub fn answer(&self, run: ToolRunId, answer: ToolAnswer) {
-        if let Some(open) = lock(&self.state).runs.remove(&run) {
+        let open = lock(&self.state).runs.remove(&run);
+        if let Some(reply) = open.and_then(|mut open| open.reply.take()) {
             // Whoever has asked may be gone.
-            let _ = open.replies.send((run, answer));
+            let _ = reply.send(answer);
         }
     }
 
@@ -109,6 +111,13 @@ impl Tools {
         let state = lock(&self.state);
         let (session, given) = state.given.iter().find(|(_, given)| is_same(&given.token, token))?;
         Some(Admitted { session: *session, over: given.open.subscribe() })
+    }
+
+    /// The same of one who needs no token.
+    pub fn given_to(&self, session: SessionKey) -> Option<Admitted> {
+        let state = lock(&self.state);
+        let given = state.given.get(&session)?;
+        Some(Admitted { session, over: given.open.subscribe() })
     }
 
     /// Tells that there are other tools.
@@ -123,17 +132,18 @@ impl Tools {
         state.list.iter().filter(|tool| !given.without.contains(&tool.name)).cloned().collect()
     }
 
+    /// Begins a call. Its answer is dropped unsaid where somebody cancels it.
     pub fn call(
         &self,
         session: SessionKey,
         name: String,
         args: Value,
-        replies: &mpsc::UnboundedSender<(ToolRunId, ToolAnswer)>,
-    ) -> Result<ToolRunId, String> {
+    ) -> Result<(ToolRunId, oneshot::Receiver<ToolAnswer>), String> {
         let list = self.list(session);
         let Some(tool) = list.into_iter().find(|tool| tool.name == name) else {
             return Err(format!("there is no tool {name:?}"));
         };
+        let (reply, answer) = oneshot::channel();
         let run = {
             let mut state = lock(&self.state);
             if state.runs.values().filter(|run| run.session == session).count() >= MOST_RUNS {
@@ -142,11 +152,11 @@ impl Tools {
             state.last_run += 1;
             let run = ToolRunId(state.last_run);
             let patience = self.give_up_after(tool.patience, run);
-            state.runs.insert(run, Run { session, replies: replies.clone(), patience });
+            state.runs.insert(run, Run { session, reply: Some(reply), patience });
             run
         };
         self.mailbox.post(Event::ToolCalled { session, run, name, args });
-        Ok(run)
+        Ok((run, answer))
     }
 
     fn give_up_after(&self, patience: Duration, run: ToolRunId) -> AbortHandle {
@@ -205,17 +215,13 @@ mod tests {
         let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
         runtime.block_on(async {
             let tools = tools(Duration::from_secs(3600));
-            let (replies, mut answers) = mpsc::unbounded_channel();
-            let call = || tools.call(SESSION, "look".into(), json!({}), &replies).expect("a call");
-            let (answered, cancelled) = (call(), call());
+            let call = || tools.call(SESSION, "look".into(), json!({})).expect("a call");
+            let ((answered, answer), (cancelled, _)) = (call(), call());
             let alive = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
             assert_eq!(alive(), 2);
             tools.answer(answered, ToolAnswer { text: "found".into(), failed: false });
             tools.cancel(cancelled);
-            assert_eq!(
-                answers.recv().await.map(|(run, answer)| (run, answer.text)),
-                Some((answered, "found".into()))
-            );
+            assert_eq!(answer.await.expect("an answer").text, "found");
             while alive() > 0 {
                 yield_now().await;
             }
@@ -227,10 +233,9 @@ mod tests {
         let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
         runtime.block_on(async {
             let tools = tools(Duration::from_millis(1));
-            let (replies, mut answers) = mpsc::unbounded_channel();
-            tools.call(SESSION, "look".into(), json!({}), &replies).expect("a call");
-            let answer = answers.recv().await.map(|(_, answer)| (answer.text, answer.failed));
-            assert_eq!(answer, Some(("it took longer than 0.001 s".to_owned(), true)));
+            let (_, answer) = tools.call(SESSION, "look".into(), json!({})).expect("a call");
+            let answer = answer.await.expect("an answer");
+            assert_eq!((answer.text.as_str(), answer.failed), ("it took longer than 0.001 s", true));
         });
     }
 }

@@ -57,6 +57,7 @@ pub fn connected(result: &Value) -> Result<AgentInfo, Failure> {
         embedded_context: yes(&prompt["embeddedContext"]),
         mcp_http: yes(&mcp["http"]),
         mcp_sse: yes(&mcp["sse"]),
+        mcp_acp: yes(&mcp["acp"]),
         steering: yes(&result["_meta"]["steering"]["supported"]),
         system_prompt: yes(&session["systemPrompt"]),
         system_prompt_override: yes(&session["systemPrompt"]["mode"]["override"]),
@@ -302,6 +303,12 @@ pub fn paths_named(params: &Value) -> impl Iterator<Item = &str> {
 /// The request that `$/cancel_request` takes back.
 pub fn cancelled_request(params: &Value) -> Option<rpc::RequestId> {
     params.get("requestId").and_then(rpc::RequestId::of)
+}
+
+/// A message to an MCP server of ours, by the name that we gave the server.
+pub fn mcp_message(params: &Value) -> Result<v1::MessageMcpRequest, RpcError> {
+    v1::MessageMcpRequest::deserialize(params)
+        .map_err(|error| RpcError::invalid("params", &error.to_string()))
 }
 
 /// The elicitation that `elicitation/complete` is about.
@@ -563,7 +570,7 @@ mod tests {
     #[test]
     fn each_ability_is_read_by_itself() {
         type Read = fn(&Capabilities) -> bool;
-        let table: [(&str, Read); 14] = [
+        let table: [(&str, Read); 15] = [
             ("agentCapabilities/loadSession", |can| can.load),
             ("agentCapabilities/sessionCapabilities/resume", |can| can.resume),
             ("agentCapabilities/sessionCapabilities/list", |can| can.list),
@@ -576,6 +583,7 @@ mod tests {
             ("agentCapabilities/promptCapabilities/embeddedContext", |can| can.embedded_context),
             ("agentCapabilities/mcpCapabilities/http", |can| can.mcp_http),
             ("agentCapabilities/mcpCapabilities/sse", |can| can.mcp_sse),
+            ("agentCapabilities/mcpCapabilities/acp", |can| can.mcp_acp),
             ("_meta/steering/supported", |can| can.steering),
             ("agentCapabilities/sessionCapabilities/systemPrompt", |can| can.system_prompt),
         ];

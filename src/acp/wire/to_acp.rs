@@ -29,6 +29,8 @@ pub const SESSION_CANCEL: &str = v1::AGENT_METHOD_NAMES.session_cancel;
 pub const SESSION_SET_MODE: &str = v1::AGENT_METHOD_NAMES.session_set_mode;
 pub const SESSION_SET_TITLE: &str = v1::AGENT_METHOD_NAMES.session_set_title;
 pub const SESSION_SET_OPTION: &str = v1::AGENT_METHOD_NAMES.session_set_config_option;
+/// Both the agent's requests and what is told of them.
+pub const MCP_MESSAGE: &str = v1::CLIENT_METHOD_NAMES.mcp_message;
 pub const CANCEL_REQUEST: &str = v1::PROTOCOL_LEVEL_METHOD_NAMES.cancel_request;
 /// Gone from the protocol, yet the only way to choose a model with many agents.
 pub const SESSION_SET_MODEL: &str = "session/set_model";
@@ -238,6 +240,23 @@ pub fn declined() -> impl Serialize {
     v1::CreateElicitationResponse::new(v1::ElicitationAction::Decline)
 }
 
+/// What an MCP server of ours answers: its own errors are no errors of ACP.
+pub fn mcp_answer(outcome: Result<Value, Value>) -> impl Serialize {
+    match outcome {
+        Ok(result) => json!({ "result": result }),
+        Err(error) => json!({ "error": error }),
+    }
+}
+
+/// What an MCP server of ours tells of a request that is open.
+pub fn mcp_told(of: &v1::MessageMcpRequest, method: String, params: Option<Value>) -> impl Serialize + use<> {
+    let params = params.and_then(|params| match params {
+        Value::Object(params) => Some(params),
+        _ => None,
+    });
+    v1::MessageMcpNotification::new(of.server_id.clone(), of.request_id.clone(), method).params(params)
+}
+
 pub fn elicitation_cancelled() -> impl Serialize {
     v1::CreateElicitationResponse::new(v1::ElicitationAction::Cancel)
 }
@@ -263,12 +282,7 @@ pub fn takes(can: Capabilities, server: &McpServer) -> bool {
         McpServer::Stdio { .. } => true,
         McpServer::Http { .. } => can.mcp_http,
         McpServer::Sse { .. } => can.mcp_sse,
-    }
-}
-
-pub fn name(server: &McpServer) -> &str {
-    match server {
-        McpServer::Stdio { name, .. } | McpServer::Http { name, .. } | McpServer::Sse { name, .. } => name,
+        McpServer::Acp { .. } => can.mcp_acp,
     }
 }
 
@@ -287,6 +301,7 @@ fn servers(place: &Place, can: Capabilities) -> Vec<v1::McpServer> {
         McpServer::Sse { name, url, headers } => {
             v1::McpServer::Sse(v1::McpServerSse::new(name, url).headers(headers.iter().map(header).collect()))
         }
+        McpServer::Acp { name, id } => v1::McpServer::Acp(v1::McpServerAcp::new(name, id.clone())),
     };
     place.mcp_servers.iter().filter(|server| takes(can, server)).map(server).collect()
 }

@@ -143,6 +143,7 @@ pub struct Capabilities {
     pub embedded_context: bool,
     pub mcp_http: bool,
     pub mcp_sse: bool,
+    pub mcp_acp: bool,
     pub steering: bool,
     pub system_prompt: bool,
     /// It may take the place of the agent's own.

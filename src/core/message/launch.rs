@@ -82,9 +82,65 @@ impl Launch {
 /// An MCP server passed on to the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum McpServer {
-    Stdio { name: String, command: PathBuf, args: Vec<String>, env: Vec<(String, String)> },
-    Http { name: String, url: String, headers: Vec<(String, String)> },
-    Sse { name: String, url: String, headers: Vec<(String, String)> },
+    Stdio {
+        name: String,
+        command: PathBuf,
+        args: Vec<String>,
+        env: Vec<(String, String)>,
+    },
+    Http {
+        name: String,
+        url: String,
+        headers: Vec<(String, String)>,
+    },
+    Sse {
+        name: String,
+        url: String,
+        headers: Vec<(String, String)>,
+    },
+    /// One of ours, reached by messages of ACP.
+    Acp {
+        name: String,
+        id: String,
+    },
+}
+
+impl McpServer {
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Stdio { name, .. }
+            | Self::Http { name, .. }
+            | Self::Sse { name, .. }
+            | Self::Acp { name, .. } => name,
+        }
+    }
+}
+
+/// By which way an agent reaches the tools of the editor's, where it can go that way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToolsTransport {
+    /// By a program that it starts.
+    #[default]
+    Stdio,
+    /// By HTTP on this machine's own address.
+    Http,
+    /// By messages of ACP.
+    Acp,
+}
+
+/// The MCP server of the editor's tools, as it is offered to a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EditorTools {
+    /// What the agent calls it.
+    pub name: String,
+    pub prefers: ToolsTransport,
+    /// Knowing it lets in, to this session's tools.
+    pub token: String,
+    /// The bridge: a program that an agent can start, and what it is given.
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    /// Where the bridge comes in.
+    pub socket: PathBuf,
 }
 
 /// Where a new session works.
@@ -95,6 +151,8 @@ pub struct Place {
     /// Further roots; absolute, only sent where the agent takes them.
     pub additional: Vec<PathBuf>,
     pub mcp_servers: Vec<McpServer>,
+    /// Joins the servers once it is known how the agent reaches them.
+    pub tools: Option<Box<EditorTools>>,
     /// Only sent where the agent takes one.
     pub system_prompt: Option<SystemPrompt>,
 }

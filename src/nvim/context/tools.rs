@@ -1,12 +1,11 @@
-//! Offering the editor's tools to a session: as an MCP server that its agent starts, which finds this Neovim by its
-//! environment. Running them is left to the feature.
+//! Offering the editor's tools to a session. How its agent reaches them is settled where that is known; running them is left to the feature.
 
 use std::path::Path;
 
 use mlua::{Function, Result, Table};
 
 use crate::core::ids::SessionKey;
-use crate::core::message::{Command, Launch, McpServer, Place, Sandbox};
+use crate::core::message::{Command, EditorTools, Launch, Place, Sandbox};
 use crate::core::tools::table::TOOLS;
 use crate::core::tools::titles::SERVER;
 use crate::nvim::context::Context;
@@ -15,14 +14,11 @@ use crate::nvim::editor::{Editor, Level, first_line};
 
 /// What agents call the server where the user has one named [`SERVER`].
 const OTHER_NAME: &str = "acp-neovim";
-const SOCKET: &str = "ACP_NVIM_TOOLS";
-/// The inspector and the log leave out what is called so.
-const TOKEN: &str = "ACP_NVIM_TOOLS_TOKEN";
 
 impl Context {
     /// Gives the editor's tools to a session that is to be opened in this place; says which.
     pub fn offer_tools(&mut self, launch: &Launch, place: &mut Place) -> Vec<String> {
-        place.mcp_servers.retain(|server| !is_ours(server));
+        place.tools = None;
         // On another machine there is no Neovim to be found, and a recording calls nothing.
         let is_here = launch.remote.is_none() && launch.replay.is_none();
         if !is_here || !self.config.gives_tools(&launch.name, &place.cwd) {
@@ -37,18 +33,16 @@ impl Context {
                 return Vec::new();
             }
         };
-        let is_taken = place.mcp_servers.iter().any(|server| {
-            let (McpServer::Stdio { name, .. } | McpServer::Http { name, .. } | McpServer::Sse { name, .. }) =
-                server;
-            name == SERVER
-        });
+        let is_taken = place.mcp_servers.iter().any(|server| server.name() == SERVER);
         let name = if is_taken { OTHER_NAME } else { SERVER };
-        place.mcp_servers.push(McpServer::Stdio {
+        place.tools = Some(Box::new(EditorTools {
             name: name.to_owned(),
-            command: door.program.into(),
+            prefers: self.config.tools_transport(&launch.name),
+            token,
+            program: door.program.into(),
             args: vec!["--clean".into(), "-l".into(), door.bridge],
-            env: vec![(SOCKET.into(), door.socket.clone()), (TOKEN.into(), token.clone())],
-        });
+            socket: door.socket.into(),
+        }));
         let without = self.config.tools_denied(&launch.name, &place.cwd);
         let own = self.offers.own.iter().map(String::as_str);
         let names = TOOLS.iter().map(|tool| tool.name).chain(own);
@@ -60,13 +54,8 @@ impl Context {
     pub fn tell_offer(&mut self, key: SessionKey) {
         let Some(session) = self.sessions.get(&key) else { return };
         let without = self.config.tools_denied(&session.agent_name, &session.place.cwd);
-        let ours = session.place.mcp_servers.iter().find(|server| is_ours(server));
-        let Some(McpServer::Stdio { env, .. }) = ours else { return };
-        let value = |wanted: &str| {
-            let found = env.iter().find(|(name, _)| name == wanted);
-            found.map(|(_, value)| value.clone()).unwrap_or_default()
-        };
-        let (socket, token) = (value(SOCKET).into(), value(TOKEN));
+        let Some(tools) = &session.place.tools else { return };
+        let (socket, token) = (tools.socket.clone(), tools.token.clone());
         self.send(Command::OfferTools { session: key, socket, token, without });
     }
 
@@ -95,10 +84,6 @@ impl Context {
         self.offers.door = Some(door.clone());
         Ok(door)
     }
-}
-
-fn is_ours(server: &McpServer) -> bool {
-    matches!(server, McpServer::Stdio { env, .. } if env.iter().any(|(name, _)| name == TOKEN))
 }
 
 fn token(editor: &Editor) -> Result<String> {
