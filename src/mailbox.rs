@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::core::message::{Content, Event, Skipped, ToolCallPatch, Update};
+use crate::core::message::{Content, Event, Role, Skipped, ToolCallPatch, Update};
 
 /// Above this many waiting bytes the background stops reading from agents until some are taken.
 const FULL: usize = 4 << 20;
@@ -186,12 +186,17 @@ fn join(last: &mut Event, next: Event) -> Option<Event> {
     }
 }
 
+/// What the user said is told again in parts, or as several prompts: only the pieces themselves say where one ends.
+fn is_of_parts(role: Role, message: Option<&String>) -> bool {
+    role == Role::User && message.is_none()
+}
+
 fn join_updates(last: &mut Update, next: Update) -> Option<Update> {
     match (last, next) {
         (
             Update::Message { role: r1, message: m1, content: Content::Text(t1) },
             Update::Message { role: r2, message: m2, content: Content::Text(t2) },
-        ) if *r1 == r2 && *m1 == m2 => {
+        ) if *r1 == r2 && *m1 == m2 && !is_of_parts(*r1, m1.as_ref()) => {
             t1.push_str(&t2);
             None
         }
@@ -214,7 +219,7 @@ fn join_updates(last: &mut Update, next: Update) -> Option<Update> {
 mod tests {
     use super::*;
     use crate::core::ids::{AgentId, SessionKey};
-    use crate::core::message::{Location, PlanItem, PlanStatus, Priority, Role, ToolContent};
+    use crate::core::message::{Location, PlanItem, PlanStatus, Priority, ToolContent};
 
     fn chunk(message: &str, text: &str) -> Event {
         Event::Updated {
@@ -237,6 +242,20 @@ mod tests {
         assert_eq!(mailbox.take(), Some(chunk("m1", "abc")));
         assert_eq!(mailbox.take(), Some(chunk("m2", "d")));
         assert_eq!(mailbox.take(), None);
+    }
+
+    #[test]
+    fn what_the_user_said_arrives_in_the_parts_in_which_it_was_told() {
+        let mailbox = Mailbox::new(|_| {});
+        let part = |text: &str| {
+            let content = Content::Text(text.into());
+            let update = Update::Message { role: Role::User, message: None, content };
+            Event::Updated { session: SessionKey(1), update }
+        };
+        mailbox.post(part("a"));
+        mailbox.post(part("b"));
+        assert_eq!(mailbox.take(), Some(part("a")));
+        assert_eq!(mailbox.take(), Some(part("b")));
     }
 
     #[test]

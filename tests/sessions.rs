@@ -662,6 +662,44 @@ fn a_session_of_a_neovim_that_was_killed_is_found_and_taken_up_with_all_that_was
 }
 
 #[test]
+fn prompts_that_were_never_answered_stand_apart_when_they_are_told_again() {
+    let turn = |ends_with: Vec<Value>| std::iter::once(prompt()).chain(ends_with);
+    let script = steps([
+        initialized(json!({ "loadSession": true }), json!([])),
+        new_session("s1").into(),
+        turn(vec![says("An answer."), ends("end_turn")]).collect(),
+        turn(vec![says("A second.")]).collect(),
+    ]);
+    let mut first = Scripted::new(&[], script);
+    talked(&mut first, "Why is the sky blue?");
+    first.send("And at night?");
+    first.wait_for("A second.");
+    let cwd = first.project.path().to_string_lossy().into_owned();
+    first.nvim.kill9();
+    let said = |text: &str| {
+        json!({ "send": { "method": "session/update", "params": { "sessionId": "s1", "update": {
+            "sessionUpdate": "user_message_chunk", "content": { "type": "text", "text": text } } } } })
+    };
+    let mut second = after(
+        &first,
+        steps([
+            initialized(json!({ "loadSession": true }), json!([])),
+            vec![
+                json!({ "expect": "session/load", "params": { "sessionId": "s1" } }),
+                said("Why is the sky blue?"),
+                said("And at night?"),
+                json!({ "reply": "session/load", "result": null }),
+            ],
+        ]),
+    );
+    second.nvim.command(&format!("cd {cwd}"));
+    second.nvim.command("Acp resume");
+    second.wait_for("And at night?");
+    let text = second.transcript();
+    assert_eq!(text.matches("You\n").count(), 2, "{text}");
+}
+
+#[test]
 fn resume_takes_up_the_last_session_of_the_project() {
     let mut first = Scripted::new(&[], one_turn());
     talked(&mut first, "Remember this");

@@ -32,6 +32,7 @@ pub mod question_queue;
 pub mod recovery;
 pub mod references;
 mod requested;
+pub mod retold;
 mod retry;
 mod set_defaults;
 pub mod status;
@@ -62,6 +63,7 @@ pub use forking::Past;
 use left_commands::Left;
 pub use opening::{LoggedIn, exit_text};
 use recovery::{Recovery, Sent};
+use retold::Retold;
 pub use turn::Queued;
 
 use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, SubagentId, TerminalId, ToolCallId};
@@ -124,6 +126,7 @@ pub struct Session {
     pub acp_id: Option<String>,
     /// The stored session that is being taken up, until it is open.
     pub taking_up: Option<(String, Reopen)>,
+    pub retold: Retold,
     pub phase: Phase,
     pub title: Option<String>,
     /// The title is the user's: the agent does not change it.
@@ -274,6 +277,7 @@ impl Session {
             info: None,
             acp_id: None,
             taking_up: None,
+            retold: Retold::default(),
             phase: Phase::Opening { since: now },
             title: None,
             named: false,

@@ -212,7 +212,14 @@ impl Session {
                 let known = self.turn.messages.get(&(role, id.clone())).copied();
                 known.filter(|known| self.stands_here(*known))
             }
-            None => self.last().filter(|last| self.continues(*last, role)),
+            None => {
+                let last = self.last().filter(|last| self.continues(*last, role));
+                if role == Role::User && self.is_replaying() && self.begins_prompt(last, &text) {
+                    None
+                } else {
+                    last
+                }
+            }
         };
         // Nor are blank lines a message; but an indent may be that of code.
         if known.is_none() && text.trim().is_empty() && !text.ends_with("    ") {
@@ -287,6 +294,15 @@ impl Session {
         self.set_mode(mode.to_owned());
         self.status_touched = true;
         true
+    }
+
+    /// Whether a piece of what the user said is of another prompt than what it would go on with.
+    fn begins_prompt(&mut self, before: Option<EntryId>, text: &str) -> bool {
+        let before = before.and_then(|before| match &self.entries[before.0].body {
+            Body::User { text, .. } => Some(text),
+            _ => None,
+        });
+        self.retold.begins(text, before.map(|before| &**before))
     }
 
     fn continues(&self, entry: EntryId, role: Role) -> bool {

@@ -7,6 +7,7 @@ use crate::core::ids::{JobId, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Content, Launch, Reopen, Severity};
 use crate::core::replay::NAME;
+use crate::core::session::retold::Retold;
 use crate::core::store::record::{Fact, Kept, LONGEST_PROMPT, Line, Owner, RecordRequest};
 use crate::core::text::cut;
 use crate::nvim::arguments::fail;
@@ -116,6 +117,7 @@ impl Sessions {
         let stored = (kept.owner.acp_id.clone(), Reopen::Load);
         let key = self.open(cx, launch, kept.owner.cwd.clone(), Some(stored));
         if let Some(session) = cx.sessions.get_mut(&key) {
+            session.retold = Retold::new(kept.prompts.iter().map(|prompt| prompt.text.clone()).collect());
             match (kept.named, kept.title.clone()) {
                 (true, Some(title)) => session.rename(&title),
                 (_, title) => session.title = title,
