@@ -103,6 +103,29 @@ fn a_file_is_completed_as_it_is_typed_and_goes_along_with_its_unsaved_text() {
 }
 
 #[test]
+fn no_menu_opens_for_a_prompt_of_before_that_ends_with_a_reference() {
+    let mut chat = Scripted::new(&[("a.txt", "one\n"), ("b.txt", "two\n")], answering(1));
+    chat.chat();
+    chat.send("Look at @a.txt");
+    chat.wait_for("Done");
+    let count = "local complete = require('acp.complete')
+        local trigger = complete.trigger
+        _G.count = 0
+        complete.trigger = function() _G.count = _G.count + 1 trigger() end";
+    chat.nvim.exec_lua(count, []);
+    chat.nvim.input("<C-p>");
+    wait_for_prompt(&mut chat.nvim, "Look at @a.txt");
+    assert_eq!(chat.nvim.mode().name, "i");
+    assert_eq!(
+        chat.nvim.exec_lua("return { _G.count, vim.fn.pumvisible() }", []),
+        rmpv::Value::Array(vec![0.into(), 0.into()])
+    );
+    // What is typed from there on is completed.
+    chat.nvim.input(" and @b");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return vim.fn.pumvisible()", []) == 1.into(), "the menu");
+}
+
+#[test]
 fn an_agent_that_takes_no_files_gets_links_to_them() {
     let mut chat = Scripted::new(
         &[("a.txt", "one\n"), ("shot.png", "\u{0}")],

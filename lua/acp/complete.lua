@@ -384,12 +384,23 @@ local function chosen()
   return item and item.word == text
 end
 
+-- The `changedtick` at which a prompt was given a text that nobody typed, by its buffer.
+---@type table<integer, integer>
+local given = {}
+
+--- A prompt has a text that nobody typed: nothing is completed until somebody does.
+---@param buf integer
+function M.was_given(buf)
+  given[buf] = vim.api.nvim_buf_get_changedtick(buf)
+end
+
 --- Has the menu open while the user types in a prompt.
 ---@param buf integer
 ---@param when "auto"|"always"|"never"
 function M.attach(buf, when)
   local group = vim.api.nvim_create_augroup("acp.complete", { clear = false })
   vim.api.nvim_clear_autocmds({ group = group, buffer = buf })
+  given[buf] = nil
   if when == "never" then
     return
   end
@@ -397,7 +408,8 @@ function M.attach(buf, when)
     group = group,
     buffer = buf,
     callback = require("acp.notify").guarded(function()
-      if not chosen() and (when == "always" or not select(2, M.plugin())) then
+      local typed = given[buf] ~= vim.api.nvim_buf_get_changedtick(buf)
+      if typed and not chosen() and (when == "always" or not select(2, M.plugin())) then
         M.trigger()
       end
     end),

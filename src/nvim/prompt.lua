@@ -307,6 +307,7 @@ return {
     -- As |undo-break| has it.
     vim.bo[buf].undolevels = vim.bo[buf].undolevels
     api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+    require("acp.complete").was_given(buf)
     for _, win in ipairs(fn.win_findbuf(buf)) do
       api.nvim_win_set_cursor(win, { #lines, #lines[#lines] })
     end
