@@ -118,6 +118,48 @@ fn a_page_gives_back_what_it_took_from_the_others() {
     }
 }
 
+/// The windows of files, by the part of all their cells that each has, in percent.
+fn parts(nvim: &mut Nvim, what: &str) -> Vec<u64> {
+    let all = files(nvim, what);
+    let whole: u64 = all.iter().sum();
+    all.iter().map(|cells| (cells * 100 + whole / 2) / whole).collect()
+}
+
+#[test]
+fn a_chat_takes_its_room_from_all_others_and_gives_it_back_to_all() {
+    for (layout, split, what) in
+        [("right", "vsplit", "width"), ("left", "vsplit", "width"), ("bottom", "split", "height")]
+    {
+        for equal in ["equalalways", "noequalalways"] {
+            let mut chat = chat(layout, 140, 40);
+            let nvim = &mut chat.nvim;
+            nvim.command("Acp toggle");
+            nvim.command(&format!("set {equal}"));
+            let resize =
+                format!("lua vim.api.nvim_win_set_{what}(0, math.floor(vim.api.nvim_win_get_{what}(0) / 2))");
+            for command in [split, split, &resize, "topleft 10vsplit | setlocal winfixwidth | wincmd w"] {
+                nvim.command(command);
+            }
+            let (before, cells) = (parts(nvim, what), files(nvim, what));
+            let near = |now: &[u64], cells: u64| {
+                now.len() == before.len()
+                    && now.iter().zip(&before).all(|(now, before)| now.abs_diff(*before) <= cells)
+            };
+            nvim.command("Acp toggle");
+            let beside = files(nvim, what);
+            assert!(beside.iter().all(|cells| *cells > 1), "{layout} {equal}: {cells:?} became {beside:?}");
+            let code = "return vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(function(win)
+                return vim.api.nvim_win_get_width(win) == 10 end)";
+            assert_eq!(nvim.exec_lua(code, []), true.into(), "{layout} {equal}: {cells:?} became {beside:?}");
+            nvim.command("Acp toggle");
+            let after = files(nvim, what);
+            let differ = cells.iter().zip(&after).map(|(before, after)| before.abs_diff(*after)).max();
+            assert!(differ.is_some_and(|cells| cells <= 2), "{layout} {equal}: {cells:?} became {after:?}");
+            assert!(near(&parts(nvim, what), 3), "{layout} {equal}");
+        }
+    }
+}
+
 #[test]
 fn a_small_screen_leaves_nothing_behind() {
     for layout in ["right", "bottom", "top", "float", "current", "tab"] {

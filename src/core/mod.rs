@@ -19,4 +19,5 @@ pub mod terminal;
 pub mod text;
 pub mod tools;
 pub mod transcript;
+pub mod window_shares;
 pub mod window_sizes;

@@ -6,6 +6,7 @@
 pub mod layout;
 pub mod margin;
 pub mod other_buffers;
+mod shares;
 pub mod sizes;
 
 use std::collections::HashMap;
@@ -16,6 +17,7 @@ use crate::config::{Layout, WindowOptions};
 use crate::core::ids::SessionKey;
 use crate::core::quit::Shows;
 use crate::core::window_sizes::{Area, is_mostly_hidden, prompt_height};
+use crate::nvim::chat::windows::shares::keeping_shares;
 use crate::nvim::chat::windows::sizes::Sized;
 use crate::nvim::context::ChatBuffers;
 use crate::nvim::editor::{Buf, Editor, Win};
@@ -101,7 +103,8 @@ impl Windows {
     ) -> Result<Win> {
         let before: Vec<(Win, Buf)> =
             editor.tab_wins()?.into_iter().filter_map(|win| Some((win, editor.win_buf(win).ok()?))).collect();
-        match editor.beside_terminals(|| self.place_in_layout(editor, chat, chats, options)) {
+        let place = || self.place_in_layout(editor, chat, chats, options);
+        match editor.beside_terminals(|| keeping_shares(editor, place)) {
             Err(error) if layout::is_without_room(&error) => {
                 for win in editor.tab_wins()? {
                     match before.iter().find(|(known, _)| *known == win) {
@@ -211,7 +214,7 @@ impl Windows {
     /// Takes a chat's windows in the current tab page away. The last window of all shows another buffer
     /// instead.
     pub fn hide(&mut self, editor: &Editor, chat: &ChatBuffers) -> Result<()> {
-        editor.beside_terminals(|| self.hide_windows(editor, chat))
+        editor.beside_terminals(|| keeping_shares(editor, || self.hide_windows(editor, chat)))
     }
 
     fn hide_windows(&mut self, editor: &Editor, chat: &ChatBuffers) -> Result<()> {
