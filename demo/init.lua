@@ -32,11 +32,14 @@ for _, build in ipairs(vim.env.ACP_NVIM_LIB and {} or { "debug", "release" }) do
   end
 end
 
--- The tests play the tour in another dialect of the protocol, and in its second version, too.
+-- The tests play the tour in another dialect of the protocol, in its second version, and over a network, too.
 local dialect, version = vim.env.ACP_DEMO_DIALECT, tonumber(vim.env.ACP_DEMO_PROTOCOL)
 local spoken = dialect and { dialect = dialect, args = { "--dialect", dialect } }
 if version then
   spoken = { protocol = version, args = { "--protocol", tostring(version) } }
+end
+if vim.env.ACP_DEMO_URL then
+  spoken = { url = vim.env.ACP_DEMO_URL }
 end
 require("acp").setup({ default_agent = "demo", agents = spoken and { demo = spoken } or nil })
 

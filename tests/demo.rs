@@ -3,27 +3,55 @@
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
+#[expect(dead_code, reason = "each test binary uses its own part of what they share")]
+#[path = "support/remote.rs"]
+mod remote;
+
 use std::path::Path;
 use std::process::Command;
 
+use remote::Server;
 use support::{Nvim, Options};
 
 #[test]
 fn the_tour_is_played_to_its_end_and_all_of_it_is_seen() {
-    plays_the_tour(None);
+    plays_the_tour(&[]);
 }
 
 #[test]
 fn the_tour_is_the_same_in_the_second_version_of_the_protocol() {
-    plays_the_tour(Some(("ACP_DEMO_PROTOCOL", "2")));
+    plays_the_tour(&[("ACP_DEMO_PROTOCOL", "2")]);
 }
 
 #[test]
 fn the_tour_is_the_same_with_an_agent_that_speaks_the_draft_dialect() {
-    plays_the_tour(Some(("ACP_DEMO_DIALECT", "draft")));
+    plays_the_tour(&[("ACP_DEMO_DIALECT", "draft")]);
 }
 
-fn plays_the_tour(spoken: Option<(&str, &str)>) {
+/// The agent behind a server, which speaks WebSocket and HTTP.
+fn plays_the_tour_from_afar(scheme: &str) {
+    let sessions = support::project::TempProject::new(&[]);
+    let folder = sessions.path().to_owned();
+    let server = Server::start(move || {
+        let mut agent = Command::new(support::demo_agent());
+        agent.env("ACP_DEMO_SPEED", "3").env("ACP_DEMO_SESSIONS", &folder);
+        agent
+    });
+    plays_the_tour(&[("ACP_DEMO_URL", &server.url(scheme))]);
+    assert!(!server.requests.lock().expect("the requests").is_empty());
+}
+
+#[test]
+fn the_tour_is_the_same_over_a_websocket() {
+    plays_the_tour_from_afar("ws");
+}
+
+#[test]
+fn the_tour_is_the_same_over_http() {
+    plays_the_tour_from_afar("http");
+}
+
+fn plays_the_tour(spoken: &[(&str, &str)]) {
     let home = support::project::TempProject::new(&[]);
     let nvim = std::env::var_os("NVIM").unwrap_or_else(|| "nvim".into());
     let agent = support::demo_agent().parent().expect("a folder").to_owned();
@@ -36,7 +64,7 @@ fn plays_the_tour(spoken: Option<(&str, &str)>) {
         .args(["-c", "lua require('acp-demo').check()"])
         .env("ACP_NVIM_LIB", support::library())
         .env("PATH", std::env::join_paths(folders).expect("folders that can be joined"))
-        .envs(spoken)
+        .envs(spoken.iter().copied())
         .env_remove("NVIM");
     for kind in ["CONFIG", "DATA", "STATE", "CACHE"] {
         command.env(format!("XDG_{kind}_HOME"), home.file(kind));
