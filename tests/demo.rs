@@ -3,6 +3,8 @@
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
+// The attribute tells clippy that helpers in there are tests, too.
+#[cfg(test)]
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 #[path = "support/remote.rs"]
 mod remote;

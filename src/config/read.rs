@@ -181,7 +181,8 @@ impl<'a> Field<'a> {
     fn absolute_path(&self) -> Option<PathBuf> {
         let path = self.path()?;
         if path.is_absolute() {
-            return Some(path);
+            // `//` and `/./` would be another name of the same folder.
+            return Some(path.components().collect());
         }
         self.invalid(match cfg!(windows) {
             true => "is not absolute: begin it with a drive, as in C:/, or with ~/",

@@ -367,6 +367,8 @@ mod reading {
         let config = read(paths(json!({ "/srv/shop": "/home/me/shop" })));
         let launch = launch(&config, "box", &["ssh"]).expect("found");
         assert_eq!(launch.paths.to_here("/srv/shop/a").as_deref(), Some("/home/me/shop/a"));
+        let spelled = read(paths(json!({ "/srv/shop": "/home//me/./shop/" })));
+        assert_eq!(spelled.agents["box"].paths, [("/srv/shop".to_owned(), "/home/me/shop".to_owned())]);
         for (wrong, problem) in [
             (json!({ "srv": "/a" }), "has to begin with /"),
             (json!({ "/srv": "a" }), "is not absolute"),

@@ -87,6 +87,24 @@ fn a_call_is_stopped_when_the_agent_takes_its_message_back() {
 }
 
 #[test]
+fn an_agent_elsewhere_has_the_tools_by_messages_of_acp() {
+    let mut chat = playing(awaits("list", SERVER, "tools/list", json!({})));
+    let paths = "agents = { fake = { paths = { ['/there'] = vim.fn.getcwd() } } }";
+    chat.configure(&format!("tools_transport = 'acp', {paths}"));
+    chat.chat();
+    assert_eq!(chat.got("session/new")["params"]["cwd"], "/there");
+    chat.send("Look.");
+    let listed = chat.answer("list")["result"]["result"]["tools"].clone();
+    assert_eq!(listed.as_array().map(Vec::len), Some(crate::ALL));
+    // One that takes none has none.
+    let mut chat = Scripted::new(&[], opened());
+    chat.configure(&format!("tools_transport = 'acp', {paths}"));
+    chat.chat();
+    assert_eq!(chat.got("session/new")["params"]["mcpServers"], json!([]));
+    chat.wait_for("so it can't reach the editor's from where it is");
+}
+
+#[test]
 fn an_agent_that_takes_none_by_acp_starts_the_bridge_all_the_same() {
     let mut chat = Scripted::new(&[], opened());
     chat.configure("tools_transport = 'acp'");

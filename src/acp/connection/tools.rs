@@ -29,6 +29,13 @@ impl Connection {
             self.tool_servers.add(id.clone(), session);
             return place.mcp_servers.push(McpServer::Acp { name: tools.name, id });
         }
+        if tools.is_elsewhere {
+            let text = format!(
+                "{} takes no tools by ACP, so it can't reach the editor's from where it is",
+                self.name
+            );
+            return self.note(Some(session), Severity::Info, text);
+        }
         let by_http = tools.prefers == ToolsTransport::Http && can.mcp_http;
         let url = match by_http.then(|| self.tools_url()).transpose() {
             Ok(url) => url,

@@ -134,6 +134,8 @@ pub struct EditorTools {
     /// What the agent calls it.
     pub name: String,
     pub prefers: ToolsTransport,
+    /// The agent runs on another machine, which has no bridge and reaches no port of this one.
+    pub is_elsewhere: bool,
     /// Knowing it lets in, to this session's tools.
     pub token: String,
     /// The bridge: a program that an agent can start, and what it is given.

@@ -5,7 +5,7 @@ use std::path::Path;
 use mlua::{Function, Result, Table};
 
 use crate::core::ids::SessionKey;
-use crate::core::message::{Command, EditorTools, Launch, Place, Sandbox};
+use crate::core::message::{Command, EditorTools, Launch, Place, Sandbox, ToolsTransport};
 use crate::core::tools::table::TOOLS;
 use crate::core::tools::titles::SERVER;
 use crate::nvim::context::Context;
@@ -19,9 +19,12 @@ impl Context {
     /// Gives the editor's tools to a session that is to be opened in this place; says which.
     pub fn offer_tools(&mut self, launch: &Launch, place: &mut Place) -> Vec<String> {
         place.tools = None;
-        // On another machine there is no Neovim to be found, and a recording calls nothing.
-        let is_here = launch.remote.is_none() && launch.replay.is_none();
-        if !is_here || !self.config.gives_tools(&launch.name, &place.cwd) {
+        let prefers = self.config.tools_transport(&launch.name);
+        let is_elsewhere = launch.remote.is_some() || !launch.paths.is_empty();
+        let is_reached = !is_elsewhere || prefers == ToolsTransport::Acp;
+        // A recording calls nothing.
+        let is_given = launch.replay.is_none() && self.config.gives_tools(&launch.name, &place.cwd);
+        if !is_reached || !is_given {
             return Vec::new();
         }
         let offered = self.door().and_then(|door| Ok((door, token(&self.editor)?)));
@@ -37,7 +40,8 @@ impl Context {
         let name = if is_taken { OTHER_NAME } else { SERVER };
         place.tools = Some(Box::new(EditorTools {
             name: name.to_owned(),
-            prefers: self.config.tools_transport(&launch.name),
+            prefers,
+            is_elsewhere,
             token,
             program: door.program.into(),
             args: vec!["--clean".into(), "-l".into(), door.bridge],
