@@ -107,6 +107,10 @@ local function append(buf, last, text)
   return last + #lines - 1
 end
 
+-- Turns of the loop in which nothing happens until all is taken to be done. Where the machine has much to do, a pause of
+-- the parser's may be longer.
+local quiet = 20
+
 -- Waits until some turns of the loop have passed in which nothing was parsed and no mark was set.
 local function until_quiet()
   local before, turns = nil, 0
@@ -114,7 +118,7 @@ local function until_quiet()
     vim.wait(20000, function()
       local now = parsed * 1e6 + painted
       turns, before = now == before and turns + 1 or 0, now
-      return turns > 20
+      return turns > quiet
     end, 1),
     "it never came to an end"
   )
@@ -311,28 +315,40 @@ test("large texts of any kind are worked on in small portions, however they come
   end
 end)
 
+-- How a text that comes in pieces differs from one that comes whole, if it does.
+local function difference_in_pieces(text, size)
+  local buf = stream(text, function()
+    return 1e6
+  end)
+  local whole = cells_of(buf)
+  finish(buf)
+  buf = stream(text, function()
+    return size
+  end)
+  local difference
+  vim.wait(3000, function()
+    vim.cmd("redraw")
+    difference = difference_of(cells_of(buf), whole)
+    return not difference
+  end, 30)
+  finish(buf)
+  return difference
+end
+
 test("small texts look the same however they come", function()
   for seed = 1, 140 do
     math.randomseed(seed)
     -- A parser may take a fence's mark within a line for its end, which is not known before the line is whole.
     local text = generated(math.random(20, 400)):gsub("([^\n])```+", "%1"):gsub("([^\n])~~~+", "%1")
-    local buf = stream(text, function()
-      return 1e6
-    end)
-    local whole = cells_of(buf)
-    finish(buf)
     for _, size in ipairs({ 1, 7 }) do
-      buf = stream(text, function()
-        return size
-      end)
-      local difference
-      local same = vim.wait(3000, function()
-        vim.cmd("redraw")
-        difference = difference_of(cells_of(buf), whole)
-        return not difference
-      end, 30)
-      assert(same, ("seed %d in pieces of %d, %s\n%s"):format(seed, size, difference, text))
-      finish(buf)
+      local difference = difference_in_pieces(text, size)
+      if difference then
+        -- It was perhaps looked at too early.
+        quiet = 500
+        difference = difference_in_pieces(text, size)
+        quiet = 20
+      end
+      assert(not difference, ("seed %d in pieces of %d, %s\n%s"):format(seed, size, difference or "", text))
     end
   end
 end)

@@ -452,7 +452,8 @@ const POINTS: &str = "
     + a_fork_that_the_agent_refuses_leaves_the_source_as_it_was
 256 SHOULD   U   titles given to the agent: a_name_that_the_user_gives_is_kept_by_an_agent_that_takes_one
     + a_name_is_told_only_where_that_is_offered
-257 MAY      U   archives: - unstable, not used
+257 MAY      U   archives, and the filter on each page: a_session_is_archived_and_brought_back
+    + an_agent_that_has_no_archive_is_not_asked_for_it
 258 robust   U   the state of the login, at any time: a_state_of_the_login_is_read_at_any_time_in_either_form
     + a_state_is_read_by_its_word_and_any_other_is_unknown
     + the_log_has_both_directions_and_no_secrets
@@ -634,7 +635,7 @@ fn a_list_with_a_gap_does_not_pass() {
     assert_eq!(after(&|points| excuse(&mut points[0])), 1, "a rule that is stable");
     assert_eq!(after(&|points| excuse(&mut points[7])), 1, "what agents in the field need");
     assert_eq!(after(&|points| excuse(&mut points[127])), 0, "a freedom");
-    assert_eq!(after(&|points| points[256].reason = Some(" ")), 1, "a reason that says nothing");
+    assert_eq!(after(&|points| points[258].reason = Some(" ")), 1, "a reason that says nothing");
 }
 
 #[test]

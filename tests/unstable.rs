@@ -114,6 +114,82 @@ fn a_fork_that_the_agent_refuses_leaves_the_source_as_it_was() {
     assert!(fork.contains("Before the fork."), "{fork}");
 }
 
+/// Has the first item of each picker chosen, and keeps what pickers showed.
+const PICKS_THE_FIRST: &str = "_G.seen = {}
+    vim.ui.select = function(items, options, choose)
+      table.insert(_G.seen, options.prompt .. ': ' .. table.concat(vim.tbl_map(tostring, items), ', '))
+      choose(items[1], 1)
+    end";
+
+fn listed(id: &str, title: &str) -> Value {
+    json!({ "sessionId": id, "cwd": "$PROJECT", "title": title })
+}
+
+#[test]
+fn a_session_is_archived_and_brought_back() {
+    let can = json!({ "loadSession": true, "sessionCapabilities": { "list": {}, "archive": {} } });
+    let list = |params: Value| json!({ "expect": "session/list", "params": params });
+    let one = |session: Value| json!({ "reply": "session/list", "result": { "sessions": [session] } });
+    let none = json!({ "reply": "session/list", "result": { "sessions": [] } });
+    let steps = [
+        initialized(can, json!([])),
+        new_session().into(),
+        vec![
+            json!({ "expect": "session/list" }),
+            json!({ "reply": "session/list", "result": { "sessions": [listed("s1", "The open one"), listed("old", "An old one")] } }),
+            json!({ "expect": "session/archive", "params": { "sessionId": "old" } }),
+            json!({ "reply": "session/archive", "result": {} }),
+            // Archived ones alone, also on the second page.
+            list(json!({ "archived": "only" })),
+            json!({ "reply": "session/list", "result": { "sessions": [listed("old", "An old one")], "nextCursor": "2" } }),
+            list(json!({ "archived": "only", "cursor": "2" })),
+            one(listed("older", "An older one")),
+            json!({ "expect": "session/unarchive", "params": { "sessionId": "old" } }),
+            json!({ "reply": "session/unarchive", "result": {} }),
+            list(json!({ "archived": "only" })),
+            none,
+            json!({ "expect": "session/list" }),
+            one(listed("s1", "The open one")),
+            json!({ "expect": "session/list" }),
+            json!({ "reply": "session/list", "result": { "sessions": [listed("old", "An old one")] } }),
+            json!({ "expect": "session/archive" }),
+            json!({ "reply": "session/archive", "error": { "code": -32002, "message": "no such session" } }),
+        ],
+    ];
+    let mut chat = Scripted::new(&[], steps.concat());
+    chat.nvim.exec_lua(PICKS_THE_FIRST, []);
+    chat.chat();
+    chat.nvim.command("Acp archive");
+    chat.wait_for("the session is archived; :Acp! archive brings it back");
+    assert!(chat.got("session/list")["params"].get("archived").is_none());
+    chat.nvim.command("Acp! archive");
+    chat.wait_for("the session is in the list again: :Acp sessions");
+    let seen = chat.nvim.exec_lua("return table.concat(_G.seen, '|')", []);
+    assert_eq!(seen.as_str(), Some("Archive: An old one|Bring back: An old one, An older one"));
+    chat.nvim.command("Acp! archive");
+    let told = |chat: &mut Scripted, text: &str| {
+        chat.nvim.wait_until(|nvim| nvim.messages().contains(text), text);
+    };
+    told(&mut chat, "has no archived sessions for this folder");
+    chat.nvim.command("Acp archive");
+    told(&mut chat, "there are only sessions that are open here");
+    chat.nvim.command("Acp archive");
+    chat.wait_for("couldn't archive the session");
+}
+
+#[test]
+fn an_agent_that_has_no_archive_is_not_asked_for_it() {
+    let can = json!({ "loadSession": true, "sessionCapabilities": { "list": {} } });
+    let mut chat = Scripted::new(&[], [initialized(can, json!([])), new_session().into()].concat());
+    chat.chat();
+    for command in ["Acp archive", "Acp! archive"] {
+        chat.nvim.exec_lua("vim.cmd.messages('clear')", []);
+        chat.nvim.command(&format!("silent! {command}"));
+        chat.nvim.wait_until(|nvim| nvim.messages().contains("cannot archive sessions"), command);
+    }
+    assert!(chat.record().iter().all(|message| message["method"] != "session/list"));
+}
+
 fn told(update: Value) -> Value {
     json!({ "send": { "method": "session/update", "params": { "sessionId": "s1", "update": update } } })
 }

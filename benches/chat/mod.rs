@@ -10,4 +10,5 @@ pub mod scenarios;
 mod scripts;
 pub mod stage;
 mod startup;
+mod tools;
 mod typing;

@@ -65,6 +65,7 @@ fn goal(scenario: Scenario, value: &str) -> Option<Goal> {
         (S::Startup, "agent ready ms") => Over(10.0),
         (S::Terminal | S::TerminalCaptured, "stall ms") => Most(4.0),
         (S::Follow, "a move ms") => Most(16.0),
+        (S::EditorTools, "call p50 ms") => Over(2.0),
         (_, "stall ms") if paced => Most(4.0),
         (S::Busy, "stall ms") => return None,
         (_, "stall ms") => Most(8.0),

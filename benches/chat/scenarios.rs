@@ -2,7 +2,7 @@
 //! How each is played is for the files beside this one, what to make of the figures for `report`.
 
 use super::stage::{Clock, Measured, Stage, Subject};
-use super::{files, hostile, large, lines, scripts, startup, typing};
+use super::{files, hostile, large, lines, scripts, startup, tools, typing};
 
 /// The figures of one run by their names.
 pub type Values = Vec<(&'static str, f64)>;
@@ -42,6 +42,8 @@ pub struct Size {
     chats: usize,
     /// Texts that are hard to parse.
     hostile: usize,
+    /// Calls of a tool.
+    calls: usize,
 }
 
 impl Size {
@@ -71,6 +73,7 @@ impl Size {
         closed: 20 << 20,
         chats: 100,
         hostile: 17,
+        calls: 500,
     };
 
     /// Enough to see that everything works.
@@ -100,6 +103,7 @@ impl Size {
         closed: 200 << 10,
         chats: 3,
         hostile: 2,
+        calls: 5,
     };
 }
 
@@ -134,10 +138,11 @@ pub enum Scenario {
     Closed,
     Chats,
     Hostile,
+    EditorTools,
 }
 
 impl Scenario {
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Burst,
         Self::KeysBurst,
         Self::Paced,
@@ -167,6 +172,7 @@ impl Scenario {
         Self::Closed,
         Self::Chats,
         Self::Hostile,
+        Self::EditorTools,
     ];
 
     pub fn named(name: &str) -> Option<Self> {
@@ -204,6 +210,7 @@ impl Scenario {
             Self::Closed => "closed",
             Self::Chats => "chats",
             Self::Hostile => "hostile",
+            Self::EditorTools => "editor-tools",
         }
     }
 
@@ -238,6 +245,7 @@ impl Scenario {
             Self::Closed => "a diff of 20 MB, after which its chat is closed",
             Self::Chats => "5,000 small chunks in one of 100 chats",
             Self::Hostile => "17 texts that no parser likes, each at once and in pieces of 16 KiB",
+            Self::EditorTools => "500 calls of a tool that reads, each after the other's answer",
         }
     }
 
@@ -314,6 +322,7 @@ impl Scenario {
             Self::Closed => large::closed(subject, size.closed),
             Self::Chats => large::chats(subject, size.chats),
             Self::Hostile => hostile::hostile(size.hostile),
+            Self::EditorTools => tools::calls(subject, size.calls),
         }
     }
 }

@@ -228,6 +228,12 @@ return {
     about = "End the session and close its chat",
   },
   {
+    name = "archive",
+    group = "Chat",
+    about = "Put one of the stored sessions away; with ! bring one back",
+    bang = true,
+  },
+  {
     name = "delete",
     group = "Chat",
     about = "Delete one of the stored sessions",

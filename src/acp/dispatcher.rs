@@ -312,6 +312,7 @@ impl Dispatcher {
             Command::Open { agent, .. }
             | Command::Load { agent, .. }
             | Command::List { agent, .. }
+            | Command::Archive { agent, .. }
             | Command::Delete { agent, .. }
             | Command::CloseStored { agent, .. }
             | Command::Login { agent, .. }

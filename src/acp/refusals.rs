@@ -56,6 +56,8 @@ pub fn refuse(mailbox: &Mailbox, agent: Option<AgentId>, command: Command, failu
 pub fn request_name(command: &Command) -> Option<&'static str> {
     Some(match command {
         Command::List { .. } => "list sessions",
+        Command::Archive { archived: true, .. } => "archive the session",
+        Command::Archive { archived: false, .. } => "bring the session back",
         Command::Delete { .. } => "delete the session",
         Command::CloseStored { .. } => "close the session",
         Command::Login { .. } => "log in",

@@ -51,7 +51,7 @@ pub const COMMAND_GROUPS: &[(&str, &[&str])] = &[
         "Chat",
         &[
             "new", "toggle", "agents", "sessions", "resume", "fork", "rename", "export", "usage", "close",
-            "delete",
+            "archive", "delete",
         ],
     ),
     ("Ask", &["send", "ask", "add", "suggestions", "history", "edit-prompt", "queue", "paste", "cancel"]),
@@ -553,6 +553,18 @@ pub const COMMANDS: &[CommandSpec] = &[
         without_library: false,
         help: "End the session and put its chat away; another session's chat takes its place. The agent ends with its last session. What the agent \
                has stored of it stays; see |:Acp-sessions|.",
+    },
+    CommandSpec {
+        name: "archive",
+        about: "Put one of the stored sessions away; with ! bring one back",
+        takes: "",
+        completion: Completion::Nothing,
+        range: false,
+        bang: Bang::Yes,
+        without_library: false,
+        help: "Have the agent put one of its stored sessions away: |:Acp-sessions| leaves it out from then on. You pick it. \
+               `:Acp! archive` lists those that are archived, and brings the one that you pick back. For agents that offer \
+               it; it is unstable in ACP.",
     },
     CommandSpec {
         name: "delete",

@@ -125,8 +125,9 @@ options! {
         tools_denied: Option<Vec<String>> = None, STRINGS,
             "Tools of |acp-tools|, by their names, that no agent is given.";
         tools_transport: ToolsTransport = ToolsTransport::Stdio, ToolsTransport::KIND,
-            "How agents reach |acp-tools|: by a small program that each of them starts, or by `\"http\"` on this machine's \
-             own address. An agent that can't take HTTP starts the program. See |acp-tools-transport|.";
+            "How agents reach |acp-tools|: by a small program that each of them starts, by `\"http\"` on this machine's own \
+             address, or by `\"acp\"` on the connection that there is anyway. An agent that can't starts the program. See \
+             |acp-tools-transport|.";
         additional_directories: Vec<PathBuf> = Vec::new(), PATHS,
             "Folders beside the session's root that agents may work in. A relative one is meant from the root.";
         projects: BTreeMap<PathBuf, ProjectOptions> = BTreeMap::new(), PROJECTS,

@@ -85,7 +85,10 @@ pub enum Command {
     /// Takes up a session that the agent has stored. Answered like `Open`.
     Load { agent: AgentId, session: SessionKey, place: Place, acp_id: String, how: Reopen },
     /// `session/list`, one page. Answered by `Listed`.
-    List { agent: AgentId, cwd: Option<PathBuf>, cursor: Option<String> },
+    /// With `archived` it is of those that are archived, and of the others without.
+    List { agent: AgentId, cwd: Option<PathBuf>, cursor: Option<String>, archived: bool },
+    /// `session/archive` of a stored session, or `session/unarchive`.
+    Archive { agent: AgentId, acp_id: String, archived: bool },
     /// `session/delete` of a stored session.
     Delete { agent: AgentId, acp_id: String },
     /// The user has Neovim do something that may change files, since so many milliseconds after 1970 began.
@@ -526,6 +529,7 @@ impl Command {
             Self::Rules(news) => news.session_mut(),
             Self::Connect { .. }
             | Self::List { .. }
+            | Self::Archive { .. }
             | Self::Delete { .. }
             | Self::CloseStored { .. }
             | Self::Answer { .. }

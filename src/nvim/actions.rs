@@ -163,6 +163,7 @@ impl App {
             "resume" => self.resume(args.first()),
             "recall" => self.tell_recalled(args),
             "delete" => self.choose_deletion(),
+            "archive" => self.choose_archiving(args.bang),
             "restart" => self.with_session(Self::restart),
             "stop" => self.with_session(Self::stop),
             "paths" => self.list_allowed(),

@@ -39,6 +39,16 @@ type AfterRecall = Box<dyn FnOnce(&mut Sessions, &mut Context, Vec<Kept>) -> Res
 type AfterChoices =
     Box<dyn FnOnce(&mut Sessions, &mut Context, std::result::Result<Vec<Remembered>, String>) -> Result<()>>;
 
+/// What becomes of the one of an agent's stored sessions that the user chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Purpose {
+    #[default]
+    TakeUp,
+    Delete,
+    Archive,
+    BringBack,
+}
+
 pub struct Sessions {
     processes: Agents,
     openings: Openings,
@@ -53,8 +63,8 @@ pub struct Sessions {
     resumed: HashMap<SessionKey, Kept>,
     /// Stored sessions as they are being listed, page by page.
     listing: HashMap<AgentId, Vec<StoredSession>>,
-    /// The listing under way is for deleting one.
-    deleting: bool,
+    /// What the listing under way is for.
+    listing_for: Purpose,
     gathering: Gathering,
     /// What waits for what is remembered for projects.
     choice_reads: HashMap<JobId, AfterChoices>,
@@ -87,7 +97,7 @@ impl Sessions {
             recorded: BTreeSet::new(),
             resumed: HashMap::new(),
             listing: HashMap::new(),
-            deleting: false,
+            listing_for: Purpose::default(),
             gathering: Gathering::default(),
             choice_reads: HashMap::new(),
             to_remember: Vec::new(),

@@ -102,7 +102,7 @@ fn an_agent_that_offers_nothing_is_asked_for_nothing() {
     let mut test = Test::new();
     let info = test.connect(&[]);
     assert_eq!(info, AgentInfo::default());
-    test.send(Command::List { agent: AGENT, cwd: None, cursor: None });
+    test.send(Command::List { agent: AGENT, cwd: None, cursor: None, archived: false });
     assert_eq!(test.failed().0, "list sessions");
     test.send(Command::Delete { agent: AGENT, acp_id: "s".into() });
     assert_eq!(test.failed().0, "delete the session");
@@ -256,7 +256,7 @@ fn a_wish_to_an_agent_that_is_gone_is_answered() {
     assert_eq!(test.open_failed().kind, FailureKind::Disconnected);
     test.prompt("x");
     assert!(matches!(test.turn_end(), TurnEnd::Failed(_)));
-    test.send(Command::List { agent: AGENT, cwd: None, cursor: None });
+    test.send(Command::List { agent: AGENT, cwd: None, cursor: None, archived: false });
     assert_eq!(test.failed().0, "list sessions");
 }
 

@@ -30,7 +30,11 @@ fn requests() -> Vec<(&'static str, &'static str, Command)> {
             "change the option",
             Command::SetOption { session: SESSION, option: "o".into(), value },
         ),
-        ("session/list", "list sessions", Command::List { agent: AGENT, cwd: None, cursor: None }),
+        (
+            "session/list",
+            "list sessions",
+            Command::List { agent: AGENT, cwd: None, cursor: None, archived: false },
+        ),
         ("session/delete", "delete the session", Command::Delete { agent: AGENT, acp_id: "s".into() }),
         ("session/close", "close the session", Command::Close { session: SESSION }),
     ]
@@ -72,7 +76,7 @@ fn an_answer_that_comes_after_its_deadline_counts_but_opens_no_list() {
             end_turn(),
         ],
     );
-    test.send(Command::List { agent: AGENT, cwd: None, cursor: None });
+    test.send(Command::List { agent: AGENT, cwd: None, cursor: None, archived: false });
     test.failed();
     test.send(Command::SetMode { session: SESSION, mode: "late".into() });
     test.failed();

@@ -308,7 +308,7 @@ fn command(test: &Test, method: &str, params: &Value, key: Option<SessionKey>, s
         "session/cancel" => Command::Cancel { session },
         "session/close" => Command::Close { session },
         "session/delete" => Command::Delete { agent: AGENT, acp_id: text("sessionId") },
-        "session/list" => Command::List { agent: AGENT, cwd: None, cursor: None },
+        "session/list" => Command::List { agent: AGENT, cwd: None, cursor: None, archived: false },
         "session/set_mode" => Command::SetMode { session, mode: text("modeId") },
         "session/set_model" => Command::SetModel { session, model: text("modelId") },
         "session/set_config_option" => {

@@ -379,7 +379,7 @@ fn a_list_is_turned_page_by_page_and_cursors_are_not_looked_into() {
     let mut cursor = None;
     let mut names = Vec::new();
     loop {
-        test.send(Command::List { agent: AGENT, cwd: Some(test.project()), cursor });
+        test.send(Command::List { agent: AGENT, cwd: Some(test.project()), cursor, archived: false });
         let (sessions, next) = test.wait("Listed", |event| match event {
             Event::Listed { sessions, next_cursor, .. } => Some((sessions.clone(), next_cursor.clone())),
             _ => None,
@@ -422,7 +422,7 @@ fn what_a_list_says_of_folders_is_not_sent_back() {
     );
     let was_listed = |event: &Event| matches!(event, Event::Listed { .. }).then_some(());
     for _ in 0..2 {
-        test.send(Command::List { agent: AGENT, cwd: None, cursor: None });
+        test.send(Command::List { agent: AGENT, cwd: None, cursor: None, archived: false });
         test.wait("Listed", was_listed);
     }
     let place = Place { additional: vec!["/c".into()], ..test.place() };

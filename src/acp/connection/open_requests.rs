@@ -60,6 +60,8 @@ impl OutgoingRequest {
 pub(super) enum OnSuccess {
     Nothing,
     List,
+    /// Or brought back.
+    Archived(bool),
     LoggedIn,
     LoggedOut,
     Mode(String),

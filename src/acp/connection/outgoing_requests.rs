@@ -53,9 +53,24 @@ impl Connection {
                     self.log.note(&why);
                 }
             }
-            Command::List { cwd, cursor, .. } => {
+            Command::List { cwd, cursor, archived, .. } => {
                 let call = OutgoingRequest::other(None, what, OnSuccess::List, again);
-                self.request_if(can.list, call, to_acp::SESSION_LIST, &to_acp::list_sessions(cwd, cursor));
+                self.request_if(
+                    can.list,
+                    call,
+                    to_acp::SESSION_LIST,
+                    &to_acp::list_sessions(cwd, cursor, archived),
+                );
+            }
+            Command::Archive { acp_id, archived, .. } => {
+                let call = OutgoingRequest::other(None, what, OnSuccess::Archived(archived), again);
+                if archived {
+                    let params = to_acp::archive_session(&acp_id);
+                    self.request_if(can.archive, call, to_acp::SESSION_ARCHIVE, &params);
+                } else {
+                    let params = to_acp::unarchive_session(&acp_id);
+                    self.request_if(can.archive, call, to_acp::SESSION_UNARCHIVE, &params);
+                }
             }
             Command::Delete { acp_id, .. } => {
                 let call = OutgoingRequest::other(None, what, OnSuccess::Nothing, again);

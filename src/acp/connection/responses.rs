@@ -224,6 +224,13 @@ impl Connection {
                 let (sessions, next_cursor) = from_acp::listed(answer);
                 self.post(Event::Listed { agent, sessions, next_cursor });
             }
+            OnSuccess::Archived(archived) => {
+                let text = match archived {
+                    true => "the session is archived; :Acp! archive brings it back",
+                    false => "the session is in the list again: :Acp sessions",
+                };
+                self.note(None, Severity::Info, text.to_owned());
+            }
             OnSuccess::LoggedIn => {
                 self.post(Event::LoggedIn { agent });
                 self.ask_auth_status();

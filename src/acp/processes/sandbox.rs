@@ -95,8 +95,6 @@ fn without(name: &str) -> String {
 pub struct Confined {
     agent: Confinement,
     pub terminals: Confinement,
-    /// Where bridges come in on this machine: the confined reach no socket that is a file.
-    pub port: u16,
     temporary: TemporaryFolder,
 }
 
@@ -127,7 +125,7 @@ impl Confined {
         let agent = confine(&reach)?;
         let terminals = confine(&Reach { on_terminal: true, ..reach })?;
         let temporary = TemporaryFolder(Some(temporary));
-        Ok((Self { agent, terminals, port, temporary }, listener))
+        Ok((Self { agent, terminals, temporary }, listener))
     }
 
     /// The agent's process, or its keeper's, is started confined or not at all.

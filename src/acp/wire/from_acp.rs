@@ -49,6 +49,7 @@ pub fn connected(result: &Value) -> Result<AgentInfo, Failure> {
         delete: yes(&session["delete"]),
         fork: yes(&session["fork"]),
         set_title: yes(&session["title"]),
+        archive: yes(&session["archive"]),
         additional_directories: yes(&session["additionalDirectories"]),
         logout: yes(&agent["auth"]["logout"]),
         auth_status: yes(&agent["auth"]["status"]),
@@ -570,11 +571,12 @@ mod tests {
     #[test]
     fn each_ability_is_read_by_itself() {
         type Read = fn(&Capabilities) -> bool;
-        let table: [(&str, Read); 15] = [
+        let table: [(&str, Read); 16] = [
             ("agentCapabilities/loadSession", |can| can.load),
             ("agentCapabilities/sessionCapabilities/resume", |can| can.resume),
             ("agentCapabilities/sessionCapabilities/list", |can| can.list),
             ("agentCapabilities/sessionCapabilities/close", |can| can.close),
+            ("agentCapabilities/sessionCapabilities/archive", |can| can.archive),
             ("agentCapabilities/sessionCapabilities/delete", |can| can.delete),
             ("agentCapabilities/sessionCapabilities/additionalDirectories", |can| can.additional_directories),
             ("agentCapabilities/auth/logout", |can| can.logout),

@@ -22,6 +22,8 @@ pub const SESSION_LOAD: &str = v1::AGENT_METHOD_NAMES.session_load;
 pub const SESSION_RESUME: &str = v1::AGENT_METHOD_NAMES.session_resume;
 pub const SESSION_FORK: &str = v1::AGENT_METHOD_NAMES.session_fork;
 pub const SESSION_LIST: &str = v1::AGENT_METHOD_NAMES.session_list;
+pub const SESSION_ARCHIVE: &str = v1::AGENT_METHOD_NAMES.session_archive;
+pub const SESSION_UNARCHIVE: &str = v1::AGENT_METHOD_NAMES.session_unarchive;
 pub const SESSION_DELETE: &str = v1::AGENT_METHOD_NAMES.session_delete;
 pub const SESSION_CLOSE: &str = v1::AGENT_METHOD_NAMES.session_close;
 pub const SESSION_PROMPT: &str = v1::AGENT_METHOD_NAMES.session_prompt;
@@ -133,8 +135,18 @@ fn system_prompt(place: &Place, can: Capabilities) -> Option<v1::SystemPrompt> {
     (!text.is_empty()).then(|| v1::SystemPrompt::new(vec![text.into()]).mode(mode))
 }
 
-pub fn list_sessions(cwd: Option<PathBuf>, cursor: Option<String>) -> impl Serialize {
-    v1::ListSessionsRequest::new().cwd(cwd).cursor(cursor)
+/// Without a word on it, an agent lists those that are not archived.
+pub fn list_sessions(cwd: Option<PathBuf>, cursor: Option<String>, archived: bool) -> impl Serialize {
+    let archived = archived.then_some(v1::SessionArchiveFilter::Only);
+    v1::ListSessionsRequest::new().cwd(cwd).cursor(cursor).archived(archived)
+}
+
+pub fn archive_session(acp_id: &str) -> impl Serialize + use<> {
+    v1::ArchiveSessionRequest::new(acp_id.to_owned())
+}
+
+pub fn unarchive_session(acp_id: &str) -> impl Serialize + use<> {
+    v1::UnarchiveSessionRequest::new(acp_id.to_owned())
 }
 
 pub fn delete_session(acp_id: &str) -> impl Serialize + use<> {

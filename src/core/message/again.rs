@@ -12,6 +12,11 @@ use crate::core::ids::{AgentId, SessionKey};
 pub enum Again {
     List {
         cwd: Option<PathBuf>,
+        archived: bool,
+    },
+    Archive {
+        acp_id: String,
+        archived: bool,
     },
     Delete {
         acp_id: String,
@@ -38,7 +43,8 @@ pub enum Again {
 impl Again {
     pub fn of(command: &Command) -> Option<Self> {
         Some(match command.clone() {
-            Command::List { cwd, .. } => Self::List { cwd },
+            Command::List { cwd, archived, .. } => Self::List { cwd, archived },
+            Command::Archive { acp_id, archived, .. } => Self::Archive { acp_id, archived },
             Command::Delete { acp_id, .. } => Self::Delete { acp_id },
             Command::CloseStored { acp_id, .. } => Self::Close { acp_id },
             Command::SetMode { mode, .. } => Self::SetMode { mode },
@@ -52,7 +58,8 @@ impl Again {
     /// For the agent as it runs now.
     pub fn command(self, agent: AgentId, session: SessionKey) -> Command {
         match self {
-            Self::List { cwd } => Command::List { agent, cwd, cursor: None },
+            Self::List { cwd, archived } => Command::List { agent, cwd, cursor: None, archived },
+            Self::Archive { acp_id, archived } => Command::Archive { agent, acp_id, archived },
             Self::Delete { acp_id } => Command::Delete { agent, acp_id },
             Self::Close { acp_id } => Command::CloseStored { agent, acp_id },
             Self::SetMode { mode } => Command::SetMode { session, mode },
@@ -66,7 +73,8 @@ impl Again {
     pub fn is_replaced_by(&self, later: &Self) -> bool {
         match (self, later) {
             (Self::SetOption { option, .. }, Self::SetOption { option: other, .. }) => option == other,
-            (Self::Delete { acp_id }, Self::Delete { acp_id: other })
+            (Self::Archive { acp_id, .. }, Self::Archive { acp_id: other, .. })
+            | (Self::Delete { acp_id }, Self::Delete { acp_id: other })
             | (Self::Close { acp_id }, Self::Close { acp_id: other }) => acp_id == other,
             _ => std::mem::discriminant(self) == std::mem::discriminant(later),
         }

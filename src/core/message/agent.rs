@@ -135,6 +135,7 @@ pub struct Capabilities {
     pub delete: bool,
     pub fork: bool,
     pub set_title: bool,
+    pub archive: bool,
     pub additional_directories: bool,
     pub logout: bool,
     pub auth_status: bool,

@@ -8,7 +8,7 @@ use crate::core::session::Session;
 use crate::core::session::status::state;
 use crate::core::store::record::{Kept, ago, holds};
 use crate::core::text::one_line;
-use crate::core::transcript::cut_middle;
+use crate::core::transcript::cut_at_word;
 
 /// So many bytes of what was said in a session are put into its item.
 const MAX_ITEM: usize = 2000;
@@ -25,7 +25,7 @@ pub fn is_about(session: &Session, words: &[String]) -> bool {
 pub fn of_session(session: &Session) -> String {
     let title = session.title.as_deref().or(session.first_prompt()).unwrap_or("nothing said yet");
     let whole = one_line(title);
-    let title = cut_middle(&whole, 60);
+    let title = cut_at_word(&whole, 60);
     let state = match state(session) {
         "waiting" => "waiting for you",
         state => state,
@@ -41,7 +41,7 @@ pub fn of_session(session: &Session) -> String {
 /// The same for one that is remembered, with what its agent is called: when it was used, where if not here, what was asked.
 pub fn of_recorded(kept: &Kept, agent: &str, root: &Path, words: &[String], now: u64) -> String {
     let whole = kept.headline();
-    let mut item = format!("{agent}: {}", cut_middle(&whole, 60));
+    let mut item = format!("{agent}: {}", cut_at_word(&whole, 60));
     if kept.used > 0 {
         item.push_str(&format!(" · {}", ago(now.saturating_sub(kept.used))));
     }
@@ -64,7 +64,7 @@ pub fn of_recorded(kept: &Kept, agent: &str, root: &Path, words: &[String], now:
 /// One that an agent has listed.
 pub fn of_stored(stored: &StoredSession) -> String {
     let title = stored.title.as_deref().unwrap_or("untitled");
-    let title = cut_middle(&one_line(title), 60);
+    let title = cut_at_word(&one_line(title), 60);
     match &stored.updated_at {
         // The day and the minute of an ISO 8601 time are enough.
         Some(time) => format!("{title} ({})", time.get(..16).unwrap_or(time).replace('T', " ")),

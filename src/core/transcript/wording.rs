@@ -141,6 +141,19 @@ pub fn cut_end(text: &str, width: usize) -> String {
     }
 }
 
+/// The same between words, unless little would be left then.
+pub fn cut_at_word(text: &str, width: usize) -> String {
+    if taken(text) <= width {
+        return text.to_owned();
+    }
+    // The character behind says whether a word ends there.
+    let start = fitting(text.chars(), width);
+    match start.rfind(char::is_whitespace).map(|end| start[..end].trim_end()) {
+        Some(whole) if taken(whole) * 2 > width => format!("{whole}…"),
+        _ => cut_end(text, width),
+    }
+}
+
 /// As many characters as have room in so many cells.
 fn fitting(chars: impl Iterator<Item = char>, width: usize) -> String {
     let mut sum = 0;
@@ -171,6 +184,23 @@ mod tests {
         for width in 0..16 {
             let (middle, end) = (cut_middle("日本語 and more", width), cut_end("日本語 and more", width));
             assert!(cells(&middle) <= width && cells(&end) <= width, "{middle:?} {end:?} in {width}");
+        }
+    }
+
+    #[test]
+    fn a_title_is_cut_between_words_where_enough_is_left() {
+        let title = "Fix the race when two sessions log in";
+        assert_eq!(cut_at_word(title, 60), title);
+        assert_eq!(cut_at_word(title, 20), "Fix the race when…");
+        // A word that ends just there needs the room for the mark.
+        assert_eq!(
+            (cut_at_word(title, 17), cut_at_word(title, 18)),
+            ("Fix the race…".into(), "Fix the race when…".into())
+        );
+        assert_eq!(cut_at_word("a supercalifragilistic word", 12), "a supercali…");
+        for width in 0..40 {
+            let cut = cut_at_word("日本語 の題名 and more of it", width);
+            assert!(cells(&cut) <= width, "{cut:?} in {width}");
         }
     }
 

@@ -232,6 +232,11 @@ impl App {
         self.route()
     }
 
+    pub fn choose_archiving(&mut self, brings_back: bool) -> Result<()> {
+        self.sessions.choose_archiving(&mut self.cx, brings_back)?;
+        self.route()
+    }
+
     pub fn choose_deletion(&mut self) -> Result<()> {
         self.sessions.choose_deletion(&mut self.cx)?;
         self.route()

@@ -14,7 +14,7 @@ use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Level, picker};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::lua_data::to_lua;
-use crate::nvim::sessions::Sessions;
+use crate::nvim::sessions::{Purpose, Sessions};
 
 impl Sessions {
     /// Lets the user choose among the sessions of this Neovim and those that are remembered; with words
@@ -168,15 +168,23 @@ impl Sessions {
     ) -> Result<()> {
         let name = cx.agent_name(agent);
         if stored.is_empty() {
-            return fail(format!("{name} has no earlier sessions for this folder"));
+            return match std::mem::take(&mut self.listing_for) {
+                Purpose::BringBack => fail(format!("{name} has no archived sessions for this folder")),
+                _ => fail(format!("{name} has no earlier sessions for this folder")),
+            };
         }
         let items = stored.iter().map(of_stored).collect();
-        if std::mem::take(&mut self.deleting) {
-            cx.offer("Delete for good", "acp_session", items, move |_: &mut Self, cx, index| {
-                confirm_deletion(cx, agent, stored[index].clone());
-                Ok(())
-            });
-            return Ok(());
+        match std::mem::take(&mut self.listing_for) {
+            Purpose::TakeUp => {}
+            Purpose::Delete => {
+                cx.offer("Delete for good", "acp_session", items, move |_: &mut Self, cx, index| {
+                    confirm_deletion(cx, agent, stored[index].clone());
+                    Ok(())
+                });
+                return Ok(());
+            }
+            Purpose::Archive => return Self::offer_archiving(cx, agent, stored, true),
+            Purpose::BringBack => return Self::offer_archiving(cx, agent, stored, false),
         }
         if !self.processes.info(agent).is_some_and(|info| info.can.load || info.can.resume) {
             return fail(format!("{name} lists its sessions, but cannot resume one"));
@@ -188,13 +196,51 @@ impl Sessions {
         Ok(())
     }
 
+    /// Lets the user choose a session that the agent puts away, or one that it brings back: lists leave out those that
+    /// are archived.
+    pub fn choose_archiving(&mut self, cx: &mut Context, brings_back: bool) -> Result<()> {
+        let Some(session) = cx.session_here().and_then(|key| cx.sessions.get(&key)) else {
+            return fail(NO_SESSION);
+        };
+        let can = session.info.as_ref().map(|info| info.can).unwrap_or_default();
+        if !(can.list && can.archive) {
+            return fail(format!("{} cannot archive sessions; :Acp delete is for good", session.name()));
+        }
+        let (agent, cwd) = (session.agent, session.place.cwd.clone());
+        self.listing_for = if brings_back { Purpose::BringBack } else { Purpose::Archive };
+        self.list_stored(cx, agent, cwd);
+        Ok(())
+    }
+
+    fn offer_archiving(
+        cx: &mut Context,
+        agent: AgentId,
+        mut stored: Vec<StoredSession>,
+        archived: bool,
+    ) -> Result<()> {
+        // An agent ends a session that it archives.
+        let open: Vec<String> = cx.sessions.values().filter_map(|session| session.acp_id.clone()).collect();
+        stored.retain(|stored| !open.contains(&stored.acp_id));
+        if stored.is_empty() {
+            return fail("there are only sessions that are open here; :Acp close them first");
+        }
+        let items = stored.iter().map(of_stored).collect();
+        let prompt = if archived { "Archive" } else { "Bring back" };
+        cx.offer(prompt, "acp_session", items, move |_: &mut Self, cx, index| {
+            let acp_id = stored[index].acp_id.clone();
+            cx.send(Command::Archive { agent, acp_id, archived });
+            Ok(())
+        });
+        Ok(())
+    }
+
     /// Deletes a stored session: the agent's own where it can, else what is remembered here.
     pub fn choose_deletion(&mut self, cx: &mut Context) -> Result<()> {
         let here = cx.session_here().and_then(|key| cx.sessions.get(&key));
         let can = here.and_then(|session| session.info.as_ref()).map(|info| info.can).unwrap_or_default();
         if let Some(session) = here.filter(|_| can.list && can.delete) {
             let (agent, cwd) = (session.agent, session.place.cwd.clone());
-            self.deleting = true;
+            self.listing_for = Purpose::Delete;
             self.list_stored(cx, agent, cwd);
             return Ok(());
         }

@@ -15,7 +15,7 @@ use crate::core::transcript::readable;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
 use crate::nvim::events::EditorEvent;
-use crate::nvim::sessions::Sessions;
+use crate::nvim::sessions::{Purpose, Sessions};
 
 impl Sessions {
     // The agent.
@@ -72,7 +72,12 @@ impl Sessions {
     fn send_all(&mut self, cx: &mut Context, commands: Vec<Command>) {
         for command in commands {
             match command {
-                Command::List { agent, cwd: Some(cwd), .. } => self.list_stored(cx, agent, cwd),
+                Command::List { agent, cwd: Some(cwd), archived, .. } => {
+                    if archived {
+                        self.listing_for = Purpose::BringBack;
+                    }
+                    self.list_stored(cx, agent, cwd);
+                }
                 command => cx.send(command),
             }
         }

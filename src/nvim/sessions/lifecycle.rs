@@ -13,7 +13,7 @@ use crate::nvim::arguments::fail;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
 use crate::nvim::events::EditorEvent;
-use crate::nvim::sessions::Sessions;
+use crate::nvim::sessions::{Purpose, Sessions};
 
 /// At most this many stored sessions are asked for.
 const MAX_LISTED: usize = 500;
@@ -293,7 +293,11 @@ impl Sessions {
     /// The same for a list that the agent's are only a part of.
     pub(super) fn list_for_gathering(&mut self, cx: &mut Context, agent: AgentId, cwd: PathBuf) {
         self.listing.insert(agent, Vec::new());
-        cx.send(Command::List { agent, cwd: Some(cwd), cursor: None });
+        cx.send(Command::List { agent, cwd: Some(cwd), cursor: None, archived: self.lists_archived() });
+    }
+
+    fn lists_archived(&self) -> bool {
+        self.listing_for == Purpose::BringBack
     }
 
     /// An agent has told a page of what it stores.
@@ -310,7 +314,7 @@ impl Sessions {
         if let Some(cursor) = next.filter(|_| known.len() < MAX_LISTED) {
             let session = cx.sessions.values().find(|session| session.agent == agent);
             let cwd = session.map(|session| session.place.cwd.clone());
-            cx.send(Command::List { agent, cwd, cursor: Some(cursor) });
+            cx.send(Command::List { agent, cwd, cursor: Some(cursor), archived: self.lists_archived() });
             return Ok(());
         }
         let all = self.listing.remove(&agent).unwrap_or_default();

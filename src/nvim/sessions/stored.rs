@@ -12,7 +12,7 @@ use crate::core::store::gathering::{Gathered, Step};
 use crate::core::store::record::Kept;
 use crate::core::store::stored_sessions::join;
 use crate::nvim::context::Context;
-use crate::nvim::sessions::Sessions;
+use crate::nvim::sessions::{Purpose, Sessions};
 
 /// How long the list waits for agents.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -23,7 +23,7 @@ impl Sessions {
         let can = self.processes.ready().into_iter().map(|(agent, info)| (agent, info.can));
         let agents: BTreeSet<AgentId> =
             can.filter(|(_, can)| can.list && (can.load || can.resume)).map(|(agent, _)| agent).collect();
-        self.deleting = false;
+        self.listing_for = Purpose::TakeUp;
         let number = self.gathering.begin(words, kept, agents.clone());
         if agents.is_empty() {
             return self.offer_in_time(cx, number);
