@@ -96,7 +96,7 @@ pub(super) const DIALECT: Kind<Option<Dialect>> = Kind {
 
 /// How an agent reaches the editor's tools, in place of what counts for all.
 pub(super) const TOOLS_TRANSPORT: Kind<Option<ToolsTransport>> = Kind {
-    takes: Takes::Word(&["stdio", "http", "acp"]),
+    takes: ToolsTransport::KIND.takes,
     read: |field| field.one_of(ToolsTransport::WORDS).map(Some),
     shown: nil,
 };

@@ -35,12 +35,11 @@ enum Side {
 }
 
 impl Side {
-    fn of((width, height): Size) -> [(Self, u16); 2] {
-        [(Self::Width, width), (Self::Height, height)]
-    }
-
-    fn get(self, size: Size) -> u16 {
-        Self::of(size).iter().find(|(side, _)| *side == self).map_or(0, |(_, cells)| *cells)
+    fn get(self, (width, height): Size) -> u16 {
+        match self {
+            Self::Width => width,
+            Self::Height => height,
+        }
     }
 }
 

@@ -189,7 +189,6 @@ fn over_http_nobody_is_served_without_the_token_or_after_the_session() {
     }
     assert!(address.url.starts_with("http://127.0.0.1:") && !address.url.contains(&address.token));
     let client = address.connect();
-    chat.nvim.exec_lua(NEVER, []);
     chat.nvim.command("Acp close");
     chat.nvim.wait_until(|_| client.tools().is_err(), "the tools to be gone");
     assert!(address.try_connect().is_err());
@@ -204,8 +203,7 @@ fn sessions_at_one_port_are_told_apart_by_their_tokens() {
         json!({ "reply": "session/new", "result": { "sessionId": "s2" } }),
     ]);
     let mut chat = Scripted::new(&[], script);
-    let code = "_G.asked = {}
-        require('acp').tool({ name = 'who', description = 'who', run = function(_, ctx) return ctx.session end })";
+    let code = "require('acp').tool({ name = 'who', description = 'who', run = function(_, ctx) return ctx.session end })";
     chat.configure("tools_transport = 'http'");
     chat.nvim.exec_lua(code, []);
     chat.chat();

@@ -30,10 +30,8 @@ impl Connection {
         match command {
             Command::Open { session, mut place, .. } => {
                 self.home = Some(session);
-                self.reach_tools(session, &mut place, can);
+                self.prepare_place(session, &mut place, can);
                 let params = to_acp::new_session(&place, can);
-                self.tell_left_out(session, &place);
-                self.shared.folder_indexes.session_began(session, &place);
                 let place = Arc::new(place);
                 let call = OutgoingRequest::Open { session, place, fork_of: None };
                 self.request(call, to_acp::SESSION_NEW, &params);
@@ -173,9 +171,7 @@ impl Connection {
             let failure = self.not_offered("load sessions");
             return self.post(Event::OpenFailed { session, failure });
         }
-        self.reach_tools(session, &mut place, can);
-        self.tell_left_out(session, &place);
-        self.shared.folder_indexes.session_began(session, &place);
+        self.prepare_place(session, &mut place, can);
         // The agent shows the session before it answers, so it is known from here on.
         let mut known = Session::new(self.agent, session, acp_id.clone(), Arc::new(place.clone()));
         known.loading = true;
@@ -194,9 +190,7 @@ impl Connection {
             let failure = self.not_offered("fork sessions");
             return self.post(Event::OpenFailed { session, failure });
         }
-        self.reach_tools(session, &mut place, can);
-        self.tell_left_out(session, &place);
-        self.shared.folder_indexes.session_began(session, &place);
+        self.prepare_place(session, &mut place, can);
         let params = to_acp::fork_session(&acp_id, &place, can);
         let call = OutgoingRequest::Open { session, place: Arc::new(place), fork_of: Some(acp_id) };
         self.request(call, to_acp::SESSION_FORK, &params);
@@ -337,6 +331,13 @@ impl Connection {
             self.request_failed(Some(session), what, not_open());
         }
         acp_id
+    }
+
+    /// A session is about to be opened: settles what the agent is given of the place, and looks after its folders.
+    fn prepare_place(&mut self, session: SessionKey, place: &mut Place, can: Capabilities) {
+        self.reach_tools(session, place, can);
+        self.tell_left_out(session, place);
+        self.shared.folder_indexes.session_began(session, place);
     }
 
     /// Says which parts of a place the agent can't take.

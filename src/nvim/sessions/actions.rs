@@ -167,14 +167,13 @@ impl Sessions {
         stored: Vec<StoredSession>,
     ) -> Result<()> {
         let name = cx.agent_name(agent);
+        let purpose = std::mem::take(&mut self.listing_for);
         if stored.is_empty() {
-            return match std::mem::take(&mut self.listing_for) {
-                Purpose::BringBack => fail(format!("{name} has no archived sessions for this folder")),
-                _ => fail(format!("{name} has no earlier sessions for this folder")),
-            };
+            let kind = if purpose == Purpose::BringBack { "archived" } else { "earlier" };
+            return fail(format!("{name} has no {kind} sessions for this folder"));
         }
         let items = stored.iter().map(of_stored).collect();
-        match std::mem::take(&mut self.listing_for) {
+        match purpose {
             Purpose::TakeUp => {}
             Purpose::Delete => {
                 cx.offer("Delete for good", "acp_session", items, move |_: &mut Self, cx, index| {
