@@ -32,6 +32,11 @@ impl Told {
         let servers = chat.got("session/new")["params"]["mcpServers"].clone();
         let server = servers.as_array().and_then(|all| all.last()).expect("a server").clone();
         assert_eq!(server["name"], "neovim");
+        Self::by(&server)
+    }
+
+    /// The same of a server as `session/new` has it.
+    pub fn by(server: &Value) -> Self {
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
         let each = |key: &str| server[key].as_array().expect("a list").clone();
         Self {
@@ -39,6 +44,15 @@ impl Told {
             args: each("args").iter().map(text).collect(),
             env: each("env").iter().map(|pair| (text(&pair["name"]), text(&pair["value"]))).collect(),
         }
+    }
+
+    /// Starts the bridge and begins to speak with it.
+    pub fn connect(&self) -> Client {
+        let mut client = self.start();
+        let answer = client.ask("initialize", begins());
+        assert_eq!(answer["result"]["protocolVersion"], "2025-06-18");
+        client.tell("notifications/initialized", json!({}));
+        client
     }
 
     pub fn start(&self) -> Client {
@@ -72,11 +86,7 @@ pub fn begins() -> Value {
 
 impl Client {
     pub fn of(chat: &mut Scripted) -> Self {
-        let mut client = Told::of(chat).start();
-        let answer = client.ask("initialize", begins());
-        assert_eq!(answer["result"]["protocolVersion"], "2025-06-18");
-        client.tell("notifications/initialized", json!({}));
-        client
+        Told::of(chat).connect()
     }
 
     fn write(&mut self, message: &Value) {
