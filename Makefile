@@ -1,7 +1,7 @@
 # What can be done with a checkout. Each recipe is a line or two; the work is cargo's and scripts/'.
 
 .DEFAULT_GOAL := help
-.PHONY: help all demo check test bench soak lint types test-agents test-versions test-neighbours check-windows pictures clean
+.PHONY: help all demo check test bench soak lint types test-agents test-servers test-versions test-neighbours check-windows pictures clean
 
 help: ## show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +55,9 @@ test-versions: ## run the editor's tests on each Neovim that is supported
 
 test-agents: ## run a turn with the example agents of the official SDKs
 	scripts/test-agents
+
+test-servers: ## have the tools for agents work with other people's language servers, which it fetches
+	scripts/test-servers
 
 test-neighbours: ## run beside other people's plugins, which it clones; ACP_NEIGHBOURS=folder takes checkouts
 	@test -f "$$NVIM" || scripts/fetch-nvim >/dev/null

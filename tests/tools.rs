@@ -12,6 +12,10 @@ mod client;
 mod every;
 #[path = "tools/examples.rs"]
 mod examples;
+#[path = "tools/foreign.rs"]
+mod foreign;
+#[path = "tools/habits.rs"]
+mod habits;
 #[path = "tools/moves.rs"]
 mod moves;
 #[path = "tools/official.rs"]
@@ -115,6 +119,21 @@ fn a_server_that_has_not_begun_is_waited_for() {
         let errors = client.gives("diagnostics", json!({ "file": "a.lua", "wait": true }));
         assert_eq!(errors, "no diagnostics for a.lua", "{how}");
     }
+}
+
+#[test]
+fn a_file_type_plugin_that_fails_keeps_no_server_from_a_file() {
+    let mut chat = Scripted::new(&[("a.lua", CODE)], steps([]));
+    // Neovim 0.10 has such a one for C.
+    let plugin = "vim.b.undo_ftplugin = vim.b.undo_ftplugin .. '| setlocal path<'\n";
+    chat.project.write("runtime/ftplugin/lua.lua", plugin);
+    chat.chat();
+    let runtime = chat.project.file("runtime").to_string_lossy().into_owned();
+    chat.nvim.exec_lua("vim.opt.runtimepath:prepend(...)", [runtime.into()]);
+    serve(&mut chat.nvim);
+    let mut client = Client::of(&mut chat);
+    let place = json!({ "file": "a.lua", "line": 5, "symbol": "login" });
+    assert_eq!(client.gives("hover", place), "**login** does it");
 }
 
 #[test]
@@ -467,9 +486,9 @@ fn what_a_server_offers_is_listed_and_one_is_applied() {
         None => json!({ "file": "a.lua", "line": 7 }),
     };
     let listed = client.gives("code_action", place(None));
-    assert_eq!(listed, "2 actions for a.lua\n1: quickfix: Make it right\n2: Run it");
-    assert!(client.fails("code_action", place(Some("Run it"))).contains("runs a command of the server"));
-    assert!(client.fails("code_action", place(Some("3"))).contains("no \"3\" among the 2"));
+    let first = "7 actions for a.lua\n1: quickfix: Make it right\n2: quickfix: Run it\n3: Run it later\n";
+    assert!(listed.starts_with(first), "{listed}");
+    assert!(client.fails("code_action", place(Some("8"))).contains("no \"8\" among the 7"));
     assert_eq!(client.gives("code_action", place(Some("1"))), "1 changed file\na.lua: 1 edit");
     assert!(text(&mut chat.nvim, "a.lua").contains("print(login(), right)"));
     client.gives("organize_imports", json!({ "file": "a.lua" }));

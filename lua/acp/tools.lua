@@ -25,6 +25,7 @@ local M = {}
 ---@field done fun(found?: acp.tools.Found, why?: string)
 ---@field load fun(path: string): integer
 ---@field request fun(method: string, params: table, go_on: fun(result: table, why?: string)) asks what an agent could ask
+---@field note? string what the agent is told beside what was found
 
 --- How often agents have called which tool.
 ---@type table<string, integer>
@@ -51,9 +52,9 @@ local MODULES = {
   outline = "syntax",
   node = "syntax",
   rename = "change",
-  code_action = "change",
+  code_action = "actions",
   format = "change",
-  organize_imports = "change",
+  organize_imports = "actions",
   edit_buffer = "change",
   ask_user = "show",
   run_task = "task",
@@ -176,7 +177,12 @@ function M.start(facts, args, answer, own)
       ctx.done(value)
     end
   else
-    ctx, stop = context(facts, answer)
+    ctx, stop = context(facts, function(is_done, value)
+      if is_done then
+        value.note = ctx.note
+      end
+      answer(is_done, value)
+    end)
     function ctx.request(method, params, go_on)
       facts.request(method, params, ctx.guard(go_on))
     end

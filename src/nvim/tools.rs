@@ -3,6 +3,7 @@
 
 mod running;
 mod state;
+mod watched;
 
 use std::time::Duration;
 

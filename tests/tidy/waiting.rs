@@ -117,7 +117,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("lua/acp/highlight/spans.lua", "fn.readfile", "a query of Neovim's runtime files"),
     ("lua/acp/images.lua", "uv.fs_", "with callbacks, on libuv's threads"),
     ("lua/acp/tools/file.lua", "uv.fs_", "with callbacks, on libuv's threads"),
-    ("lua/acp/tools/change.lua", "uv.fs_", "with a callback, on libuv's threads"),
+    ("lua/acp/tools/workspace_edit.lua", "uv.fs_", "with a callback, on libuv's threads"),
     ("lua/acp/undecided.lua", "uv.fs_", "with callbacks, on libuv's threads"),
     ("lua/acp/mksession.lua", "fn.readfile", "a session file that :mksession has just written"),
     ("lua/acp/mksession.lua", "fn.writefile", "the same"),

@@ -8,7 +8,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 TEXTS = {}
-# How the server tells what is wrong: at once, late, or late and when it is asked.
+# How the server tells what is wrong: at once, late, or late and when it is asked. Or whether it reads the project first,
+# which it may never be done with, or ends at the first question.
 HOW = sys.argv[1] if len(sys.argv) > 1 else "at once"
 LATE = 1.5
 
@@ -89,7 +90,9 @@ def rename(params):
 def actions(params):
     uri = params["textDocument"]["uri"]
     if params["context"].get("only"):
-        return [{"title": "Organize", "kind": "source.organizeImports", "data": uri}]
+        # Not all that it offers is what it was asked for.
+        other = {"title": "Install it", "kind": "quickfix", "command": {"title": "Install it", "command": "install"}}
+        return [other, {"title": "Organize", "kind": "source.organizeImports", "data": uri}]
     if uri.endswith("b.lua"):
         start = {"line": 0, "character": 0}
         new = (Path.cwd() / "deep" / "c.lua").as_uri()
@@ -103,7 +106,12 @@ def actions(params):
         ]
     return [
         {"title": "Make it right", "kind": "quickfix", "edit": {"changes": edits("wrong", "right", [uri])}},
-        {"title": "Run it", "command": {"title": "Run it", "command": "run"}},
+        {"title": "Run it", "kind": "quickfix", "command": {"title": "Run it", "command": "run", "arguments": [uri]}},
+        {"title": "Run it later", "command": "later", "arguments": [uri]},
+        {"title": "Run nothing", "command": "nothing", "arguments": [uri]},
+        {"title": "Reach out", "command": "outside", "arguments": [uri]},
+        {"title": "Ask the editor", "command": {"title": "Ask the editor", "command": "editor.ask"}},
+        {"title": "Lines %d to %d" % tuple(params["range"][end]["line"] + 1 for end in ("start", "end")), "edit": {}},
     ]
 
 
@@ -138,6 +146,7 @@ def answer(method, params):
         can = ["hover", "definition", "declaration", "typeDefinition", "implementation", "references"]
         can += ["documentSymbol", "workspaceSymbol", "callHierarchy", "rename", "documentFormatting"]
         can = {**{name + "Provider": True for name in can}, "codeActionProvider": {"resolveProvider": True}}
+        can["executeCommandProvider"] = {"commands": ["run", "later", "nothing", "outside"]}
         if HOW == "asked late":
             can["diagnosticProvider"] = {"interFileDependencies": False, "workspaceDiagnostics": False}
         return {"capabilities": {"textDocumentSync": 1, **can}}
@@ -145,6 +154,8 @@ def answer(method, params):
         return rename(params)
     if method == "textDocument/codeAction":
         return actions(params)
+    if method == "codeAction/resolve" and "data" not in params:
+        return params
     if method == "codeAction/resolve":
         return {**params, "edit": {"changes": edits("slow", "quick", [params["data"]])}}
     if method == "textDocument/formatting":
@@ -152,6 +163,8 @@ def answer(method, params):
         return edits("return", "return  ", [uri]).get(uri)
     if method == "textDocument/hover":
         return {"contents": {"kind": "markdown", "value": "**login** does it"}}
+    if method == "textDocument/references" and HAS_READ.is_set():
+        return [{"uri": uri, "range": span} for uri, spans in everywhere("login") for span in spans]
     if method == "textDocument/references":
         return list(places("login"))
     if method == "textDocument/documentSymbol":
@@ -171,6 +184,48 @@ def answer(method, params):
 
 
 HELD = []
+# The project is read.
+HAS_READ = threading.Event()
+# What is done once the client has answered a request.
+ANSWERED = {}
+
+
+def begin_to_read():
+    write({"id": "progress", "method": "window/workDoneProgress/create", "params": {"token": "read"}})
+    begins = {"kind": "begin", "title": "reading"}
+    write({"method": "$/progress", "params": {"token": "read", "value": begins}})
+    if HOW == "reads first":
+
+        def done():
+            HAS_READ.set()
+            write({"method": "$/progress", "params": {"token": "read", "value": {"kind": "end"}}})
+
+        threading.Timer(LATE, done).start()
+
+
+def execute(message):
+    """Runs a command: what it does is an edit, which the client is asked for before or after the answer."""
+    params = message["params"]
+    done = {"id": message["id"], "result": None}
+    if params["command"] == "nothing":
+        return write(done)
+    edit = {"id": "edit", "method": "workspace/applyEdit"}
+    edit["params"] = {"edit": {"changes": edits("wrong", "right", params["arguments"])}}
+    if params["command"] == "outside":
+        top = {"line": 0, "character": 0}
+        text = {"range": {"start": top, "end": top}, "newText": "new"}
+        edit["params"] = {"edit": {"changes": {(Path.cwd().parent / "outside.txt").as_uri(): [text]}}}
+    if params["command"] == "later":
+        write(done)
+        return write(edit)
+
+    def answered(result):
+        Path("applied").write_text(json.dumps(result, sort_keys=True))
+        write(done)
+
+    ANSWERED["edit"] = answered
+    write(edit)
+
 
 while True:
     message = read()
@@ -184,6 +239,18 @@ while True:
         publish(uri)
         while HELD:
             write(HELD.pop())
+    elif method == "initialized" and HOW in ("reads first", "reads for ever"):
+        begin_to_read()
+    elif method == "workspace/didChangeWatchedFiles":
+        with open("watched", "a") as file:
+            for change in params["changes"]:
+                file.write("%d %s\n" % (change["type"], Path(unquote(urlparse(change["uri"]).path)).name))
+    elif method == "workspace/executeCommand":
+        execute(message)
+    elif HOW == "dies" and "id" in message and method != "initialize":
+        sys.exit(1)
+    elif "id" in message and not method:
+        ANSWERED.pop(message["id"], lambda _: None)(message.get("result"))
     elif params.get("newName") == "later":
         # It is answered when the text has changed.
         HELD.append({"id": message["id"], "result": answer(method, params)})

@@ -2,17 +2,14 @@
 --- and in slices: a project may have ten thousand.
 
 local file = require("acp.tools.file")
+local quiet = require("acp.tools.quiet")
 
 local M = {}
 
 -- Neovim may be used between two slices of this many milliseconds.
 local SLICE = 2
--- Servers are quiet when they have said nothing for so long.
-local QUIET = 500
 -- A server that was just told of a text has begun to look at it by then, or has no diagnostics at all.
 local FIRST_WORD = 5000
--- Nobody waits longer for that.
-local LIMIT = 15000
 
 --- The b:changedtick of each buffer when a server last told of it.
 ---@type table<integer, integer>
@@ -69,47 +66,16 @@ end
 
 --- Goes on once the servers of these buffers have begun, and none has told anything for a while.
 local function when_quiet(ctx, bufs_of, go_on)
-  local timer = assert(vim.uv.new_timer())
-  local group = vim.api.nvim_create_augroup("acp_tool_" .. tostring(timer):gsub("%W", "_"), {})
-  local is_over, began = false, vim.uv.now()
-  local function stop()
-    if not is_over then
-      is_over = true
-      timer:stop()
-      timer:close()
-      pcall(vim.api.nvim_del_augroup_by_id, group)
-    end
+  local how = { events = { "DiagnosticChanged" } }
+  function how.is_early(waited)
+    local bufs = bufs_of()
+    return is_busy(bufs) or waited < FIRST_WORD and is_to_begin(bufs)
   end
-  local again
-  -- The timer is for the quiet; what a server does is told by events, and only a silent one is given up by time.
-  local ready = ctx.guard(function()
-    if is_over then
-      return
-    end
-    local waited, bufs = vim.uv.now() - began, bufs_of()
-    local is_early = is_busy(bufs) or waited < FIRST_WORD and is_to_begin(bufs)
-    if waited < LIMIT and is_early then
-      return again()
-    end
-    stop()
-    go_on()
-  end)
-  function again()
-    if not is_over then
-      timer:start(QUIET, 0, vim.schedule_wrap(ready))
-    end
+  function how.on_attach(buf)
+    ask_about_hidden({ buf })
   end
-  vim.api.nvim_create_autocmd({ "DiagnosticChanged", "LspProgress" }, { group = group, callback = again })
-  vim.api.nvim_create_autocmd("LspAttach", {
-    group = group,
-    callback = ctx.guard(function(args)
-      ask_about_hidden({ args.buf })
-      again()
-    end),
-  })
-  ctx.on_end(stop)
   ask_about_hidden(bufs_of())
-  again()
+  quiet.wait(ctx, how, go_on)
 end
 
 --- What vim.diagnostic.get() copies the answer of, for it alone: that function, if it is Neovim's own.

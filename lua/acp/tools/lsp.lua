@@ -2,6 +2,7 @@
 --- servers of a file are asked at once.
 
 local file = require("acp.tools.file")
+local quiet = require("acp.tools.quiet")
 
 local M = {}
 
@@ -11,6 +12,14 @@ local LIMIT = 20000
 local ATTACH = 5000
 -- The same where nothing says that there is one at all.
 local APPEAR = 1000
+
+-- What is about the whole project: only a server that has read it can answer these.
+local OF_PROJECT = {
+  ["textDocument/implementation"] = true,
+  ["textDocument/prepareCallHierarchy"] = true,
+  ["textDocument/references"] = true,
+  ["textDocument/rename"] = true,
+}
 
 local is_method_style = vim.fn.has("nvim-0.11") == 1
 
@@ -69,8 +78,16 @@ local function any_client(buf)
   return #vim.lsp.get_clients({ bufnr = buf, _uninitialized = true }) > 0
 end
 
---- Goes on with the servers of a file that can do something, once there is one.
-local function with_clients(buf, method, ctx, go_on)
+--- Goes on with the servers of a file that can do something, once there is one and it knows enough for that.
+local function with_clients(buf, method, ctx, then_do)
+  local function go_on(clients)
+    if not OF_PROJECT[method] then
+      return then_do(clients)
+    end
+    quiet.when_settled(clients, ctx, function()
+      then_do(clients)
+    end)
+  end
   local clients = clients_of(buf, method)
   if #clients > 0 then
     return go_on(clients)
@@ -116,13 +133,29 @@ local function with_clients(buf, method, ctx, go_on)
   vim.defer_fn(ctx.guard(give_up), ATTACH)
 end
 
+local function has_ended(client)
+  if is_method_style then
+    return client:is_stopped()
+  end
+  return client.is_stopped()
+end
+
+--- Calls a function when a server leaves a buffer, as it does at its end, until the call is over.
+local function on_server_left(ctx, fn)
+  local listener = vim.api.nvim_create_autocmd("LspDetach", { callback = ctx.guard(fn) })
+  ctx.on_end(function()
+    pcall(vim.api.nvim_del_autocmd, listener)
+  end)
+end
+
 --- Asks all of the servers, and goes on with what they have answered.
 ---@param clients vim.lsp.Client[]
----@param buf integer
+---@param buf? integer
 ---@param params fun(client: vim.lsp.Client): table
 ---@param go_on fun(answers: { client: vim.lsp.Client, result: any }[])
-local function ask(clients, method, params, buf, ctx, go_on)
-  local answers, left, errors, open = {}, #clients, {}, {}
+---@param is_held? fun(): boolean whether the server waits for something itself, which is no fault of its own
+local function ask(clients, method, params, buf, ctx, go_on, is_held)
+  local answers, errors, open = {}, {}, {}
   local function finish()
     if #answers == 0 and #errors > 0 then
       ctx.done(nil, table.concat(errors, "; "))
@@ -130,55 +163,78 @@ local function ask(clients, method, params, buf, ctx, go_on)
     end
     go_on(answers)
   end
-  for index, client in ipairs(clients) do
+  local function answered(client, err, result)
+    if not open[client.id] then
+      return
+    end
+    open[client.id] = nil
+    if err then
+      table.insert(errors, ("%s: %s"):format(client.name, tostring(err.message or err)))
+    elseif result ~= nil and result ~= vim.NIL then
+      table.insert(answers, { client = client, result = result })
+    end
+    if next(open) == nil then
+      finish()
+    end
+  end
+  for _, client in ipairs(clients) do
+    open[client.id] = { client = client }
+  end
+  on_server_left(ctx, function(args)
+    local each = open[args.data.client_id]
+    if each and has_ended(each.client) then
+      answered(each.client, { message = "the server has ended" })
+    end
+  end)
+  for _, client in ipairs(clients) do
     local handler = ctx.guard(function(err, result)
-      if not open[index] then
-        return
-      end
-      open[index] = nil
-      left = left - 1
-      if err then
-        table.insert(errors, ("%s: %s"):format(client.name, tostring(err.message or err)))
-      elseif result ~= nil and result ~= vim.NIL then
-        table.insert(answers, { client = client, result = result })
-      end
-      if left == 0 then
-        finish()
-      end
+      answered(client, err, result)
     end)
-    open[index] = true
     local sent, request = send(client, method, params(client), handler, buf)
-    if sent then
-      open[index] = open[index] and { client = client, request = request }
-    else
+    if not sent then
       handler({ message = "the server has ended" })
+    elseif open[client.id] then
+      open[client.id].request = request
     end
   end
   local function stop()
-    for index, each in pairs(open) do
-      open[index] = nil
-      if type(each) == "table" then
-        pcall(cancel, each.client, each.request)
-      end
+    for id, each in pairs(open) do
+      open[id] = nil
+      pcall(cancel, each.client, each.request)
     end
   end
   ctx.on_end(stop)
-  vim.defer_fn(
-    ctx.guard(function()
-      if next(open) ~= nil then
-        local names = vim.tbl_map(function(each)
-          return each.client and each.client.name or "a server"
-        end, vim.tbl_values(open))
-        stop()
-        ctx.done(nil, ("%s did not answer within %d s"):format(table.concat(names, ", "), LIMIT / 1000))
-      end
-    end),
-    LIMIT
-  )
+  local limit
+  limit = ctx.guard(function()
+    if next(open) == nil then
+      return
+    elseif is_held and is_held() then
+      return vim.defer_fn(limit, LIMIT)
+    end
+    local names = vim.tbl_map(function(each)
+      return each.client.name
+    end, vim.tbl_values(open))
+    stop()
+    ctx.done(nil, ("%s did not answer within %d s"):format(table.concat(names, ", "), LIMIT / 1000))
+  end)
+  vim.defer_fn(limit, LIMIT)
 end
 
---- Asks the servers about a place in a file.
-local function at_place(method, args, ctx, more, go_on)
+local function encoding_of(client)
+  return client.offset_encoding or "utf-16"
+end
+
+--- Where a line ends, from 1, in a server's units.
+local function end_of(client, buf, line)
+  line = math.min(line, vim.api.nvim_buf_line_count(buf))
+  local text = vim.api.nvim_buf_get_lines(buf, line - 1, line, false)[1] or ""
+  return { line = line - 1, character = character(text, #text, encoding_of(client)) }
+end
+
+--- Goes on with the buffer of a place and with a function that gives the place in a server's units. What is wrong with
+--- the place ends the call.
+---@param go_on fun(buf: integer, position: fun(client: vim.lsp.Client): table)
+local function find_place(args, ctx, go_on)
   file.open(args.file, ctx, function(buf)
     local line = vim.api.nvim_buf_get_lines(buf, args.line - 1, args.line, false)[1]
     if not line then
@@ -190,25 +246,23 @@ local function at_place(method, args, ctx, more, go_on)
       ctx.done(nil, ("line %d has no %q: %s"):format(args.line, args.symbol, vim.trim(line):sub(1, 120)))
       return
     end
+    go_on(buf, function(client)
+      return { line = args.line - 1, character = character(line, byte, encoding_of(client)) }
+    end)
+  end)
+end
+
+--- Asks the servers about a place in a file. `more` is what the request has beside the place.
+local function at_place(method, args, ctx, more, go_on)
+  find_place(args, ctx, function(buf, position)
     with_clients(buf, method, ctx, function(clients)
-      ask(
-        clients,
-        method,
-        function(client)
-          local encoding = client.offset_encoding or "utf-16"
-          local position = { line = args.line - 1, character = character(line, byte, encoding) }
-          local extra = type(more) == "function" and more(position, buf) or more
-          return vim.tbl_extend("force", {
-            textDocument = { uri = vim.uri_from_bufnr(buf) },
-            position = position,
-          }, extra)
-        end,
-        buf,
-        ctx,
-        function(answers)
-          go_on(answers, buf)
-        end
-      )
+      local function params(client)
+        local place = { textDocument = { uri = vim.uri_from_bufnr(buf) }, position = position(client) }
+        return vim.tbl_extend("force", place, type(more) == "function" and more() or more)
+      end
+      ask(clients, method, params, buf, ctx, function(answers)
+        go_on(answers, buf)
+      end)
     end)
   end)
 end
@@ -280,7 +334,7 @@ local function locations(method, more)
           table.insert(places, {
             path = vim.fs.normalize(vim.uri_to_fname(each.uri or each.targetUri)),
             range = each.range or each.targetSelectionRange,
-            encoding = answer.client.offset_encoding or "utf-16",
+            encoding = encoding_of(answer.client),
           })
         end
       end
@@ -369,32 +423,29 @@ function M.workspace_symbols(args, ctx)
     )
     return
   end
-  ask(
-    clients,
-    method,
-    function()
-      return { query = args.query }
-    end,
-    nil,
-    ctx,
-    function(answers)
-      local places = {}
-      for _, answer in ipairs(answers) do
-        for _, symbol in ipairs(answer.result) do
-          local container = symbol.containerName
-          table.insert(places, {
-            path = vim.fs.normalize(vim.uri_to_fname(symbol.location.uri)),
-            range = symbol.location.range or { start = { line = 0, character = 0 } },
-            encoding = answer.client.offset_encoding or "utf-16",
-            text = container and container ~= "" and ("%s (in %s)"):format(symbol.name, container)
-              or symbol.name,
-            kind = kind_of(symbol),
-          })
-        end
+  local function query()
+    return { query = args.query }
+  end
+  local function found(answers)
+    local places = {}
+    for _, answer in ipairs(answers) do
+      for _, symbol in ipairs(answer.result) do
+        local container = symbol.containerName
+        table.insert(places, {
+          path = vim.fs.normalize(vim.uri_to_fname(symbol.location.uri)),
+          range = symbol.location.range or { start = { line = 0, character = 0 } },
+          encoding = encoding_of(answer.client),
+          text = container and container ~= "" and ("%s (in %s)"):format(symbol.name, container)
+            or symbol.name,
+          kind = kind_of(symbol),
+        })
       end
-      tell_places(places, args, ctx)
     end
-  )
+    tell_places(places, args, ctx)
+  end
+  quiet.when_settled(clients, ctx, function()
+    ask(clients, method, query, nil, ctx, found)
+  end)
 end
 
 function M.call_hierarchy(args, ctx)
@@ -421,7 +472,7 @@ function M.call_hierarchy(args, ctx)
           table.insert(places, {
             path = vim.fs.normalize(vim.uri_to_fname(other.uri)),
             range = other.selectionRange or other.range,
-            encoding = answer.client.offset_encoding or "utf-16",
+            encoding = encoding_of(answer.client),
             text = other.name,
             kind = kind_of(other),
           })
@@ -432,7 +483,7 @@ function M.call_hierarchy(args, ctx)
   end)
 end
 
-M.byte_at, M.supports = byte_at, supports
-M.with_clients, M.ask, M.at_place = with_clients, ask, at_place
+M.byte_at, M.supports, M.end_of = byte_at, supports, end_of
+M.with_clients, M.ask, M.find_place, M.at_place = with_clients, ask, find_place, at_place
 
 return M

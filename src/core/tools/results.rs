@@ -23,6 +23,8 @@ pub struct Found {
     pub total: Option<usize>,
     /// In place of items.
     pub text: Option<String>,
+    /// What the agent should know of the answer beside it.
+    pub note: Option<String>,
 }
 
 /// A line of an answer.
@@ -44,9 +46,15 @@ pub struct Item {
 
 /// The answer for the agent. `args` are complete.
 pub fn words(tool: &Tool, args: &Map<String, Value>, cwd: &Path, found: &Found) -> String {
-    if let Some(text) = &found.text {
-        return bounded(text);
+    let text = found.text.clone().unwrap_or_else(|| listed(tool, args, cwd, found));
+    match &found.note {
+        Some(note) => format!("{}\n({note})", bounded(&text)),
+        None => bounded(&text),
     }
+}
+
+/// The items, below how many there are.
+fn listed(tool: &Tool, args: &Map<String, Value>, cwd: &Path, found: &Found) -> String {
     let total = found.total.unwrap_or(found.items.len());
     let (one, several) = tool.items;
     let number = |name: &str| args.get(name).and_then(Value::as_f64).map_or(0, |number| number as usize);
@@ -71,7 +79,7 @@ pub fn words(tool: &Tool, args: &Map<String, Value>, cwd: &Path, found: &Found) 
         text.push('\n');
         text += &line(item, cwd);
     }
-    bounded(&text)
+    text
 }
 
 /// What was asked about.
@@ -154,6 +162,15 @@ mod tests {
             answer("references", args, json!({ "items": items, "total": 2 })),
             "2 places for `login`\nsrc/a.rs:3:5: login();\n/elsewhere/b.rs:1:1"
         );
+    }
+
+    #[test]
+    fn a_note_follows_the_answer() {
+        let args = || json!({ "file": "a.rs", "symbol": "login" });
+        let none = json!({ "items": [], "total": 0, "note": "still at work" });
+        assert_eq!(answer("references", args(), none), "no places for `login`\n(still at work)");
+        let text = json!({ "text": "a function", "note": "still at work" });
+        assert_eq!(answer("hover", args(), text), "a function\n(still at work)");
     }
 
     #[test]

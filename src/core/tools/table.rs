@@ -320,11 +320,18 @@ pub const TOOLS: &[Tool] = &[
                       `apply`, does that one.",
         args: &[
             PLACE,
-            &[Arg {
-                name: "apply",
-                kind: Kind::OptionalText,
-                description: "The title of the one to apply, or its number in the list.",
-            }],
+            &[
+                Arg {
+                    name: "last_line",
+                    kind: Kind::OptionalLine,
+                    description: "The last line, for what is done to whole lines, such as to extract a function.",
+                },
+                Arg {
+                    name: "apply",
+                    kind: Kind::OptionalText,
+                    description: "The title of the one to apply, or its number in the list.",
+                },
+            ],
         ],
         items: ("action", "actions"),
         effect: Effect::Changes,

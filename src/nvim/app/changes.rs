@@ -16,6 +16,7 @@ use crate::nvim::events::{Attribution, Change, EditorEvent, OutsideChange, Renam
 use crate::nvim::files::after_apply::change_kind;
 use crate::nvim::follow;
 use crate::nvim::sessions::Sessions;
+use crate::nvim::tools::Tools;
 
 /// More ranges than this are only put together for somebody: each is a table of Lua's.
 const MAX_TOLD_RANGES: usize = 50;
@@ -87,6 +88,7 @@ impl App {
         Sessions::count_change(&mut self.cx, &change);
         self.sessions.check_limits(&mut self.cx, change.session);
         self.checkpoints.record(&mut self.cx, &change);
+        Tools::file_changed(&mut self.cx, &change);
         self.reviews.stats.add(&change);
         if let Some(session) = self.cx.sessions.get_mut(&change.session) {
             session.has_worked();

@@ -20,11 +20,14 @@ return {
     -- The file is wanted, and not what another plugin makes of its name: a program run, another host asked.
     local ignored = vim.o.eventignore
     vim.opt.eventignore:append("BufReadCmd")
-    local ok, err = pcall(vim.fn.bufload, buf)
+    -- An error would also end what other plugins do with the file, such as to start its language server: some file
+    -- type plugins fail where those before them were held back.
+    vim.v.errmsg = ""
+    vim.cmd("silent! call bufload(" .. buf .. ")")
     vim.o.eventignore = ignored
     vim.o.shortmess = before
-    if not ok then
-      error(err, 0)
+    if not api.nvim_buf_is_loaded(buf) then
+      error(vim.v.errmsg, 0)
     end
     local swap = vim.fn.swapname(buf)
     return buf, swap ~= "" and not vim.endswith(swap, ".swp") and swap or nil
