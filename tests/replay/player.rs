@@ -130,7 +130,10 @@ const OPEN: &str = r"
       local row = vim.fn.line('.')
       press(']t')
       if vim.fn.line('.') == row then break end
+      -- It is drawn a little later.
+      local tick = vim.b.changedtick
       press('<Tab>')
+      vim.wait(1000, function() return vim.b.changedtick ~= tick end, 1)
     end";
 
 const UNSAVED: &str = r"
