@@ -277,6 +277,10 @@ pub enum Event {
         run: ToolRunId,
         outcome: Result<Value, String>,
     },
+    /// The agent of a session that was to be offered the editor's tools has no way to them.
+    ToolsOutOfReach {
+        session: SessionKey,
+    },
     /// Nobody waits for what the tool gives.
     ToolCancelled {
         run: ToolRunId,
@@ -586,6 +590,7 @@ impl Event {
             | Self::TerminalEnded { session, .. }
             | Self::FileServed { session, .. }
             | Self::LimitMet { session, .. }
+            | Self::ToolsOutOfReach { session }
             | Self::ToolCalled { session, .. } => Some(session),
             Self::Called { session, .. }
             | Self::Told { session, .. }

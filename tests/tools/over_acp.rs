@@ -102,6 +102,10 @@ fn an_agent_elsewhere_has_the_tools_by_messages_of_acp() {
     chat.chat();
     assert_eq!(chat.got("session/new")["params"]["mcpServers"], json!([]));
     chat.wait_for("so it can't reach the editor's from where it is");
+    chat.nvim.input("<Esc>");
+    chat.nvim.exec_lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://fake chat'))", []);
+    chat.nvim.input("ggK");
+    chat.nvim.wait_until(|nvim| nvim.screen().contains("already shows everything"), "no word of tools");
 }
 
 #[test]

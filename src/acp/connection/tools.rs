@@ -13,7 +13,7 @@ use crate::acp::wire::reply::Reply;
 use crate::acp::wire::rpc::{NOT_FOUND, RpcError};
 use crate::acp::wire::{from_acp, to_acp};
 use crate::core::ids::SessionKey;
-use crate::core::message::{Capabilities, EditorTools, McpServer, Place, Severity, ToolsTransport};
+use crate::core::message::{Capabilities, EditorTools, Event, McpServer, Place, Severity, ToolsTransport};
 
 /// What bridges are told of the place of their Neovim, and what lets them in. The inspector and the log leave out what
 /// is called like the second.
@@ -34,6 +34,7 @@ impl Connection {
                 "{} takes no tools by ACP, so it can't reach the editor's from where it is",
                 self.name
             );
+            self.post(Event::ToolsOutOfReach { session });
             return self.note(Some(session), Severity::Info, text);
         }
         let by_http = tools.prefers == ToolsTransport::Http && can.mcp_http;

@@ -311,6 +311,13 @@ impl Sessions {
         });
     }
 
+    /// The agent was not given the editor's tools after all.
+    pub fn without_tools(cx: &mut Context, key: SessionKey) {
+        if let Some(session) = cx.sessions.get_mut(&key) {
+            session.tools.clear();
+        }
+    }
+
     // What goes on although a turn was stopped.
 
     pub fn left_running(cx: &mut Context, key: SessionKey, commands: Vec<LeftCommand>) {
