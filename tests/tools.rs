@@ -16,6 +16,8 @@ mod examples;
 mod foreign;
 #[path = "tools/habits.rs"]
 mod habits;
+#[path = "tools/many.rs"]
+mod many;
 #[path = "tools/moves.rs"]
 mod moves;
 #[path = "tools/official.rs"]
