@@ -256,6 +256,8 @@ impl Agent {
                 "session/resume" => fits::<v1::ResumeSessionResponse>(result, strict),
                 "session/list" => fits::<v1::ListSessionsResponse>(result, strict),
                 "session/delete" => fits::<v1::DeleteSessionResponse>(result, strict),
+                "session/archive" => fits::<v1::ArchiveSessionResponse>(result, strict),
+                "session/unarchive" => fits::<v1::UnarchiveSessionResponse>(result, strict),
                 "session/close" => fits::<v1::CloseSessionResponse>(result, strict),
                 "session/set_mode" => fits::<v1::SetSessionModeResponse>(result, strict),
                 "session/set_config_option" => fits::<v1::SetSessionConfigOptionResponse>(result, strict),
@@ -645,6 +647,30 @@ fn a_session_is_listed_and_loaded_by_another_process_with_all_that_was_said() {
     let listed = agent.ask("session/list", json!({ "cwd": folder.0 }));
     assert_eq!(listed["sessions"], json!([]));
     assert!(crash > first);
+}
+
+#[test]
+fn a_session_that_was_put_away_is_left_out_until_it_is_brought_back() {
+    let folder = Folder::new("archived");
+    let (mut agent, session) = Agent::open(&folder.0, &json!({}));
+    let first = agent.prompt(&session, "/plan");
+    agent.until(|message| message["id"] == first);
+    let listed = |agent: &mut Agent, archived: Value| {
+        let mut params = json!({ "cwd": folder.0 });
+        if !archived.is_null() {
+            params["archived"] = archived;
+        }
+        agent.ask("session/list", params)["sessions"].as_array().map(Vec::len)
+    };
+    agent.ask("session/archive", json!({ "sessionId": session }));
+    let found =
+        [Value::Null, json!("exclude"), json!("only"), json!("include")].map(|how| listed(&mut agent, how));
+    assert_eq!(found, [Some(0), Some(0), Some(1), Some(1)]);
+    agent.ask("session/unarchive", json!({ "sessionId": session }));
+    assert_eq!((listed(&mut agent, Value::Null), listed(&mut agent, json!("only"))), (Some(1), Some(0)));
+    let id = agent.request("session/archive", json!({ "sessionId": "demo-0-0-0" }));
+    let answer = agent.until(|message| message["id"] == id).pop().unwrap();
+    assert!(answer["error"]["code"].is_number(), "{answer}");
 }
 
 #[test]

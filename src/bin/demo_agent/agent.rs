@@ -12,15 +12,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
-    AgentCapabilities, AvailableCommandsUpdate, CancelNotification, ClientCapabilities, CloseSessionRequest,
-    ConfigOptionUpdate, CurrentModeUpdate, DeleteSessionRequest, Error, ForkSessionRequest,
-    ForkSessionResponse, Implementation, InitializeRequest, InitializeResponse, ListSessionsRequest,
-    ListSessionsResponse, LoadSessionRequest, Meta, NewSessionRequest, NewSessionResponse,
-    PromptCapabilities, PromptRequest, PromptResponse, ResumeSessionRequest, SessionCapabilities,
-    SessionCloseCapabilities, SessionDeleteCapabilities, SessionForkCapabilities, SessionId, SessionInfo,
-    SessionInfoUpdate, SessionListCapabilities, SessionNotification, SessionResumeCapabilities,
-    SessionUpdate, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
-    SetSessionModeResponse, StopReason,
+    AgentCapabilities, ArchiveSessionRequest, AvailableCommandsUpdate, CancelNotification,
+    ClientCapabilities, CloseSessionRequest, ConfigOptionUpdate, CurrentModeUpdate, DeleteSessionRequest,
+    Error, ForkSessionRequest, ForkSessionResponse, Implementation, InitializeRequest, InitializeResponse,
+    ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, Meta, NewSessionRequest,
+    NewSessionResponse, PromptCapabilities, PromptRequest, PromptResponse, ResumeSessionRequest,
+    SessionArchiveCapabilities, SessionArchiveFilter, SessionCapabilities, SessionCloseCapabilities,
+    SessionDeleteCapabilities, SessionForkCapabilities, SessionId, SessionInfo, SessionInfoUpdate,
+    SessionListCapabilities, SessionNotification, SessionResumeCapabilities, SessionUpdate,
+    SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
+    SetSessionModeResponse, StopReason, UnarchiveSessionRequest,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -60,7 +61,12 @@ struct Session {
 
 impl Session {
     fn state(&self) -> State {
-        State { cwd: self.cwd.clone(), settings: self.settings.clone(), memory: self.memory.clone() }
+        State {
+            cwd: self.cwd.clone(),
+            settings: self.settings.clone(),
+            memory: self.memory.clone(),
+            archived: false,
+        }
     }
 }
 
@@ -195,6 +201,16 @@ impl Agent {
                 });
                 self.output.answer(id, outcome);
             }
+            "session/archive" if self.store.is_some() => {
+                let outcome = read(params)
+                    .and_then(|request: ArchiveSessionRequest| self.archive(request.session_id, true));
+                self.output.answer(id, outcome);
+            }
+            "session/unarchive" if self.store.is_some() => {
+                let outcome = read(params)
+                    .and_then(|request: UnarchiveSessionRequest| self.archive(request.session_id, false));
+                self.output.answer(id, outcome);
+            }
             "session/close" => {
                 let outcome = read(params).map(|request: CloseSessionRequest| {
                     if let Some(Session { running: Some(turn), .. }) =
@@ -232,7 +248,8 @@ impl Agent {
             sessions = sessions
                 .list(SessionListCapabilities::new())
                 .resume(SessionResumeCapabilities::new())
-                .delete(SessionDeleteCapabilities::new());
+                .delete(SessionDeleteCapabilities::new())
+                .archive(SessionArchiveCapabilities::new());
         }
         let can = AgentCapabilities::new()
             .load_session(self.store.is_some())
@@ -315,8 +332,23 @@ impl Agent {
         self.sessions.insert(name, Session { cwd, settings, memory, running: None });
     }
 
+    fn archive(&self, name: SessionId, archived: bool) -> Result<Value, Error> {
+        let outcome = self.store.as_ref().map_or(Ok(false), |store| store.archive(&name.0, archived));
+        match outcome {
+            Ok(true) => Ok(json!({})),
+            Ok(false) => Err(Error::session_not_found(name)),
+            Err(error) => Err(Error::internal_error().data(error.to_string())),
+        }
+    }
+
     fn list(&self, request: &ListSessionsRequest) -> ListSessionsResponse {
-        let stored = self.store.as_ref().map(|store| store.list(request.cwd.as_deref())).unwrap_or_default();
+        let mut stored =
+            self.store.as_ref().map(|store| store.list(request.cwd.as_deref())).unwrap_or_default();
+        match request.archived {
+            Some(SessionArchiveFilter::Include) => {}
+            Some(SessionArchiveFilter::Only) => stored.retain(|stored| stored.state.archived),
+            _ => stored.retain(|stored| !stored.state.archived),
+        }
         let info = |stored: Stored| {
             let said = |update: &Value| update["content"]["text"].as_str().map(str::to_owned);
             let title = stored.state.memory.title.or_else(|| stored.updates.iter().find_map(said));

@@ -28,6 +28,9 @@ pub struct State {
     pub cwd: PathBuf,
     pub settings: Settings,
     pub memory: Memory,
+    /// Put away, until somebody brings it back or goes on with it.
+    #[serde(default)]
+    pub archived: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -113,6 +116,13 @@ impl Store {
         all.filter(|stored| cwd.is_none_or(|cwd| stored.state.cwd == cwd)).collect()
     }
 
+    /// Puts a session away, or brings it back. Says whether there is one.
+    pub fn archive(&self, id: &str, archived: bool) -> io::Result<bool> {
+        let Some(stored) = self.load(id) else { return Ok(false) };
+        self.add(id, &[], &State { archived, ..stored.state })?;
+        Ok(true)
+    }
+
     /// Deletes a session. Says whether there was one.
     pub fn delete(&self, id: &str) -> bool {
         self.file(id).is_some_and(|file| fs::remove_file(file).is_ok())
@@ -165,7 +175,7 @@ mod tests {
     }
 
     fn state(cwd: &str) -> State {
-        State { cwd: cwd.into(), settings: Settings::default(), memory: Memory::default() }
+        State { cwd: cwd.into(), settings: Settings::default(), memory: Memory::default(), archived: false }
     }
 
     #[test]
