@@ -20,6 +20,14 @@ impl Road {
             Self::Disk => "on the disk",
         }
     }
+
+    /// The same where there is little room.
+    pub fn short_words(self) -> &'static str {
+        match self {
+            Self::Editor => "(editor)",
+            Self::Disk => "(disk)",
+        }
+    }
 }
 
 /// What was done to a file.

@@ -4,8 +4,8 @@
 use super::drawing::{Drawing, Mark, Style, Target};
 use super::wording::{cut_middle, status_mark};
 use crate::core::session::tool_call::Status;
-use crate::core::session::written_files::{FileChangeKind, Written, WrittenFile};
-use crate::core::text::one_line;
+use crate::core::session::written_files::{FileChangeKind, Road, Written, WrittenFile};
+use crate::core::text::{cells, one_line};
 
 /// More files than this have one line together, until they are opened.
 const MAX_SINGLE_LINES: usize = 3;
@@ -13,17 +13,17 @@ const MAX_SINGLE_LINES: usize = 3;
 const MAX_LISTED_FILES: usize = 1000;
 
 pub fn draw(drawing: &mut Drawing, written: &Written, open: bool, style: &Style) {
-    let road = written.road.words();
+    let road = written.road;
     if written.files.len() <= MAX_SINGLE_LINES {
         for file in &written.files {
             target(drawing, file);
-            line(drawing, &format!("{} {road}", named(file)), counted([file]), style);
+            line(drawing, (&named(file), road), counted([file]), style);
             unasked(drawing, file);
         }
         return;
     }
-    let text = format!("{} {} files {road}", verb(&written.files), written.files.len());
-    line(drawing, &text, counted(&written.files), style);
+    let text = format!("{} {} files", verb(&written.files), written.files.len());
+    line(drawing, (&text, road), counted(&written.files), style);
     if open {
         for file in written.files.iter().take(MAX_LISTED_FILES) {
             target(drawing, file);
@@ -83,11 +83,18 @@ pub(super) fn counted<'f>(files: impl IntoIterator<Item = &'f WrittenFile>) -> O
     Some(format!("+{added} -{removed}"))
 }
 
-fn line(drawing: &mut Drawing, text: &str, counts: Option<String>, style: &Style) {
+/// What was done comes before the road by which it was, where there is no room for both.
+fn fitting(what: &str, road: Road, room: usize) -> String {
+    let said = [road.words(), road.short_words()].map(|road| format!("{what} {road}"));
+    let fits = said.into_iter().find(|text| cells(text) <= room);
+    fits.unwrap_or_else(|| cut_middle(what, room))
+}
+
+fn line(drawing: &mut Drawing, (what, road): (&str, Road), counts: Option<String>, style: &Style) {
     let (mark, group) = status_mark(Status::Done, style.icons);
     let row = drawing.lines.len();
     let room = counts.as_ref().map_or(0, |counts| counts.len() + 2) + mark.chars().count() + 3;
-    let text = cut_middle(text, style.width.saturating_sub(room).max(12));
+    let text = fitting(what, road, style.width.saturating_sub(room).max(12));
     let start = mark.len() + 1;
     drawing.marks.push(Mark { row, start: 0, end: mark.len(), group });
     drawing.marks.push(Mark { row, start, end: start + text.len(), group: "AcpTool" });
@@ -104,4 +111,19 @@ fn unasked(drawing: &mut Drawing, file: &WrittenFile) {
 fn target(drawing: &mut Drawing, file: &WrittenFile) {
     let row = drawing.lines.len();
     drawing.targets.push(Target { row, path: file.path.clone(), line: None, text: None });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_file_is_left_whole_before_the_road_is() {
+        let said = |room| fitting("wrote src/notes.txt", Road::Editor, room);
+        assert_eq!(said(40), "wrote src/notes.txt through the editor");
+        assert_eq!(said(30), "wrote src/notes.txt (editor)");
+        assert_eq!(said(20), "wrote src/notes.txt");
+        assert_eq!(said(12), "wrote…es.txt");
+        assert_eq!(fitting("deleted a", Road::Disk, 20), "deleted a (disk)");
+    }
 }
