@@ -122,9 +122,9 @@ end
 local function with_leave(client, title, ctx, go_on)
   local answer = { type = "string", enum = { RUN, DECLINE } }
   local form = { type = "object", properties = { answer = answer }, required = { "answer" } }
-  local message = ("For %q the language server %s has to run a command of its own. It may do more than edit files."):format(
-    title,
-    client.name
+  local message = ("%s has to run a command of its own to do %q. It may do more than edit files."):format(
+    client.name,
+    title
   )
   local question = { mode = "form", message = message, requestedSchema = form }
   ctx.request("elicitation/create", question, function(result, why)
