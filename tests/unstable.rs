@@ -127,7 +127,8 @@ fn listed(id: &str, title: &str) -> Value {
 
 #[test]
 fn a_session_is_archived_and_brought_back() {
-    let can = json!({ "loadSession": true, "sessionCapabilities": { "list": {}, "archive": {} } });
+    let can =
+        json!({ "loadSession": true, "sessionCapabilities": { "list": {}, "archive": {}, "close": {} } });
     let list = |params: Value| json!({ "expect": "session/list", "params": params });
     let one = |session: Value| json!({ "reply": "session/list", "result": { "sessions": [session] } });
     let none = json!({ "reply": "session/list", "result": { "sessions": [] } });
@@ -136,7 +137,7 @@ fn a_session_is_archived_and_brought_back() {
         new_session().into(),
         vec![
             json!({ "expect": "session/list" }),
-            json!({ "reply": "session/list", "result": { "sessions": [listed("s1", "The open one"), listed("old", "An old one")] } }),
+            json!({ "reply": "session/list", "result": { "sessions": [listed("old", "An old one"), listed("s1", "The open one")] } }),
             json!({ "expect": "session/archive", "params": { "sessionId": "old" } }),
             json!({ "reply": "session/archive", "result": {} }),
             // Archived ones alone, also on the second page.
@@ -149,11 +150,14 @@ fn a_session_is_archived_and_brought_back() {
             list(json!({ "archived": "only" })),
             none,
             json!({ "expect": "session/list" }),
-            one(listed("s1", "The open one")),
-            json!({ "expect": "session/list" }),
             json!({ "reply": "session/list", "result": { "sessions": [listed("old", "An old one")] } }),
             json!({ "expect": "session/archive" }),
             json!({ "reply": "session/archive", "error": { "code": -32002, "message": "no such session" } }),
+            // The one that is open.
+            json!({ "expect": "session/list" }),
+            one(listed("s1", "The open one")),
+            json!({ "expect": "session/archive", "params": { "sessionId": "s1" } }),
+            json!({ "reply": "session/archive", "result": {} }),
         ],
     ];
     let mut chat = Scripted::new(&[], steps.concat());
@@ -165,16 +169,25 @@ fn a_session_is_archived_and_brought_back() {
     chat.nvim.command("Acp! archive");
     chat.wait_for("the session is in the list again: :Acp sessions");
     let seen = chat.nvim.exec_lua("return table.concat(_G.seen, '|')", []);
-    assert_eq!(seen.as_str(), Some("Archive: An old one|Bring back: An old one, An older one"));
+    assert_eq!(
+        seen.as_str(),
+        Some(
+            "Archive: An old one, The open one · open here; its chat goes with it|Bring back: An old one, An older one"
+        )
+    );
     chat.nvim.command("Acp! archive");
     let told = |chat: &mut Scripted, text: &str| {
         chat.nvim.wait_until(|nvim| nvim.messages().contains(text), text);
     };
     told(&mut chat, "has no archived sessions for this folder");
     chat.nvim.command("Acp archive");
-    told(&mut chat, "there are only sessions that are open here");
-    chat.nvim.command("Acp archive");
     chat.wait_for("couldn't archive the session");
+    chat.nvim.command("Acp archive");
+    told(&mut chat, "the session is archived; :Acp! archive brings it back");
+    let chats = "return vim.tbl_count(require('acp').status().sessions)";
+    assert_eq!(chat.nvim.exec_lua(chats, []), 0.into());
+    // It has ended with that.
+    assert!(!chat.record().iter().any(|message| message["method"] == "session/close"));
 }
 
 #[test]

@@ -563,8 +563,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::Yes,
         without_library: false,
         help: "Have the agent put one of its stored sessions away: |:Acp-sessions| leaves it out from then on. You pick it. \
-               `:Acp! archive` lists those that are archived, and brings the one that you pick back. For agents that offer \
-               it; it is unstable in ACP.",
+               One that is open here ends with that, and its chat goes. `:Acp! archive` lists those that are archived, and \
+               brings the one that you pick back. For agents that offer it; it is unstable in ACP.",
     },
     CommandSpec {
         name: "delete",

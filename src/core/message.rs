@@ -277,6 +277,12 @@ pub enum Event {
         run: ToolRunId,
         outcome: Result<Value, String>,
     },
+    /// An agent has put a stored session away, or brought it back. It may have been open here, and has ended then.
+    Archived {
+        agent: AgentId,
+        open: Option<SessionKey>,
+        archived: bool,
+    },
     /// The agent of a session that was to be offered the editor's tools has no way to them.
     ToolsOutOfReach {
         session: SessionKey,
@@ -619,6 +625,7 @@ impl Event {
             | Self::RecordFailed { .. }
             | Self::FolderUnwatched { .. }
             | Self::ToolCancelled { .. }
+            | Self::Archived { .. }
             | Self::ToolServed { .. }
             | Self::Found { .. }
             | Self::PastPrompts { .. }

@@ -61,7 +61,8 @@ pub(super) enum OnSuccess {
     Nothing,
     List,
     /// Or brought back.
-    Archived(bool),
+    /// Which, and whether it was put away or brought back.
+    Archived(String, bool),
     LoggedIn,
     LoggedOut,
     Mode(String),

@@ -61,7 +61,8 @@ impl Connection {
                 );
             }
             Command::Archive { acp_id, archived, .. } => {
-                let call = OutgoingRequest::other(None, what, OnSuccess::Archived(archived), again);
+                let on_success = OnSuccess::Archived(acp_id.clone(), archived);
+                let call = OutgoingRequest::other(None, what, on_success, again);
                 if archived {
                     let params = to_acp::archive_session(&acp_id);
                     self.request_if(can.archive, call, to_acp::SESSION_ARCHIVE, &params);

@@ -224,13 +224,7 @@ impl Connection {
                 let (sessions, next_cursor) = from_acp::listed(answer);
                 self.post(Event::Listed { agent, sessions, next_cursor });
             }
-            OnSuccess::Archived(archived) => {
-                let text = match archived {
-                    true => "the session is archived; :Acp! archive brings it back",
-                    false => "the session is in the list again: :Acp sessions",
-                };
-                self.note(None, Severity::Info, text.to_owned());
-            }
+            OnSuccess::Archived(acp_id, archived) => self.archived(&acp_id, archived),
             OnSuccess::LoggedIn => {
                 self.post(Event::LoggedIn { agent });
                 self.ask_auth_status();
@@ -255,6 +249,16 @@ impl Connection {
                 self.chosen(session, chosen);
             }
         }
+    }
+
+    /// An agent ends a session that it archives, so there is nothing left of it to be closed.
+    fn archived(&mut self, acp_id: &str, archived: bool) {
+        let open = self.sessions.find(acp_id).map(|session| session.key).filter(|_| archived);
+        if let Some(session) = open {
+            self.sessions.remove(session);
+            self.subagents.forget(session);
+        }
+        self.post(Event::Archived { agent: self.agent, open, archived });
     }
 
     /// Agents need not tell unasked that it has changed.

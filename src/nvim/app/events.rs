@@ -48,6 +48,7 @@ impl App {
                 self.tools.called(&mut self.cx, session, run, (name, args));
             }
             Event::ToolServed { run, outcome } => self.tools.served(&mut self.cx, run, outcome),
+            Event::Archived { agent, open, archived } => self.archived(agent, open, archived)?,
             Event::ToolsOutOfReach { session } => Sessions::without_tools(&mut self.cx, session),
             Event::ToolCancelled { run } => self.tools.cancelled(&mut self.cx, run),
             Event::Told { agent: _, session, method, params } => {

@@ -7,13 +7,14 @@ use mlua::Result;
 use serde_json::{Value as Json, json};
 
 use crate::config::Stay;
-use crate::core::ids::{EntryId, SessionKey};
-use crate::core::message::{Content, Launch, Reopen};
+use crate::core::ids::{AgentId, EntryId, SessionKey};
+use crate::core::message::{Content, Launch, Reopen, Severity};
 use crate::core::session::Phase;
 use crate::core::session::entry::{Body, Greeting};
 use crate::core::store::record::Kept;
 use crate::nvim::app::App;
 use crate::nvim::arguments::Args;
+use crate::nvim::editor::Level;
 use crate::nvim::garbage::collect_garbage;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::sessions::lifecycle::Stop;
@@ -138,6 +139,21 @@ impl App {
     pub fn stop(&mut self, key: SessionKey) -> Result<()> {
         self.sessions.stop(&mut self.cx, key)?;
         self.route()
+    }
+
+    /// An agent has put a session away, or brought it back. The chat of one that was open here goes with it.
+    pub fn archived(&mut self, agent: AgentId, open: Option<SessionKey>, archived: bool) -> Result<()> {
+        let text = match archived {
+            true => "the session is archived; :Acp! archive brings it back",
+            false => "the session is in the list again: :Acp sessions",
+        };
+        let Some(key) = open else {
+            Sessions::note(&mut self.cx, (agent, None), Severity::Info, text.to_owned());
+            return self.route();
+        };
+        self.close_session(key)?;
+        self.cx.notify(text, Level::Info);
+        Ok(())
     }
 
     /// Ends a session for good: its chat goes, and its agent too when nobody else uses it.

@@ -214,16 +214,17 @@ impl Sessions {
     fn offer_archiving(
         cx: &mut Context,
         agent: AgentId,
-        mut stored: Vec<StoredSession>,
+        stored: Vec<StoredSession>,
         archived: bool,
     ) -> Result<()> {
-        // An agent ends a session that it archives.
-        let open: Vec<String> = cx.sessions.values().filter_map(|session| session.acp_id.clone()).collect();
-        stored.retain(|stored| !open.contains(&stored.acp_id));
-        if stored.is_empty() {
-            return fail("there are only sessions that are open here; :Acp close them first");
-        }
-        let items = stored.iter().map(of_stored).collect();
+        let is_open = |stored: &StoredSession| {
+            cx.sessions.values().any(|session| session.acp_id.as_ref() == Some(&stored.acp_id))
+        };
+        let item = |stored: &StoredSession| match archived && is_open(stored) {
+            true => format!("{} · open here; its chat goes with it", of_stored(stored)),
+            false => of_stored(stored),
+        };
+        let items = stored.iter().map(item).collect();
         let prompt = if archived { "Archive" } else { "Bring back" };
         cx.offer(prompt, "acp_session", items, move |_: &mut Self, cx, index| {
             let acp_id = stored[index].acp_id.clone();
