@@ -832,6 +832,8 @@ fn calls_of_the_editors_tools_and_questions_about_them_are_in_words() {
     let script = steps([
         prompt(),
         call("1", "mcp__neovim__references", args.clone()),
+        update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1",
+            "content": [{ "type": "content", "content": { "type": "text", "text": "12 places for `login`\na.rs:5:1" } }] })),
         says("Then"),
         call(
             "2",
@@ -854,7 +856,9 @@ fn calls_of_the_editors_tools_and_questions_about_them_are_in_words() {
     choose(&mut chat.nvim, 1, Some(1));
     chat.wait_for("Done");
     let text = chat.transcript();
-    for words in ["look up references to `login`", "look up diagnostics", "rename `login` to `log_in`"] {
+    for words in
+        ["look up references to `login`: 12 places", "look up diagnostics", "rename `login` to `log_in`"]
+    {
         assert!(text.contains(words), "{words}: {text}");
     }
     assert!(text.contains("rm -rf /") && !text.contains("open files"), "{text}");

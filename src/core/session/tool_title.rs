@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::tool_call::{ToolCall, kind_word};
+use super::tool_call::{Status, ToolCall, kind_word};
 use super::tool_input;
-use crate::core::message::ToolKind;
+use crate::core::message::{ToolContent, ToolKind};
 use crate::core::text::{cut, one_line, without_ticks};
 use crate::core::tools::titles;
 
@@ -31,7 +31,10 @@ impl ToolCall {
 /// What it does, the verb first: agents' titles may be a bare path or a bare command.
 fn headline(call: &ToolCall) -> String {
     if let Some(title) = of_editors_tool(call) {
-        return title;
+        return match found(call) {
+            Some(found) => format!("{title}: {found}"),
+            None => title,
+        };
     }
     let subject = subject(call);
     let verb = match call.kind {
@@ -69,6 +72,16 @@ fn of_editors_tool(call: &ToolCall) -> Option<String> {
     let title = titles::title([call.name.as_deref(), Some(&call.title)], call.raw_input.as_ref())?;
     let is_told = call.command().is_none_or(|command| title.contains(&command));
     (is_told && call.diffs().next().is_none()).then_some(title)
+}
+
+/// How much a call of one of the editor's tools has found.
+fn found(call: &ToolCall) -> Option<String> {
+    if call.status != Status::Done {
+        return None;
+    }
+    let shown = call.content.iter().find_map(ToolContent::text).map(ToString::to_string);
+    let names = [call.name.as_deref(), Some(&*call.title)];
+    titles::found(names, call.raw_input.as_ref(), &shown.or(call.output())?)
 }
 
 /// What agents say in a title that they do, and how they say that they are at it.

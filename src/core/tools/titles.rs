@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::table::find;
+use super::table::{Tool, find};
 use crate::core::text::{cut, one_line};
 
 /// What agents are told that the server of the tools is called.
@@ -15,6 +15,28 @@ const LONGEST: usize = 120;
 /// A call of one of the editor's tools in words, from what agents give: the name or a title, and the arguments.
 /// Nothing where it is another tool.
 pub fn title(names: [Option<&str>; 2], input: Option<&Value>) -> Option<String> {
+    let (tool, args) = called(names, input)?;
+    let (deed, joint) = tool.deed;
+    Some(words(deed, joint, args))
+}
+
+/// How much such a call has found, from what its agent shows of the answer: `12 places`.
+pub fn found(names: [Option<&str>; 2], input: Option<&Value>, answer: &str) -> Option<String> {
+    let (one, several) = called(names, input)?.0.items;
+    // Some agents have it in a fence.
+    let first = answer.lines().find(|line| !line.trim().is_empty() && !line.starts_with("```"))?;
+    let (number, rest) = first.split_once(' ')?;
+    let noun = if number == "1" { one } else { several };
+    let is_number = number == "no" || !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let ends = |rest: &str| rest.is_empty() || rest.starts_with([' ', ',']);
+    (is_number && rest.strip_prefix(noun).is_some_and(ends)).then(|| format!("{number} {noun}"))
+}
+
+/// Which of the editor's tools it is, and with which arguments.
+fn called<'c>(
+    names: [Option<&'c str>; 2],
+    input: Option<&'c Value>,
+) -> Option<(&'static Tool, Option<&'c Map<String, Value>>)> {
     let fields = input.and_then(Value::as_object);
     // Codex has the server and the tool beside the arguments.
     let server = |input: &&Map<String, Value>| input.get("server").is_some_and(|server| server == SERVER);
@@ -23,8 +45,7 @@ pub fn title(names: [Option<&str>; 2], input: Option<&Value>) -> Option<String> 
     let named = || names.into_iter().flatten().find_map(named);
     let tool = apart.filter(|tool| find(tool).is_some()).or_else(named)?;
     let args = fields.and_then(|input| input.get("arguments")?.as_object()).or(fields);
-    let (deed, joint) = find(tool)?.deed;
-    Some(words(deed, joint, args))
+    Some((find(tool)?, args))
 }
 
 /// The tool that a name is of: `mcp__neovim__hover`, `neovim/hover`, `neovim_hover`, `hover (neovim MCP Server)`.
@@ -95,6 +116,31 @@ mod tests {
         {
             assert_eq!(title([Some(other), None], Some(&args)), None, "{other}");
         }
+    }
+
+    #[test]
+    fn how_much_was_found_is_what_the_answer_begins_with() {
+        let found =
+            |tool: &str, answer: &str| found([Some(&format!("mcp__neovim__{tool}")), None], None, answer);
+        for (tool, answer, expected) in [
+            (
+                "references",
+                "12 places for `login`, 1 to 10 (the next with offset 10)\na.rs:1",
+                Some("12 places"),
+            ),
+            ("references", "```\n1 place for `login`\n```", Some("1 place")),
+            ("diagnostics", "no diagnostics", Some("no diagnostics")),
+            ("buffers", "3 open files\na.rs", Some("3 open files")),
+            // What only looks like it.
+            ("references", "1 places", None),
+            ("references", "12 placeholders", None),
+            ("references", "many places", None),
+            ("hover", "12 places", None),
+            ("references", "", None),
+        ] {
+            assert_eq!(found(tool, answer).as_deref(), expected, "{tool}: {answer}");
+        }
+        assert_eq!(super::found([Some("mcp__other__references"), None], None, "12 places"), None);
     }
 
     #[test]
