@@ -24,9 +24,14 @@ fn references() -> Value {
 
 #[test]
 fn a_server_that_reads_the_project_first_is_waited_for() {
-    let (_chat, mut client) = chat_with("reads first");
+    let (mut chat, mut client) = chat_with("reads first");
     let found = client.gives("references", references());
     assert!(found.starts_with("4 places for `login`\n") && found.ends_with("b.lua:1:1: login()"), "{found}");
+    // What it does later, as long as that may be, is not waited for.
+    let works = "return next(vim.lsp.get_clients()[1].progress.pending) ~= nil";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(works, []) == true.into(), "the server to work on");
+    chat.nvim.exec_lua("require('acp.tools.quiet').LIMIT = 700", []);
+    assert_eq!(client.gives("references", references()), found);
 }
 
 #[test]

@@ -203,6 +203,12 @@ def begin_to_read():
         threading.Timer(LATE, done).start()
 
 
+def begin_to_check():
+    """What a server does now and then, and what says nothing of what it knows."""
+    begins = {"kind": "begin", "title": "checking"}
+    write({"method": "$/progress", "params": {"token": "check", "value": begins}})
+
+
 def execute(message):
     """Runs a command: what it does is an edit, which the client is asked for before or after the answer."""
     params = message["params"]
@@ -258,4 +264,6 @@ while True:
     elif method == "textDocument/diagnostic":
         later({"id": message["id"], "result": {"kind": "full", "items": wrong(params["textDocument"]["uri"])}})
     elif "id" in message and method:
+        if HAS_READ.is_set():
+            begin_to_check()
         write({"id": message["id"], "result": answer(method, params)})

@@ -13,6 +13,9 @@ M.LIMIT = 15000
 local signs = {}
 --- Of one that was there before, nothing else is known.
 local began = vim.uv.now()
+--- The servers that are waited for no more: they were quiet once and know the project, or nobody saw the end of it.
+---@type table<integer, "knows"|"given up">
+local known = {}
 
 vim.api.nvim_create_autocmd({ "LspAttach", "LspProgress" }, {
   group = vim.api.nvim_create_augroup("acp_tool_quiet", {}),
@@ -89,33 +92,47 @@ local function work_of(client)
   return title and tostring(title) or nil
 end
 
+--- Whether a server that was just started may still read the project. What it is busy with later is another matter.
+local function is_reading(client)
+  if known[client.id] == "knows" then
+    return false
+  end
+  local is_new = vim.uv.now() - (signs[client.id] or began) < M.QUIET
+  if is_new or next(client.progress.pending) then
+    return true
+  end
+  known[client.id] = "knows"
+  return false
+end
+
 --- Goes on once servers know the whole project, as far as they say: one that was just started reads it first, and what it
---- answers meanwhile leaves things out. After the limit the agent is told so.
+--- answers meanwhile leaves things out. After the limit the agent is told so, and nobody waits for that server again.
 ---@param clients vim.lsp.Client[]
 ---@param ctx acp.tools.Context
 ---@param go_on fun()
 function M.when_settled(clients, ctx, go_on)
   local function is_early()
     for _, client in ipairs(clients) do
-      local is_new = vim.uv.now() - (signs[client.id] or began) < M.QUIET
-      if is_new or next(client.progress.pending) then
+      if is_reading(client) and not known[client.id] then
         return true
       end
     end
     return false
   end
-  if not is_early() then
-    return go_on()
-  end
-  M.wait(ctx, { events = {}, is_early = is_early }, function()
+  local function then_do()
     for _, client in ipairs(clients) do
-      local work = work_of(client)
+      local work = is_reading(client) and work_of(client)
       if work then
+        known[client.id] = "given up"
         ctx.note = ("%s is still at work (%s), so this may not be all"):format(client.name, work)
       end
     end
     go_on()
-  end)
+  end
+  if not is_early() then
+    return then_do()
+  end
+  M.wait(ctx, { events = {}, is_early = is_early }, then_do)
 end
 
 return M
