@@ -26,18 +26,18 @@ fn examples() -> Vec<String> {
 
 /// A chat that has all examples, with what they need.
 fn with_examples() -> (Scripted, Client) {
-    let mut chat =
-        Scripted::new(&[("Makefile", "test:\n\t@echo tests of $(FILE); test $(FILE) = good\n")], steps([]));
+    let tests = "import sys\n\ndef test_good():\n    assert True\n\ndef test_bad():\n    assert False\n";
+    let mut chat = Scripted::new(&[("test_it.py", tests)], steps([]));
+    chat.project.write("bin/pytest", "#!/bin/sh\necho \"$*\"\ntest \"$2\" = test_good\n");
     let database =
         "#!/bin/sh\ncase \"$4\" in *wrong*) echo no such table >&2; exit 1;; esac\necho \"[\\\"$*\\\"]\"\n";
     chat.project.write("bin/sqlite3", database);
     chat.chat();
     let code = "local folder = ...
         vim.uv.fs_chmod(folder .. '/bin/sqlite3', 448)
+        vim.uv.fs_chmod(folder .. '/bin/pytest', 448)
         vim.env.PATH = folder .. '/bin:' .. vim.env.PATH
         vim.env.HOME = folder
-        -- Where make runs the tests, its variables have the inner one say more.
-        vim.env.MAKEFLAGS, vim.env.MAKELEVEL, vim.env.MFLAGS = nil, nil, nil
         vim.fn.mkdir(folder .. '/notes', 'p')
         vim.fn.writefile({ 'buy milk', 'call Ada' }, folder .. '/notes/today')
         package.loaded.dap = { session = function() return _G.debugged end }";
@@ -58,9 +58,11 @@ fn the_examples_of_the_help_do_what_they_say() {
     chat.nvim.command("echomsg 'the last word'");
     assert_eq!(client.gives("last_message", json!({})), "the last word");
 
-    assert_eq!(client.gives("run_test", json!({ "file": "good" })), "exit 0\ntests of good\n");
-    assert!(client.gives("run_test", json!({ "file": "bad" })).starts_with("exit 2\ntests of bad\n"));
-    assert_eq!(client.fails("run_test", json!({})), "file: missing");
+    let test = |line: usize| json!({ "file": "test_it.py", "line": line });
+    assert_eq!(client.gives("nearest_test", test(4)), "exit 0\n-k test_good test_it.py\n");
+    assert_eq!(client.gives("nearest_test", test(6)), "exit 1\n-k test_bad test_it.py\n");
+    assert_eq!(client.fails("nearest_test", test(2)), "there is no test at or above line 2");
+    assert_eq!(client.fails("nearest_test", json!({ "file": "test_it.py" })), "line: missing");
 
     let found = client.gives("search_notes", json!({ "text": "milk" }));
     assert!(found.ends_with("/notes/today:1:buy milk\n"), "{found}");
