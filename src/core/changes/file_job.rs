@@ -628,8 +628,9 @@ fn base_of_write(
     let has_looked = facts.look.is_some_and(|look| look.done && Some(look.stamp) == stamp);
     match (&facts.seen, held) {
         (Some(_), Some(held)) if has_looked => held,
-        // The disk holds another text than when the agent last saw the file through the editor.
-        (Some(seen), Some(Base::Text(disk))) if seen.stamp != stamp => {
+        // The disk holds another text than when the agent last saw the file through the editor, where that is known: a
+        // buffer may have been read before anybody had looked at its file.
+        (Some(seen), Some(Base::Text(disk))) if seen.stamp.is_some() && seen.stamp != stamp => {
             Base::Either { seen: seen.text.clone(), disk }
         }
         (Some(seen), _) => Base::Text(seen.text.clone()),

@@ -227,6 +227,13 @@ fn an_agent_may_have_read_what_the_user_saved_since() {
 }
 
 #[test]
+fn what_an_agent_saw_before_the_disk_was_known_counts_as_it_is() {
+    let seen = Some(Seen { text: "seen\n".into(), stamp: None });
+    let (_, sides) = merging(write("b\n"), &Facts { seen, ..facts() }, OnDisk::Same, "a\n");
+    assert_eq!(sides.base, Base::Text("seen\n".into()));
+}
+
+#[test]
 fn an_agent_that_has_read_the_disk_by_itself_changes_that() {
     let look = |written, done| Some(Look { stamp: stamp(written), done });
     for (look, base) in [(look(1, true), "a\n"), (look(1, false), "seen\n"), (look(9, true), "seen\n")] {
