@@ -58,12 +58,17 @@ fn serve(nvim: &mut Nvim) {
 /// The same with one that tells what is wrong at another time.
 fn serve_as(nvim: &mut Nvim, how: &str) {
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tools/server.py");
-    let code = "local server, how = ...
-        vim.api.nvim_create_autocmd('FileType', { pattern = 'lua', callback = function(args)
-          vim.lsp.start({ name = 'scripted', cmd = { 'python3', server, how }, root_dir = vim.fn.getcwd() },
-            { bufnr = args.buf })
+    start_for(nvim, "lua", "scripted", &["python3", server, how]);
+}
+
+/// Has a server started for each file of a type.
+fn start_for(nvim: &mut Nvim, filetype: &str, name: &str, command: &[&str]) {
+    let code = "local filetype, name, cmd = ...
+        vim.api.nvim_create_autocmd('FileType', { pattern = filetype, callback = function(args)
+          vim.lsp.start({ name = name, cmd = cmd, root_dir = vim.fn.getcwd() }, { bufnr = args.buf })
         end })";
-    nvim.exec_lua(code, [server.into(), how.into()]);
+    let command = command.iter().map(|&word| word.into()).collect();
+    nvim.exec_lua(code, [filetype.into(), name.into(), rmpv::Value::Array(command)]);
 }
 
 #[test]

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, Told};
 use crate::every::PICKS_THE_FIRST;
-use crate::support::Nvim;
 use crate::support::script::{Scripted, steps};
 
 /// A language with its server, and a project in which `twice` is defined in one file and called in another.
@@ -71,17 +70,6 @@ fn skip<T>(what: &str) -> Option<T> {
     None
 }
 
-fn serve(nvim: &mut Nvim, language: &Language, program: &str) {
-    let mut command = vec![program];
-    command.extend(language.args);
-    let code = "local filetype, cmd, name = ...
-        vim.api.nvim_create_autocmd('FileType', { pattern = filetype, callback = function(args)
-          vim.lsp.start({ name = name, cmd = cmd, root_dir = vim.fn.getcwd() }, { bufnr = args.buf })
-        end })";
-    let command: Vec<rmpv::Value> = command.into_iter().map(Into::into).collect();
-    nvim.exec_lua(code, [language.filetype.into(), rmpv::Value::Array(command), language.program.into()]);
-}
-
 fn started(language: &Language) -> Option<(Scripted, Client)> {
     let folder = PathBuf::from(std::env::var_os("ACP_LANGUAGE_SERVERS")?);
     let program = folder.join(language.program);
@@ -96,7 +84,9 @@ fn started(language: &Language) -> Option<(Scripted, Client)> {
     chat.chat();
     chat.nvim.input("<Esc>");
     chat.nvim.exec_lua(PICKS_THE_FIRST, []);
-    serve(&mut chat.nvim, language, program.to_str().expect("a path"));
+    let mut command = vec![program.to_str().expect("a path")];
+    command.extend(language.args);
+    crate::start_for(&mut chat.nvim, language.filetype, language.program, &command);
     let client = Client::of(&mut chat);
     Some((chat, client))
 }

@@ -27,21 +27,33 @@ function M.absolute(name, cwd)
   return is_absolute and path or vim.fs.normalize(cwd .. "/" .. path)
 end
 
+--- The buffer that has this name, loaded or not.
+---@param path string absolute
+---@return integer?
+function M.buffer(path)
+  local buf = vim.fn.bufnr("^" .. vim.fn.escape(path, "[]*?{},\\^$") .. "$")
+  return buf > 0 and buf or nil
+end
+
+--- The same if it is loaded.
+---@param path string absolute
+---@return integer?
+function M.loaded(path)
+  local buf = M.buffer(path)
+  return buf and vim.api.nvim_buf_is_loaded(buf) and buf or nil
+end
+
 --- Goes on with the loaded buffer of a file, and whether it was loaded just now. Whatever is wrong with it ends the call.
 ---@param name string absolute, or relative to the session's folder
 ---@param ctx acp.tools.Context
 ---@param go_on fun(buf: integer, is_new: boolean)
 function M.open(name, ctx, go_on)
   local path = M.absolute(name, ctx.cwd)
-  local function loaded(file)
-    local buf = vim.fn.bufnr("^" .. vim.fn.escape(file, "[]*?{},\\^$") .. "$")
-    return buf > 0 and vim.api.nvim_buf_is_loaded(buf) and buf or nil
-  end
   local function found(real, stat)
     if not M.is_inside(real, ctx.roots) then
       return ctx.done(nil, name .. " is outside of the session's folders")
     end
-    local buf = loaded(real) or loaded(path)
+    local buf = M.loaded(real) or M.loaded(path)
     if buf then
       return go_on(buf, false)
     elseif not stat or stat.type ~= "file" then
@@ -74,8 +86,8 @@ end
 ---@param ctx acp.tools.Context
 ---@param go_on fun(lines: string[])
 function M.lines(path, ctx, go_on)
-  local buf = vim.fn.bufnr("^" .. vim.fn.escape(path, "[]*?{},\\^$") .. "$")
-  if buf > 0 and vim.api.nvim_buf_is_loaded(buf) then
+  local buf = M.loaded(path)
+  if buf then
     return go_on(vim.api.nvim_buf_get_lines(buf, 0, -1, false))
   end
   local uv, guarded = vim.uv, ctx.guard

@@ -23,26 +23,19 @@ local OF_PROJECT = {
 
 local is_method_style = vim.fn.has("nvim-0.11") == 1
 
+--- Calls a method of a client's, which older Neovims have as functions.
+local function invoke(client, name, ...)
+  if is_method_style then
+    return client[name](client, ...)
+  end
+  return client[name](...)
+end
+
 local function supports(client, method, buf)
   if is_method_style then
     return client:supports_method(method, buf)
   end
   return client.supports_method(method, { bufnr = buf })
-end
-
-local function send(client, method, params, handler, buf)
-  if is_method_style then
-    return client:request(method, params, handler, buf)
-  end
-  return client.request(method, params, handler, buf)
-end
-
-local function cancel(client, request)
-  if is_method_style then
-    client:cancel_request(request)
-  else
-    client.cancel_request(request)
-  end
 end
 
 --- The unit of a server's columns for a byte of a line, from 0.
@@ -133,13 +126,6 @@ local function with_clients(buf, method, ctx, then_do)
   vim.defer_fn(ctx.guard(give_up), ATTACH)
 end
 
-local function has_ended(client)
-  if is_method_style then
-    return client:is_stopped()
-  end
-  return client.is_stopped()
-end
-
 --- Calls a function when a server leaves a buffer, as it does at its end, until the call is over.
 local function on_server_left(ctx, fn)
   local listener = vim.api.nvim_create_autocmd("LspDetach", { callback = ctx.guard(fn) })
@@ -182,7 +168,7 @@ local function ask(clients, method, params, buf, ctx, go_on, is_held)
   end
   on_server_left(ctx, function(args)
     local each = open[args.data.client_id]
-    if each and has_ended(each.client) then
+    if each and invoke(each.client, "is_stopped") then
       answered(each.client, { message = "the server has ended" })
     end
   end)
@@ -190,7 +176,7 @@ local function ask(clients, method, params, buf, ctx, go_on, is_held)
     local handler = ctx.guard(function(err, result)
       answered(client, err, result)
     end)
-    local sent, request = send(client, method, params(client), handler, buf)
+    local sent, request = invoke(client, "request", method, params(client), handler, buf)
     if not sent then
       handler({ message = "the server has ended" })
     elseif open[client.id] then
@@ -200,7 +186,7 @@ local function ask(clients, method, params, buf, ctx, go_on, is_held)
   local function stop()
     for id, each in pairs(open) do
       open[id] = nil
-      pcall(cancel, each.client, each.request)
+      pcall(invoke, each.client, "cancel_request", each.request)
     end
   end
   ctx.on_end(stop)
@@ -484,6 +470,7 @@ function M.call_hierarchy(args, ctx)
 end
 
 M.byte_at, M.supports, M.end_of = byte_at, supports, end_of
+M.invoke, M.encoding_of = invoke, encoding_of
 M.with_clients, M.ask, M.find_place, M.at_place = with_clients, ask, find_place, at_place
 
 return M

@@ -1,6 +1,8 @@
 --- Tells language servers what an agent has changed on the disk. Of a file that is open Neovim tells them itself; of others
 --- most learn nothing otherwise, and go on to speak of what was there before.
 
+local file = require("acp.tools.file")
+
 local M = {}
 
 --- As the protocol of language servers numbers them.
@@ -20,46 +22,39 @@ local function together(before, now)
   return now
 end
 
-local function is_open(path, client)
-  local buf = vim.fn.bufnr("^" .. vim.fn.escape(path, "[]*?{},\\^$") .. "$")
-  return buf > 0 and client.attached_buffers[buf] ~= nil
+--- The names of the buffers that a server is told of by Neovim.
+local function open_in(client)
+  local names = {}
+  for buf in pairs(client.attached_buffers) do
+    if vim.api.nvim_buf_is_valid(buf) then
+      names[vim.fs.normalize(vim.api.nvim_buf_get_name(buf))] = true
+    end
+  end
+  return names
 end
 
---- The folders that a server works in, each with a slash at its end.
+--- The folders that a server works in.
 local function folders_of(client)
   local folders = {}
   for _, folder in ipairs(client.workspace_folders or {}) do
-    table.insert(folders, vim.fs.normalize(vim.uri_to_fname(folder.uri)) .. "/")
+    table.insert(folders, vim.fs.normalize(vim.uri_to_fname(folder.uri)))
   end
   if client.root_dir then
-    table.insert(folders, vim.fs.normalize(client.root_dir) .. "/")
+    table.insert(folders, vim.fs.normalize(client.root_dir))
   end
   return folders
 end
 
-local function is_in(path, folders)
-  for _, folder in ipairs(folders) do
-    if vim.startswith(path, folder) then
-      return true
-    end
-  end
-  return false
-end
-
 local function tell(client, told)
-  local folders, events = folders_of(client), {}
+  local folders, open, events = folders_of(client), open_in(client), {}
   for path, kind in pairs(told) do
-    if is_in(path, folders) and not (kind == CHANGED and is_open(path, client)) then
+    if file.is_inside(path, folders) and not (kind == CHANGED and open[path]) then
       table.insert(events, { uri = vim.uri_from_fname(path), type = kind })
     end
   end
   if #events > 0 then
-    local params = { changes = events }
-    if vim.fn.has("nvim-0.11") == 1 then
-      client:notify("workspace/didChangeWatchedFiles", params)
-    else
-      client.notify("workspace/didChangeWatchedFiles", params)
-    end
+    -- Not before there is a server.
+    require("acp.tools.lsp").invoke(client, "notify", "workspace/didChangeWatchedFiles", { changes = events })
   end
 end
 

@@ -1,6 +1,7 @@
 --- Workspace edits of language servers, for agents' tools. Each file is read and written as the agent itself would do it,
 --- so that the same rules, questions, merges and reviews are met.
 
+local file = require("acp.tools.file")
 local lsp = require("acp.tools.lsp")
 
 local M = {}
@@ -63,19 +64,10 @@ function M.ticks()
   return all
 end
 
-local function buf_of(path)
-  return vim.fn.bufnr("^" .. vim.fn.escape(path, "[]*?{},\\^$") .. "$")
-end
-
-local function is_loaded(path)
-  local buf = buf_of(path)
-  return buf > 0 and vim.api.nvim_buf_is_loaded(buf)
-end
-
 --- Whether a file's buffer is as it was.
 local function is_as_before(path, before)
-  local buf = buf_of(path)
-  return not (buf > 0 and before[buf]) or vim.api.nvim_buf_get_changedtick(buf) == before[buf]
+  local buf = file.buffer(path)
+  return not (buf and before[buf]) or vim.api.nvim_buf_get_changedtick(buf) == before[buf]
 end
 
 --- What a workspace edit does, in its order.
@@ -157,7 +149,7 @@ local function steps_of(order, ctx)
     local step = { path = state.path, text = state.text }
     if state.text and (not state.was_there or state.text ~= state.before) then
       what = what_of(state, ctx)
-      table.insert(is_loaded(state.path) and in_buffers or written, step)
+      table.insert(file.loaded(state.path) and in_buffers or written, step)
     elseif not state.text and state.was_there then
       what = not state.is_moved and "deleted" or nil
       table.insert(removed, step)
@@ -214,7 +206,7 @@ end
 ---@param ctx acp.tools.Context
 ---@param go_on fun(items: acp.tools.Item[]) gets the files that were changed
 function M.apply(edit, client, before, ctx, go_on)
-  local encoding = client.offset_encoding or "utf-16"
+  local encoding = lsp.encoding_of(client)
   local operations, states, order = operations_of(edit), {}, {}
   local function known(path, state)
     state.path, state.edits, state.before, state.was_there = path, 0, state.text, state.text ~= nil
@@ -234,7 +226,7 @@ function M.apply(edit, client, before, ctx, go_on)
       ctx.guard(function(_, stat)
         if stat and stat.type == "directory" then
           return ctx.done(nil, ctx.relative(path) .. " is a folder, and only files are changed here")
-        elseif not stat and not is_loaded(path) then
+        elseif not stat and not file.loaded(path) then
           return then_do(known(path, {}))
         elseif not is_read then
           return then_do(known(path, { text = "" }))
