@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
@@ -363,10 +363,8 @@ impl FolderIndexes {
 
     /// The user has Neovim do something that may change files since this time of the system's.
     pub fn user_began(&self, since: SystemTime) {
-        let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let seconds = i64::try_from(since.as_secs()).unwrap_or_default();
-        let since = self.0.common.at_time((seconds, i64::from(since.subsec_nanos())));
-        self.activities(|activities, now| activities.user_began(since.unwrap_or(now)));
+        let since = self.0.common.since(since);
+        self.activities(|activities, _| activities.user_began(since));
     }
 
     /// It is done, and what it has changed is known by now.

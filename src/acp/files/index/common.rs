@@ -92,6 +92,14 @@ impl Common {
         START.saturating_add(Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX))
     }
 
+    /// The system's clock showed this, and what came then has no time before the one given here: nothing is rounded up, and
+    /// it does not count by how much this clock is ahead.
+    pub fn since(&self, time: SystemTime) -> Millis {
+        let now = self.began.elapsed();
+        let ago = SystemTime::now().duration_since(time).unwrap_or_default();
+        START.saturating_add(Millis::try_from(now.saturating_sub(ago).as_millis()).unwrap_or(Millis::MAX))
+    }
+
     /// A time of a file's, which is never later than now, or nothing where the system has none.
     pub fn at_time(&self, (seconds, nanos): (i64, i64)) -> Option<Millis> {
         if seconds == 0 {
@@ -202,5 +210,21 @@ impl Later {
             Side::At(location, mode) => Some(Held::of_bytes(self.pack.read(*location).ok()?, *mode)),
         };
         Some((held(before)?, held(after)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_after_a_time_of_the_systems_has_no_time_before_it() {
+        let common = Common::new(Mailbox::new(|_| {}), WireLog::start(None));
+        for _ in 0..2000 {
+            let (began, first) = (SystemTime::now(), common.now());
+            // A message moves the clock on before it is told when that was.
+            common.pass(common.now() + 3);
+            assert!(common.since(began) <= first);
+        }
     }
 }
