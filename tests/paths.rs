@@ -98,8 +98,8 @@ fn a_file_outside_is_asked_for_in_the_chat_and_by_a_picker() {
       Allow once
       Allow reading in /other for this session
       Always allow reading in /other
-      No
-      No reading in /other for this session
+      Reject once
+      Reject reading in /other for this session
     ");
     let text = chat.transcript();
     insta::assert_snapshot!(masked(&text[text.find("Fake asks").expect("it asks")..], &other, &chat), @r"
@@ -109,8 +109,8 @@ fn a_file_outside_is_asked_for_in_the_chat_and_by_a_picker() {
         1 Allow once
         2 Allow reading in /other for this session
         3 Always allow reading in /other
-        4 No
-        5 No reading in /other for this session
+        4 Reject once
+        5 Reject reading in /other for this session
     ");
     choose(&mut chat.nvim, 2);
     let picker = wait_for_picker(&mut chat.nvim, 2);
@@ -189,8 +189,8 @@ fn an_answer_about_a_command_elsewhere_is_about_it_and_allows_nothing_else() {
     Fake asks to run ls -a in /other, outside of its folders
       Allow once
       Allow running this command in /other for this session
-      No
-      No running this command in /other for this session
+      Reject once
+      Reject running this command in /other for this session
     ");
     choose(&mut chat.nvim, 2);
     // The same runs, another one is asked about; and nothing may be written there.

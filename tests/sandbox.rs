@@ -385,7 +385,9 @@ fn checkhealth_says_what_holds_and_the_status_who_is_confined() {
             let text =
                 nvim.exec_lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')", []);
             let text = text.as_str().unwrap_or_default().to_owned();
-            text.contains(said) && text.contains("TCP to ports 443") && text.contains("Landlock")
+            text.contains(said)
+                && text.contains("connect to the port 443 by TCP")
+                && text.contains("Landlock")
         },
         "the report",
     );

@@ -111,7 +111,7 @@ local function check_sandbox(choice)
     )
   elseif choice.sandbox then
     local holds = ("%s: it %s\n%s\n"):format(name, choice.sandbox, choice.sandbox_holds or "")
-    health.ok(holds .. "not held: what Neovim does for it when asked (`:help acp-sandbox`)")
+    health.ok(holds .. "not held: what Neovim does for it when asked, see `:help acp-sandbox`")
     if vim.uv.getuid and vim.uv.getuid() == 0 then
       health.warn(name .. ": Neovim runs as root, whose other powers no sandbox takes away", {
         "Run Neovim as another user.",

@@ -118,6 +118,17 @@ impl Holds {
         lock(&self.0).remove(&session);
     }
 
+    /// A command that was let through is not run for another reason.
+    pub fn give_command_back(&self, session: SessionKey) {
+        if let Some(state) = lock(&self.0).get(&session) {
+            state.send_modify(|state| {
+                for done in [&mut state.turn, &mut state.session] {
+                    done.commands = done.commands.saturating_sub(1);
+                }
+            });
+        }
+    }
+
     /// Waits until the session may do it; says whether it may. The editor hears which limit it would go beyond, and the
     /// user that it is not done.
     pub async fn admit(
@@ -194,6 +205,19 @@ mod tests {
             tokio::time::timeout(Duration::from_secs(10), holds.enter(ONE, Want::Run("x"), |_, _| {}));
         let (freed, ()) = tokio::join!(freed, async { holds.set(ONE, Hold::default()) });
         assert_eq!(freed, Ok(true));
+    }
+
+    #[tokio::test]
+    async fn a_command_that_is_not_run_counts_for_no_limit() {
+        let holds = Holds::default();
+        holds.turn_began(ONE);
+        let turn = Ceiling { commands: Some(1), ..Ceiling::default() };
+        holds.set(ONE, Hold { turn, ..Hold::default() });
+        assert!(holds.enter(ONE, Want::Run("x"), |_, _| {}).await);
+        let next = holds.enter(ONE, Want::Run("y"), |_, _| {});
+        let (may, ()) = tokio::join!(next, async { holds.give_command_back(ONE) });
+        assert!(may);
+        assert!(waits(holds.enter(ONE, Want::Run("z"), |_, _| {})).await);
     }
 
     #[tokio::test]

@@ -599,7 +599,8 @@ fn describe_sandbox(sandbox: &Sandbox) -> String {
         Network::Ports(ports) if ports.is_empty() => "has no network".to_owned(),
         Network::Ports(ports) => {
             let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
-            format!("has TCP to ports {}", ports.join(", "))
+            let word = if ports.len() == 1 { "port" } else { "ports" };
+            format!("may connect to the {word} {} by TCP", ports.join(", "))
         }
     });
     words.join("; ").replacen("; and ", ", ", 1)

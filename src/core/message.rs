@@ -283,6 +283,12 @@ pub enum Event {
         open: Option<SessionKey>,
         archived: bool,
     },
+    /// A rule rejects a command that an agent wanted to run in a terminal.
+    CommandRefused {
+        session: SessionKey,
+        command: String,
+        rule: String,
+    },
     /// The agent of a session that was to be offered the editor's tools has no way to them.
     ToolsOutOfReach {
         session: SessionKey,
@@ -596,6 +602,7 @@ impl Event {
             | Self::TerminalEnded { session, .. }
             | Self::FileServed { session, .. }
             | Self::LimitMet { session, .. }
+            | Self::CommandRefused { session, .. }
             | Self::ToolsOutOfReach { session }
             | Self::ToolCalled { session, .. } => Some(session),
             Self::Called { session, .. }

@@ -226,6 +226,8 @@ struct Turn {
     detached: bool,
     /// Where the turn begins: at the prompt.
     first: usize,
+    /// The commands that a rule has rejected, in words.
+    refused_commands: Vec<String>,
     /// The user was told that the agent does not confirm the cancel.
     stuck: bool,
     user_time: waiting_time::WaitingTime,

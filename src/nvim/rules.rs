@@ -16,6 +16,7 @@ use crate::core::rules::project::{FILE, FolderRules};
 use crate::core::rules::request::to_try;
 use crate::core::rules::retrial_page;
 use crate::core::rules::{Act, Request, Rule, Ruling, Source};
+use crate::core::session::status::mode_id;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::float::{float, refit};
@@ -73,6 +74,9 @@ impl Rules {
         match what {
             "" => read(cx, owner(cx)?, None),
             "replay" => self.retry(cx, owner(cx)?, None),
+            "test" => {
+                fail("say what is to be tested: a command or a file, as in `:Acp permissions test git push`")
+            }
             what => try_out(cx, to_try(what)),
         }
     }
@@ -188,12 +192,14 @@ impl Rules {
         let made =
             owner.session.and_then(|key| cx.sessions.get(&key)).map(|session| session.rules.as_slice());
         let permission = &cx.config.permission;
+        let here = PathBuf::from(cx.editor.func::<String>("getcwd", ())?);
         let keys = [("rules_edit", "edit"), ("rules_remove", "take back"), ("rules_restore", "bring back")];
         let page = page(&View {
             own: &permission.rules,
             sets: &permission.sets,
             made: made.unwrap_or_default(),
             found,
+            folder: (here != owner.cwd).then_some(&*owner.cwd),
             keys: &cx.config.keys.line(&keys),
             width: width(cx),
         });
@@ -337,6 +343,21 @@ fn try_out(cx: &mut Context, what: &str) -> Result<()> {
     judge_all(cx, ways, Vec::new(), what.to_owned())
 }
 
+/// For whom it is judged, where that can make a difference.
+fn whose(cx: &Context) -> Option<String> {
+    let is_for_some = |rule: &Rule| rule.agent.is_some() || rule.mode.is_some();
+    if !cx.config.permission.rules.iter().any(is_for_some) {
+        return None;
+    }
+    Some(match cx.session_here().and_then(|key| cx.sessions.get(&key)) {
+        Some(session) => match mode_id(session) {
+            Some(mode) => format!("As asked by {} in mode {mode}", session.agent_name),
+            None => format!("As asked by {}", session.agent_name),
+        },
+        None => "Rules for one agent or mode don't count without a chat: open one with that agent".to_owned(),
+    })
+}
+
 /// Judges one after the other, and shows what came of all.
 fn judge_all(
     cx: &mut Context,
@@ -345,7 +366,7 @@ fn judge_all(
     what: String,
 ) -> Result<()> {
     if ways.is_empty() {
-        let page = trial(&what, &judged, width(cx));
+        let page = trial(&what, whose(cx).as_deref(), &judged, width(cx));
         let win = open_float(cx, &page)?;
         let buf = cx.editor.win_buf(win)?;
         return cx.editor.paint_groups(buf, MARKS, page.marks.iter().copied());

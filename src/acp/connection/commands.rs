@@ -44,7 +44,9 @@ impl Connection {
             }
             Verdict::Deny => match (rule, decision.reason) {
                 (Some(rule), Reason::RuleRejects) => {
-                    self.refuse_command(pending, &RuledBy::Rule(rule).refusal());
+                    let (session, command) = (pending.session, shown(&pending));
+                    self.fail_command(pending, &RuledBy::Rule(rule.clone()).refusal());
+                    self.post(Event::CommandRefused { session, command, rule });
                 }
                 (Some(_), _) => self.refuse_command(pending, NOT_ALLOWED),
                 (None, _) => self.refuse_folder(pending),
@@ -101,8 +103,14 @@ impl Connection {
 
     /// The user reads in the chat which one it was; the agent knows.
     fn refuse_command(&mut self, pending: PendingCommand, why: &str) {
-        let line = cut_middle(&one_line(&pending.line()), MOST_COMMAND);
-        self.note(Some(pending.session), Severity::Info, format!("couldn't run `{line}`: {why}"));
+        let text = format!("couldn't run `{}`: {why}", shown(&pending));
+        self.note(Some(pending.session), Severity::Info, text);
+        self.fail_command(pending, why);
+    }
+
+    /// It is not run, so it counts for no limit.
+    fn fail_command(&self, pending: PendingCommand, why: &str) {
+        self.shared.policy.holds.give_command_back(pending.session);
         pending.reply.fail(&RpcError::new(INVALID_PARAMS, format!("couldn't run the command: {why}")));
     }
 
@@ -185,4 +193,9 @@ fn not_run(error: &TerminalError) -> RpcError {
         _ => INVALID_PARAMS,
     };
     RpcError::new(code, format!("couldn't run the command: {error}"))
+}
+
+/// A command as a note shows it.
+fn shown(pending: &PendingCommand) -> String {
+    cut_middle(&one_line(&pending.line()), MOST_COMMAND)
 }

@@ -2,6 +2,7 @@
 //! about a part, the strictest of what comes of the parts about the request.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::danger::{self, Danger};
@@ -34,6 +35,30 @@ pub enum Usage {
     Unknown,
 }
 
+/// Where a file is, by the session's folders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whereabouts {
+    Inside,
+    Outside,
+    /// It can't be resolved.
+    Unknown,
+}
+
+impl Whereabouts {
+    /// Why nothing is done there without a rule or a question.
+    fn objection(self) -> Option<&'static str> {
+        match self {
+            Self::Inside => None,
+            Self::Outside => Some("it is outside of the session's folders"),
+            Self::Unknown => Some("it leads through a folder that is not there, so it may be anywhere"),
+        }
+    }
+
+    fn is_outside(self) -> bool {
+        self == Self::Outside
+    }
+}
+
 /// Judges requests by rules.
 pub struct Judge<'a> {
     pub rules: &'a [Rule],
@@ -56,7 +81,7 @@ impl Judge<'_> {
             }
         }
         if let Some(folder) = &request.folder
-            && self.real(folder).1
+            && self.real(folder).1 != Whereabouts::Inside
         {
             ruling.dangers.push(Danger::Outside);
             ruling.steps.push(Step::outside(
@@ -75,6 +100,9 @@ impl Judge<'_> {
         }
         ruling.dangers.sort_unstable();
         ruling.dangers.dedup();
+        // What a command is given is looked at from several sides.
+        let mut seen = HashSet::new();
+        ruling.steps.retain(|step| seen.insert((step.what.clone(), step.decision, step.why.clone())));
         // What is asked about for a reason comes before what no rule is about.
         let strictness = |step: &&Step| step.decision.map_or((1, 2), |decision| (decision as usize, 1));
         if let Some(step) = ruling.steps.iter().min_by_key(strictness) {
@@ -127,7 +155,10 @@ impl Judge<'_> {
             let is_likely = decision == Decision::Allow && run.certainty == Certainty::Likely;
             (rule, if is_likely { Decision::Ask } else { decision })
         });
-        ruling.steps.push(Step::ruled(run.text(), weighed));
+        ruling.steps.push(match weighed {
+            None if self.is_nearly_allowed(run, kind) => Step::open(run.text(), UNKNOWN_WORDS),
+            weighed => Step::ruled(run.text(), weighed),
+        });
         covers(weighed, danger::of_run(run), &run.text(), ruling);
         if let Some((Rule { source: Source::Set(_), .. }, Decision::Allow)) = weighed
             && (effects.writes_others || !effects.writes.is_empty())
@@ -140,6 +171,13 @@ impl Judge<'_> {
         }
     }
 
+    /// A rule would allow it if what the shell puts into its words were known.
+    fn is_nearly_allowed(&self, run: &Run, kind: Option<&str>) -> bool {
+        let part = Part::Run(&run.words);
+        let allows = |rule: &&Rule| rule.decision == Decision::Allow && rule.is_for(self.who);
+        self.rules.iter().filter(allows).any(|rule| self.fit(rule, &part, kind) == Fit::Perhaps)
+    }
+
     /// Words that may be a command, or something else: what rules forbid is asked about, and nothing else is said of them.
     fn possible(&self, run: &Run, effects: &Effects, kind: Option<&str>, ruling: &mut Ruling) {
         let mut found = Ruling::default();
@@ -149,8 +187,7 @@ impl Judge<'_> {
             self.arguments_as_commands(&run.words, kind, &mut found);
         }
         let forbids = |step: &Step| step.ground == Ground::Rule && step.decision != Some(Decision::Allow);
-        let steps = found.steps.into_iter().filter(forbids);
-        ruling.steps.extend(steps.map(|step| Step { decision: Some(Decision::Ask), ..step }));
+        ruling.steps.extend(found.steps.into_iter().filter(forbids).map(Step::perhaps));
     }
 
     /// How the commands begin that rules ask about or reject.
@@ -208,11 +245,13 @@ impl Judge<'_> {
                 ruling.steps.push(Step::doubts(&*word.text, UNKNOWN_FILE));
                 continue;
             };
-            let (real, is_outside) = self.real(&path);
-            ruling.dangers.extend(danger::of_file(&real.to_string_lossy(), true, is_outside));
+            let (real, place) = self.real(&path);
+            ruling.dangers.extend(danger::of_file(&real.to_string_lossy(), true, place.is_outside()));
             let found = self.rules_about_writing(&path);
-            if found.is_empty() && is_outside {
-                ruling.steps.push(Step::outside(&*word.text, OUTSIDE));
+            if found.is_empty()
+                && let Some(why) = place.objection()
+            {
+                ruling.steps.push(Step::outside(&*word.text, why));
             }
             let held = found.into_iter().filter(|(_, decision)| *decision != Decision::Allow);
             ruling.steps.extend(held.map(|found| Step::ruled(&*word.text, Some(found))));
@@ -296,15 +335,18 @@ impl Judge<'_> {
                 }
                 continue;
             };
-            let (real, is_outside) = self.real(&path);
+            let (real, place) = self.real(&path);
             // A word that leads outside without saying so is a link there.
-            let is_outside = is_outside && (is_path(text) || (self.place.resolve)(&path).is_some());
+            let objection = place.objection().filter(|_| is_path(text) || place.is_outside());
             if word.kind == WordKind::Glob {
                 self.glob(text, folder, usage, ruling);
             }
             let name = real.to_string_lossy();
-            ruling.dangers.extend(danger::of_file(&name, false, is_outside));
+            ruling.dangers.extend(danger::of_file(&name, false, place.is_outside()));
             match self.rule_for(&Part::File { path: &name, usage }, None) {
+                Some((rule, Decision::Allow)) if objection.is_some() => {
+                    ruling.steps.push(Step::ruled(text, Some((rule, Decision::Allow))));
+                }
                 Some((_, Decision::Allow)) => {}
                 // That an unknown program writes a file that it is given is a guess of ours, which no rule asks for.
                 Some((rule, _))
@@ -315,19 +357,17 @@ impl Judge<'_> {
                     ruling.steps.push(Step::doubts(text, why));
                 }
                 Some(found) => ruling.steps.push(Step::ruled(text, Some(found))),
-                None if is_outside => {
-                    ruling.steps.push(Step::outside(text, OUTSIDE));
-                }
-                None => {}
+                None => ruling.steps.extend(objection.map(|why| Step::outside(text, why))),
             }
         }
     }
 
     fn file(&self, path: &Path, writes: bool, kind: Option<&str>, ruling: &mut Ruling) {
-        let given = normal(&self.place.folder.join(path));
-        let (real, is_outside) = self.real(&self.place.folder.join(path));
+        let path = self.place.folder.join(path);
+        let given = normal(&path);
+        let (real, place) = self.real(&path);
         let (given, real) = (given.to_string_lossy(), real.to_string_lossy());
-        let dangers = danger::of_file(&real, writes, is_outside);
+        let dangers = danger::of_file(&real, writes, place.is_outside());
         let usage = if writes { Usage::Writes } else { Usage::Reads };
         let rule = |path| self.rule_for(&Part::File { path, usage }, kind);
         // The name that the agent uses may be what a rule is about, too; but a link never widens what is allowed.
@@ -340,9 +380,9 @@ impl Judge<'_> {
         };
         covers(found, dangers.iter().copied(), &given, ruling);
         ruling.dangers.extend(dangers);
-        ruling.steps.push(match found {
-            None if is_outside => Step::outside(given.to_string(), OUTSIDE),
-            found => Step::ruled(given.to_string(), found),
+        ruling.steps.push(match (found, place.objection()) {
+            (None, Some(why)) => Step::outside(given.to_string(), why),
+            (found, _) => Step::ruled(given.to_string(), found),
         });
     }
 
@@ -370,14 +410,14 @@ impl Judge<'_> {
         }
     }
 
-    /// Without links, and whether it is outside of the session's folders. What can't be resolved is.
-    pub fn real(&self, path: &Path) -> (PathBuf, bool) {
+    /// Without links, and where that is.
+    pub fn real(&self, path: &Path) -> (PathBuf, Whereabouts) {
         match (self.place.resolve)(path) {
-            Some(real) => {
-                let is_inside = self.place.roots.iter().any(|root| real.starts_with(root));
-                (real, !is_inside)
+            Some(real) if self.place.roots.iter().any(|root| real.starts_with(root)) => {
+                (real, Whereabouts::Inside)
             }
-            None => (normal(path), true),
+            Some(real) => (real, Whereabouts::Outside),
+            None => (normal(path), Whereabouts::Unknown),
         }
     }
 
@@ -460,15 +500,19 @@ fn covers(
     }
 }
 
-const OUTSIDE: &str = "it is outside of the session's folders";
-const UNKNOWN_FILE: &str = "which file it is is known only to the shell";
+const UNKNOWN_WORDS: &str = "a rule allows such a command, but only the shell knows what these words become";
+const UNKNOWN_FILE: &str = "which file it stands for is not known";
 
 /// Whether a word is surely meant as a path.
 fn is_path(text: &str) -> bool {
     text.contains('/') || text.starts_with('~') || text == ".."
 }
 
-/// What of an argument may be a path: all of it, or the value of an option.
+/// Letters of options that may stand before a path in the same word, and colons.
+const MOST_LETTERS: usize = 16;
+const MOST_COLONS: usize = 4;
+
+/// What of an argument may be a path: all of it, the value of an option, what is behind a colon.
 fn paths_in(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     if !text.starts_with('-') {
@@ -482,13 +526,13 @@ fn paths_in(text: &str) -> Vec<&str> {
     {
         found.push(&text[at..]);
     }
-    // `host:path` and `rev:path`.
-    if let Some((_, value)) = text.split_once(':')
-        && value.starts_with(['/', '~'])
-        && !value.starts_with("//")
-    {
-        found.push(value);
+    // `-fpath`, behind as many letters of other options: `-rf.env`.
+    if text.starts_with('-') && !text.starts_with("--") {
+        found.extend(text.char_indices().skip(2).take(MOST_LETTERS).map(|(at, _)| &text[at..]));
     }
+    // `host:path`, `rev:path`, `-L:name:path`.
+    let behind_colons = text.match_indices(':').map(|(at, _)| &text[at + 1..]);
+    found.extend(behind_colons.take(MOST_COLONS).filter(|value| !value.starts_with("//")));
     // What is sent is in this file: `curl -d @file`.
     let at: Vec<&str> = found.iter().filter_map(|path| path.strip_prefix('@')).collect();
     found.extend(at);

@@ -1,6 +1,8 @@
 //! What the page of the rules says, and what a trial run of them says: lines, each with the groups of highlights that
 //! parts of it have. Plain data in, lines and marks out.
 
+use std::path::Path;
+
 use super::project::{FILE, FolderRules, ProjectRules};
 use super::rule::{Decision, Rule, Source};
 use super::ruling::{Ruling, Step};
@@ -24,6 +26,8 @@ pub struct View<'a> {
     /// Those that the user has made for the session by answers.
     pub made: &'a [Rule],
     pub found: &'a FolderRules,
+    /// The folder of the project whose rules these are, where that is not the one the user is in.
+    pub folder: Option<&'a Path>,
     /// What keys do on the page.
     pub keys: &'a str,
     /// In cells.
@@ -36,6 +40,9 @@ const LONGEST: usize = 2000;
 pub fn page(view: &View<'_>) -> Page {
     let mut page = Builder::new(view.width);
     page.title("Rules for what agents may do \u{b7} q closes this");
+    if let Some(folder) = view.folder {
+        page.text(&format!("  In {}", visible_line(&folder.to_string_lossy())), "AcpMeta");
+    }
     page.text("  What no rule decides is asked when the agent asks.", "AcpMeta");
     page.text("  :Acp permissions test {command or file} says which rule decides and why.", "AcpMeta");
     if !view.keys.is_empty() {
@@ -103,11 +110,13 @@ pub fn with_pattern(rule: &Rule, text: &str) -> Result<Rule, String> {
     new.checked()
 }
 
-/// What a trial run comes to: of one line or file, judged in one way or several ("Reading it", "Writing it").
-pub fn trial(what: &str, rulings: &[(&str, Ruling)], width: usize) -> Page {
+/// What a trial run comes to: of one line or file, judged in one way or several ("Reading it", "Writing it"), and for
+/// whom, where that matters.
+pub fn trial(what: &str, whose: Option<&str>, rulings: &[(&str, Ruling)], width: usize) -> Page {
     let mut page = Builder::new(width);
     page.title("What your rules say \u{b7} q closes this");
     page.text(&format!("  {}", visible_line(what)), "AcpTool");
+    whose.into_iter().for_each(|whose| page.text(&format!("  {whose}"), "AcpMeta"));
     for (how, ruling) in rulings {
         let (decision, group) = in_words(ruling.decision);
         page.heading(how);
@@ -217,17 +226,23 @@ impl Builder {
         self.add(line, group);
     }
 
-    /// As many in a line as there is room for.
+    /// As many in a line as there is room for; one that takes more than a line is broken between its words.
     fn shapes(&mut self, shapes: &[&str]) {
         let mut line = String::new();
         for shape in shapes {
             if !line.is_empty() && line.chars().count() + 2 + shape.chars().count() > self.width {
                 self.add(std::mem::take(&mut line), "AcpMeta");
             }
+            if shape.chars().count() + 2 > self.width {
+                self.text(&format!("  {shape}"), "AcpMeta");
+                continue;
+            }
             line.push_str("  ");
             line.push_str(shape);
         }
-        self.add(line, "AcpMeta");
+        if !line.is_empty() {
+            self.add(line, "AcpMeta");
+        }
     }
 
     fn add(&mut self, line: String, group: &'static str) {
@@ -257,15 +272,14 @@ mod tests {
                 sets: &["tests".to_owned()],
                 made: &[],
                 found: &found,
+                folder: Some(Path::new("/p")),
                 keys: "x take back",
                 width,
             };
             let page = page(&view);
             let text = page.lines.join("\n");
             // What has no blanks is not broken.
-            let is_shape = |line: &&String| SETS.iter().any(|set| set.commands.contains(&line.trim_start()));
-            let is_long =
-                |line: &&String| line.chars().count() > width && line.trim().contains(' ') && !is_shape(line);
+            let is_long = |line: &&String| line.chars().count() > width && line.trim().contains(' ');
             let long = page.lines.iter().filter(is_long);
             assert_eq!(long.collect::<Vec<_>>(), Vec::<&String>::new());
             let words = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::pattern::{command_depth, fits, path_depth};
 
 /// What comes of a request, from the strictest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
     Reject,
@@ -113,6 +113,19 @@ impl Rule {
             return Err(format!(
                 "a rule is about one command, so {sign:?} can't be in it: each command of a line is judged on its own"
             ));
+        }
+        if let Some(shape) = &self.command {
+            if shape.contains(['"', '\'', '\\']) {
+                return Err(format!(
+                    "{shape:?} has quotes, which a command does not get: write its words as it gets them, and `*` for a word \
+                     with blanks in it"
+                ));
+            }
+            if self.decision == Decision::Allow && !shape.is_ascii() {
+                return Err(format!(
+                    "{shape:?} would never be allowed: lines with letters beyond ASCII are always asked about"
+                ));
+            }
         }
         match named[..] {
             [] if self.kind.is_none() => {

@@ -18,6 +18,9 @@ pub enum Ground {
     Nothing,
 }
 
+/// Stands before a rule that may be about something else.
+const PERHAPS: &str = "it may be what a rule is about: ";
+
 /// What was made of one part of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
@@ -45,15 +48,27 @@ impl Step {
         }
     }
 
+    /// No rule decides about it, for this reason.
+    pub fn open(what: impl Into<String>, why: &str) -> Self {
+        Self { what: what.into(), decision: None, ground: Ground::Nothing, why: why.to_owned() }
+    }
+
+    /// It is not sure that there is such a thing, so it is asked about.
+    pub fn perhaps(self) -> Self {
+        let why = match self.why.starts_with(PERHAPS) {
+            true => self.why,
+            false => format!("{PERHAPS}{}", self.why),
+        };
+        Self { decision: Some(Decision::Ask), why, ..self }
+    }
+
     pub fn ruled(what: impl Into<String>, rule: Option<(&Rule, Decision)>) -> Self {
         let (decision, ground, why) = match rule {
             Some((rule, decision)) if rule.decision == decision => {
                 (Some(decision), Ground::Rule, rule.describe())
             }
-            Some((rule, decision)) => {
-                (Some(decision), Ground::Rule, format!("it may be what a rule is about: {}", rule.describe()))
-            }
-            None => (None, Ground::Nothing, "no rule is about it".to_owned()),
+            Some((rule, decision)) => (Some(decision), Ground::Rule, format!("{PERHAPS}{}", rule.describe())),
+            None => return Self::open(what, "no rule is about it"),
         };
         Self { what: what.into(), decision, ground, why }
     }

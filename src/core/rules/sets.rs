@@ -44,7 +44,7 @@ pub const SETS: &[Set] = &[
             "pwd **",
             "readlink **",
             "realpath **",
-            "rg ** !--pre* !--hostname-bin !-z !--search-zip",
+            "rg ** !--pre* !--hostname-bin !-z !--search-zip !-. !--hidden !-u !--unrestricted",
             "sha1sum **",
             "sha256sum **",
             "sort ** !-o !-T !--output !--compress-program !--temporary-directory !--files0-from",

@@ -467,3 +467,34 @@ fn splits<T: PartialEq>(wanted: &[T], parts: &[T], any: &T, same: &impl Fn(&T, &
             .is_some_and(|(part, parts)| same(first, part) && splits(rest, parts, any, same)),
     }
 }
+
+#[test]
+fn a_shape_that_could_never_fit_is_refused() {
+    for (decision, shape, why) in [
+        (Decision::Allow, "npm 'a b'", "has quotes"),
+        (Decision::Reject, "git \"push\"", "has quotes"),
+        (Decision::Allow, "npm install \u{e9}", "beyond ASCII"),
+    ] {
+        assert!(rule(decision, shape).checked().expect_err(shape).contains(why), "{shape}");
+    }
+    assert!(rule(Decision::Reject, "npm install \u{e9}").checked().is_ok(), "that is rejected all the same");
+}
+
+#[test]
+fn why_something_is_asked_is_said_as_it_is() {
+    let rules = rules();
+    let steps = |line: &str| -> Vec<String> {
+        of_line(&rules, line).steps.iter().map(|step| format!("{}: {}", step.what, step.why)).collect()
+    };
+    let why = |line: &str, part: &str| {
+        assert!(steps(line).iter().any(|step| step.contains(part)), "{line}: {:#?}", steps(line));
+    };
+    why("echo $HOME", "only the shell knows what these words become");
+    why("mytool x", "no rule is about it");
+    why("eval 'git push'", "it may be what a rule is about: reject command git push");
+    why("date -s x", "run or set something else");
+    for line in ["sudo -u bob git push", "cp x ../y", "sed -i s/a/b/ .envrc"] {
+        let all = steps(line);
+        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), all.len(), "{all:#?}");
+    }
+}

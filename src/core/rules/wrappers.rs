@@ -53,7 +53,9 @@ const fn wrapper(
 const RIGHTS: Way = Way::Changed("it runs with other rights");
 const ARGUMENTS: Way = Way::Changed("it runs with arguments that are read from elsewhere");
 const ELSEWHERE: Way = Way::Changed("it runs elsewhere");
-const AGAIN: Way = Way::Changed("it runs again and again");
+const AGAIN: Way = Way::Changed("it may run more than once, or later");
+
+const WITHIN: Way = Way::Changed("it is run by another program");
 
 const WRAPPERS: &[Wrapper] = &[
     wrapper("nohup", &[], &[], 0, Way::Same),
@@ -74,7 +76,7 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper("command", &["-p"], &[], 0, Way::Same),
     wrapper("builtin", &[], &[], 0, Way::Same),
     wrapper("exec", &["-c", "-l"], &["-a"], 0, Way::Same),
-    wrapper("coproc", &[], &[], 0, AGAIN),
+    wrapper("coproc", &[], &[], 0, Way::Changed("it runs beside the rest")),
     wrapper("sudo", &["-n", "-E", "-H", "-S", "-k", "-i", "-s", "-b"], &["-u", "-g", "-h", "-p"], 0, RIGHTS),
     wrapper("doas", &["-n", "-s", "-L"], &["-u", "-C"], 0, RIGHTS),
     wrapper("su", &["-", "-l"], &[], 0, RIGHTS),
@@ -94,8 +96,8 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper("parallel", &["-0", "-k"], &["-j", "-I", "-a"], 0, ARGUMENTS),
     wrapper("watch", &["-d", "-t", "-g", "-c", "-x"], &["-n"], 0, AGAIN),
     wrapper("entr", &["-r", "-c", "-d", "-n", "-s"], &[], 0, AGAIN),
-    wrapper("script", &["-q", "-c"], &[], 0, AGAIN),
-    wrapper("flock", &["-n", "-x", "-s"], &["-w"], 1, AGAIN),
+    wrapper("script", &["-q", "-c"], &[], 0, WITHIN),
+    wrapper("flock", &["-n", "-x", "-s"], &["-w"], 1, WITHIN),
     wrapper("busybox", &[], &[], 0, Way::Same),
     wrapper("npx", &["-y", "--yes"], &["-p", "--package"], 0, ELSEWHERE),
     wrapper("docker", &[], &[], 0, ELSEWHERE),

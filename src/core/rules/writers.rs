@@ -29,7 +29,7 @@ pub struct Effects {
 }
 
 /// Its arguments make it run something.
-const RUNS_MORE: &str = "it has options that run another program";
+const RUNS_MORE: &str = "it has options that run or set something else";
 /// Copies of what a folder holds, for example.
 const UNNAMED: &str = "which files it writes is known only to the disk";
 

@@ -336,17 +336,19 @@ mod tests {
         ask(&mut session, 2, None);
         ask(&mut session, 3, ruling(Some(Decision::Reject), "reject git push **"));
         outside(&mut session, 4);
+        session.command_refused("git push", "reject git push **");
         let text = ended(&mut session);
         assert_eq!(
             text,
             "While left alone: 1 call done \u{b7} 1 command \u{b7} 1 allowed by rules\n\
-             Refused (3):\n\
+             Refused (4):\n\
              \x20 run make 2: no rule is about it\n\
              \x20 run make 3: reject git push **\n\
-             \x20 /etc/hosts: it is outside of the session's folders"
+             \x20 /etc/hosts: it is outside of the session's folders\n\
+             \x20 run git push: reject git push **"
         );
         let turn = session.take_auto_turn().expect("what came of it");
-        assert_eq!((turn.words().as_str(), turn.refused.len()), ("3 refused", 3));
+        assert_eq!((turn.words().as_str(), turn.refused.len()), ("4 refused", 4));
         assert_eq!(session.take_auto_turn(), None);
     }
 

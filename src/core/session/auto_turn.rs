@@ -34,6 +34,11 @@ pub struct AutoTurn {
 }
 
 impl Session {
+    /// A rule rejects a command that the agent wanted to run in a terminal; no call tells of it.
+    pub fn command_refused(&mut self, command: &str, rule: &str) {
+        self.turn.refused_commands.push(line(&format!("run {command}"), Some(rule)));
+    }
+
     /// The turn is over: what came of it is said where the user had left it alone.
     pub(super) fn tell_auto(&mut self, now: Moment) {
         if self.auto.turn_ended() {
@@ -53,6 +58,7 @@ impl Session {
         for entry in self.entries.iter().skip(self.turn.first) {
             turn.add(entry);
         }
+        turn.refused.extend(self.turn.refused_commands.iter().cloned());
         turn.waiting = self.asks.iter().filter_map(|open| self.waiting_words(open)).collect();
         if self.conflicts > 0 {
             turn.waiting.push("lines that you and the agent have both changed".to_owned());

@@ -12,12 +12,15 @@ use crate::core::ids::{AskId, EntryId, Moment};
 use crate::core::message::{Command, Hold, Measure, Span, ToolKind};
 
 impl Session {
-    /// A call has begun, or is known better now.
+    /// A call has begun, or is known better now. One that is rejected uses nothing up.
     pub fn count_call(&mut self, entry: EntryId) {
-        let call = self.entry(entry).and_then(|entry| entry.tool());
-        if call.is_some_and(|call| call.kind == ToolKind::Execute) && self.budget.counted.insert(entry) {
-            self.budget.turn.commands += 1;
-            self.budget.session.commands += 1;
+        let Some(call) = self.entry(entry).and_then(|entry| entry.tool()) else { return };
+        let (is_command, was_refused) = (call.kind == ToolKind::Execute, call.status == Status::Rejected);
+        let used = [&mut self.budget.turn, &mut self.budget.session];
+        if was_refused && self.budget.counted.remove(&entry) {
+            used.into_iter().for_each(|used| used.commands = used.commands.saturating_sub(1));
+        } else if is_command && !was_refused && self.budget.counted.insert(entry) {
+            used.into_iter().for_each(|used| used.commands += 1);
         }
     }
 
@@ -205,6 +208,14 @@ mod tests {
             session.count_call(entry);
         }
         assert_eq!(words(&session, 1).as_deref(), Some("has run 2 commands in this turn; your limit is 1"));
+        let kind = PermissionKind::RejectOnce;
+        let reject = PermissionOption { id: "no".into(), name: "no".into(), kind };
+        session.asked_first(AskId(1), ToolCallPatch::new("2"), vec![reject], Moment(1));
+        let ruling = Ruling { decision: Some(Decision::Reject), ..Ruling::default() };
+        session.judged(AskId(1), Some(Box::new(ruling)), Moment(1));
+        let entry = session.upsert(ToolCallPatch::new("2"), Moment(1));
+        session.count_call(entry);
+        assert_eq!(words(&session, 1), None, "what is rejected is not run");
 
         let session = working(Limits { time: Some(60_000), ..Limits::default() }, Limits::default());
         assert_eq!((words(&session, 59_999), session.time_left(Moment(59_000))), (None, Some(1000)));

@@ -109,8 +109,8 @@ impl Choice {
             Self::Once => "Allow once".to_owned(),
             Self::Session => format!("Allow {doing} {place} for this session"),
             Self::Always => format!("Always allow {doing} {place}"),
-            Self::No => "No".to_owned(),
-            Self::Never => format!("No {doing} {place} for this session"),
+            Self::No => "Reject once".to_owned(),
+            Self::Never => format!("Reject {doing} {place} for this session"),
         }
     }
 }
@@ -373,16 +373,16 @@ mod tests {
         once: Allow once
         session: Allow writing in /x for this session
         always: Always allow writing in /x
-        no: No
-        never: No writing in /x for this session
+        no: Reject once
+        never: Reject writing in /x for this session
         ");
         let of_command = options_for_command(Path::new("/x"));
         let of_command: Vec<String> = of_command.into_iter().map(|option| option.name).collect();
         insta::assert_snapshot!(of_command.join("\n"), @r"
         Allow once
         Allow running this command in /x for this session
-        No
-        No running this command in /x for this session
+        Reject once
+        Reject running this command in /x for this session
         ");
         assert_eq!(names("/a", "/a")[2], "always: Always allow writing this file");
     }

@@ -401,12 +401,12 @@ fn not_started(name: &str, error: &ConfigError) -> Result<()> {
 fn holds(support: Support) -> String {
     let Support { abi, ports, signals } = support;
     let mut all = vec![
-        format!("Landlock {abi} holds it to its files"),
-        "a filter of calls, from all Unix sockets".to_owned(),
+        format!("the kernel (Landlock {abi}) holds it to these files"),
+        "it can't use Unix sockets, such as Neovim's and ssh-agent's".to_owned(),
     ];
     all.push(match ports {
-        true => "ports can be named".to_owned(),
-        false => "no network or single ports take Linux 6.7".to_owned(),
+        true => "its network can be limited to ports".to_owned(),
+        false => "its network can't be limited: that takes Linux 6.7".to_owned(),
     });
     all.push(match signals {
         true => "it can signal no other program".to_owned(),

@@ -49,6 +49,9 @@ impl App {
             }
             Event::ToolServed { run, outcome } => self.tools.served(&mut self.cx, run, outcome),
             Event::Archived { agent, open, archived } => self.archived(agent, open, archived)?,
+            Event::CommandRefused { session, command, rule } => {
+                Sessions::command_refused(&mut self.cx, session, &command, rule);
+            }
             Event::ToolsOutOfReach { session } => Sessions::without_tools(&mut self.cx, session),
             Event::ToolCancelled { run } => self.tools.cancelled(&mut self.cx, run),
             Event::Told { agent: _, session, method, params } => {

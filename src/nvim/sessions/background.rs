@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::core::ids::{AgentId, AskId, SessionKey};
 use crate::core::message::{
     Again, AgentInfo, AuthStatus, Chosen, Command, Content, Dialect, Ending, Failure, FailureKind,
-    LeftCommand, Opened, Severity, Steering, StopReason, TurnEnd, Update,
+    LeftCommand, Opened, RuledBy, Severity, Steering, StopReason, TurnEnd, Update,
 };
 use crate::core::session::status::{mode, mode_news};
 use crate::core::session::{LoggedIn, Phase, Session, exit_text};
@@ -312,6 +312,15 @@ impl Sessions {
     }
 
     /// The agent was not given the editor's tools after all.
+    /// Shown like what else an agent was refused, and summed up when the turn is over.
+    pub fn command_refused(cx: &mut Context, key: SessionKey, command: &str, rule: String) {
+        if let Some(session) = cx.sessions.get_mut(&key) {
+            session.command_refused(command, &rule);
+        }
+        let why = RuledBy::Rule(rule).refusal();
+        cx.note(Some(key), Severity::Info, format!("couldn't run `{command}`: {why}"));
+    }
+
     pub fn without_tools(cx: &mut Context, key: SessionKey) {
         if let Some(session) = cx.sessions.get_mut(&key) {
             session.tools.clear();
