@@ -639,7 +639,17 @@ fn some_lines_of_a_hunk_are_kept_and_others_undone_by_a_range() {
 
 #[test]
 fn each_line_of_a_new_file_is_marked_once_whatever_is_typed_in_it() {
-    let mut chat = agent_wrote(None, &(0..600).map(|line| format!("line {line}\n")).collect::<String>());
+    marks_each_line_once(None, 600);
+}
+
+/// So many marks are not removed at once.
+#[test]
+fn each_line_of_a_long_file_that_was_empty_is_marked_once_whatever_is_typed_in_it() {
+    marks_each_line_once(Some(""), 1500);
+}
+
+fn marks_each_line_once(before: Option<&str>, lines: usize) {
+    let mut chat = agent_wrote(before, &(0..lines).map(|line| format!("line {line}\n")).collect::<String>());
     chat.nvim.command("wincmd h | edit a.txt");
     let unmarked = "local ns = vim.api.nvim_get_namespaces()['acp.review']
         local count = {}
@@ -661,6 +671,13 @@ fn each_line_of_a_new_file_is_marked_once_whatever_is_typed_in_it() {
         chat.nvim.wait_until(is_marked, what);
     };
     wait(&mut chat, "all lines to be marked");
+    let first = "return vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()['acp.review'], 0, 0, {})[1][1]";
+    chat.nvim.input("300Gonew<Esc>");
+    wait(&mut chat, "all lines to be marked as those of both");
+    let mark = chat.nvim.exec_lua(first, []);
+    chat.nvim.input("amore<Esc>");
+    wait(&mut chat, "the line to be marked again");
+    assert_eq!(chat.nvim.exec_lua(first, []), mark, "other lines are not marked anew");
     for keys in
         ["300Gomine<Esc>", "aX<Esc>", "oand more<Esc>", "kdd", "3dd", "p", "u", "ggdd", "Gdd", "250GdGu"]
     {

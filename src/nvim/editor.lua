@@ -406,6 +406,21 @@ return {
     end
   end,
 
+  -- Sets the same extmark at the beginning of many rows, the last of which is the one before `last`; their ids count up.
+  paint_lines = function(buf, ns, first, last, id, options)
+    for row = first, last - 1 do
+      options.id = id + row - first
+      api.nvim_buf_set_extmark(buf, ns, row, 0, options)
+    end
+  end,
+
+  -- Removes extmarks by their ids; some may be gone.
+  unpaint = function(buf, ns, first, last)
+    for id = first, last - 1 do
+      api.nvim_buf_del_extmark(buf, ns, id)
+    end
+  end,
+
   -- Puts lines at a buffer's end, the first of them behind what stands there, and sets marks: one of `regions` at
   -- each row of `starts`, whose ids it gives, and one of `ns` on each span, which has a group in `groups`.
   -- `spans` is a flat list: row, first column, column after the last, row, ... The rows of `frames` get a bar, also where they wrap if `wraps` says so.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::changes::merge::{Side, merge, shared};
 use crate::core::changes::origin::{View, origin};
-use crate::core::changes::text_edits::{TextEdit, edits};
+use crate::core::changes::text_edits::{TextEdit, edits, in_pieces};
 use crate::core::text::Text;
 
 /// The texts that come together.
@@ -75,6 +75,9 @@ pub struct ConflictHunk {
     pub is_apart: bool,
 }
 
+/// So many lines are put into a buffer by one call, which takes about a millisecond.
+const PIECE: usize = 1000;
+
 impl Sides {
     pub fn reconcile(&self) -> Reconciled {
         let unix = |text: &Text| match self.dos {
@@ -95,7 +98,8 @@ impl Sides {
             Err(hunks) => return Reconciled::Conflicts(hunks),
         };
         let is_theirs = text == theirs;
-        Reconciled::Edits { edits: edits(body(&self.ours), body(&text)), text, is_theirs }
+        let edits = in_pieces(edits(body(&self.ours), body(&text)), PIECE);
+        Reconciled::Edits { edits, text, is_theirs }
     }
 
     fn merge(&self, base: &Text, theirs: &Text) -> Result<Text, Vec<ConflictHunk>> {

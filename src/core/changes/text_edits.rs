@@ -56,6 +56,50 @@ pub fn edits(old: &str, new: &str) -> Vec<TextEdit> {
     changes.into_iter().rev().map(|change| change.edit(&old, &new)).collect()
 }
 
+/// The same edits, none of which puts in more than so many lines where it is one of whole lines; the last one is still
+/// the first.
+pub fn in_pieces(edits: Vec<TextEdit>, most: usize) -> Vec<TextEdit> {
+    edits.into_iter().flat_map(|edit| pieces(edit, most.max(1))).collect()
+}
+
+fn pieces(edit: TextEdit, most: usize) -> Vec<TextEdit> {
+    let Some((rows, lines)) = edit.whole_lines().filter(|(_, lines)| lines.len() > most) else {
+        return vec![edit];
+    };
+    let TextEdit { start, end, lines: all } = &edit;
+    // Lines keep their rows as long as there are new ones to stand there; what is more comes behind.
+    let (standing, more) = lines.split_at(rows.len().min(lines.len()));
+    let mut pieces = Vec::new();
+    if lines.len() == all.len() - 1 && all[..lines.len()] == *lines && start.1 == 0 && end.1 == 0 {
+        let piece = |rows: Range<usize>, lines: &[String]| TextEdit {
+            start: (rows.start, 0),
+            end: (rows.end, 0),
+            lines: lines.iter().cloned().chain([String::new()]).collect(),
+        };
+        if rows.len() > standing.len() {
+            pieces.push(piece(rows.start + standing.len()..rows.end, &[]));
+        }
+        pieces.extend(more.chunks(most).rev().map(|lines| piece(rows.end..rows.end, lines)));
+        let chunks = standing.chunks(most).enumerate().rev();
+        pieces.extend(chunks.map(|(at, lines)| {
+            let first = rows.start + at * most;
+            piece(first..first + lines.len(), lines)
+        }));
+    } else {
+        // Behind the end of a line, mostly the text's last.
+        let behind = |start, lines: &[String], first: &String| TextEdit {
+            start,
+            end: *end,
+            lines: std::iter::once(first).chain(lines).cloned().collect(),
+        };
+        let (first, more) = lines.split_at(rows.len().max(most).min(lines.len()));
+        let empty = String::new();
+        pieces.extend(more.chunks(most).rev().map(|lines| behind(*end, lines, &empty)));
+        pieces.push(behind(*start, first, &all[0]));
+    }
+    pieces
+}
+
 /// The text after the edits, which are to be those of [`edits`] or at least ordered like them: the
 /// last one first, none overlapping another. Places outside of the text are moved to its nearest end.
 pub fn apply(text: &str, edits: &[TextEdit]) -> String {
@@ -406,6 +450,26 @@ mod tests {
     }
 
     #[test]
+    fn an_edit_of_many_lines_falls_into_pieces_from_the_end() {
+        let (old, new) = ("top\na\nb\nend", "top\n1\n2\n3\n4\n5\nend");
+        let whole = TextEdit {
+            start: (1, 0),
+            end: (3, 0),
+            lines: ["1", "2", "3", "4", "5", ""].map(str::to_owned).into(),
+        };
+        let pieces = in_pieces(vec![whole], 2);
+        assert_eq!(apply(old, &pieces), new);
+        let rows: Vec<_> = pieces.iter().filter_map(|edit| edit.whole_lines()).collect();
+        let lines = |all: &[&str]| all.iter().map(|line| (*line).to_owned()).collect::<Vec<String>>();
+        assert_eq!(
+            rows.iter().map(|(rows, lines)| (rows.clone(), lines.to_vec())).collect::<Vec<_>>(),
+            [(3..3, lines(&["5"])), (3..3, lines(&["3", "4"])), (1..3, lines(&["1", "2"]))]
+        );
+        let behind = in_pieces(edits("x", "x\n1\n2\n3"), 2);
+        assert_eq!((behind.len(), apply("x", &behind)), (2, "x\n1\n2\n3".to_owned()));
+    }
+
+    #[test]
     fn two_lists_share_no_item_at_both_ends() {
         let ends = |old: &str, new: &str| same_ends(old.as_bytes(), new.as_bytes(), |old, new| old == new);
         assert_eq!([ends("abcd", "abxd"), ends("aa", "aaa"), ends("", "a")], [(2, 1), (2, 0), (0, 0)]);
@@ -528,6 +592,34 @@ mod tests {
                 let blank = edit.lines.iter().all(String::is_empty);
                 prop_assert!(blank || changed(&ops).any(allowed), "{edit:?} outside of {ops:?}");
             }
+        }
+
+        #[test]
+        fn pieces_lead_to_the_same_text_as_neovim_does_them(old in text(), new in text(), most in 1..4usize, blocks in any::<bool>()) {
+            let (old, new) = if blocks { [old, new].map(|text| format!("{text}\nend")).into() } else { (old, new) };
+            let whole = match blocks {
+                true => vec![TextEdit {
+                    start: (0, 0),
+                    end: (old.matches('\n').count(), 0),
+                    lines: new.trim_end_matches("end").split('\n').map(str::to_owned).collect(),
+                }],
+                false => edits(&old, &new),
+            };
+            let pieces = in_pieces(whole, most);
+            prop_assert_eq!(&apply(&old, &pieces), &new);
+            // One after the other, in the shape in which the editor gets them.
+            let mut lines: Vec<String> = old.split('\n').map(str::to_owned).collect();
+            for edit in &pieces {
+                match edit.whole_lines() {
+                    Some((rows, new)) => drop(lines.splice(rows, new.to_vec())),
+                    None => {
+                        let text = apply(&lines.join("\n"), std::slice::from_ref(edit));
+                        lines = text.split('\n').map(str::to_owned).collect();
+                    }
+                }
+            }
+            prop_assert_eq!(lines.join("\n"), new);
+            prop_assert!(pieces.iter().filter_map(TextEdit::whole_lines).all(|(rows, lines)| lines.len() <= most.max(rows.len())));
         }
 
         #[test]

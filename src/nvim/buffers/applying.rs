@@ -11,8 +11,9 @@ use crate::core::changes::text_edits::{self, TextEdit};
 use crate::nvim::buffers::reading::SLICE;
 use crate::nvim::editor::{Buf, Editor};
 
-/// Edits are measured in batches: looking at the clock costs, too.
+/// Edits are measured in batches: looking at the clock costs, too. So many lines end one.
 const BATCH: usize = 25;
+const BATCH_LINES: usize = 200;
 
 pub struct Applying {
     buf: Buf,
@@ -71,9 +72,14 @@ impl Applying {
             editor.set_lines(self.buf, 0..editor.line_count(self.buf)?, &[] as &[&str])?;
         }
         while self.left() > 0 && start.elapsed() < SLICE {
+            let mut lines = 0;
             for edit in self.edits.iter().skip(self.done).take(BATCH) {
                 apply(editor, self.buf, edit)?;
                 self.done += 1;
+                lines += edit.lines.len();
+                if lines > BATCH_LINES {
+                    break;
+                }
             }
         }
         if let Some(pin) = pin {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use mlua::Result;
 
-use crate::core::changes::diff::Hunk;
+use crate::core::changes::diff::{Hunk, pairs};
 use crate::core::changes::file_review::FileReview;
 use crate::core::changes::hunk_page::visible;
 use crate::core::changes::text_edits::same_ends;
@@ -24,6 +24,8 @@ use crate::nvim::editor::{Buf, Editor};
 #[derive(Default)]
 pub struct Drawn {
     hunks: Vec<DrawnHunk>,
+    /// Marks of hunks that are drawn anew or gone, and that wait to be removed.
+    stale: Vec<Range<i64>>,
     next_id: i64,
     /// What the colours of code have cost.
     spent: Duration,
@@ -37,21 +39,60 @@ const COLOUR_BUDGET: Duration = Duration::from_millis(200);
 /// So many added lines of a hunk are drawn before the clock is looked at again.
 const PIECE: usize = 200;
 
-/// More marks than this are not removed one by one.
+/// Behind the end of any line.
+const MAX_COLUMN: i64 = i32::MAX as i64;
+
+/// More marks than this are not removed at once.
 const MANY_MARKS: usize = 1000;
+
+/// What has to be known once to draw hunks.
+struct Scene<'a> {
+    /// Of the buffer.
+    lines: usize,
+    /// The rows that are on the screen.
+    seen: &'a [Range<usize>],
+    appearance: &'a Appearance,
+}
 
 struct DrawnHunk {
     hunk: Hunk,
     mixed: bool,
     /// Its extmarks.
     marks: Vec<Range<i64>>,
-    /// So many of its added lines are drawn, and what it removed; none while all of it waits.
-    lines: Option<usize>,
+    /// What it removed is drawn.
+    is_begun: bool,
+    /// The pieces of its added lines that are not drawn yet, the first one last.
+    left: Vec<Range<usize>>,
 }
 
 impl DrawnHunk {
+    fn new(hunk: Hunk, mixed: bool) -> Self {
+        let mut new = Self { hunk, mixed, marks: Vec::new(), is_begun: false, left: Vec::new() };
+        new.waits();
+        new
+    }
+
     fn is_drawn(&self) -> bool {
-        self.lines.is_some_and(|lines| lines >= self.hunk.added.len())
+        self.is_begun && self.left.is_empty()
+    }
+
+    /// Takes the next piece that is to be drawn; of those in view, if only these are wanted.
+    fn next(&mut self, in_view: Option<&[Range<usize>]>) -> Option<Range<usize>> {
+        let Some(seen) = in_view else {
+            return match (self.left.pop(), self.is_begun) {
+                (None, false) => Some(0..0),
+                (next, _) => next,
+            };
+        };
+        let meets = |first: usize, end: usize| seen.iter().any(|rows| first < rows.end && rows.start < end);
+        let (row, len) = (self.hunk.row, self.hunk.added.len());
+        let at = self.left.iter().rposition(|piece| meets(row + piece.start, row + piece.end));
+        match at {
+            Some(at) => Some(self.left.remove(at)),
+            // Lines that went stand above the first one.
+            None if !self.is_begun && meets(row, row + 1) && len == 0 => Some(0..0),
+            None => None,
+        }
     }
 
     fn ids(&self) -> impl Iterator<Item = i64> {
@@ -74,9 +115,9 @@ impl DrawnHunk {
     /// mark these.
     fn retyped(&self, new: &Self) -> Option<Range<usize>> {
         // In what replaces something, other words may have changed.
-        let is_alike = self.is_drawn() && self.mixed == new.mixed;
-        if !is_alike || self.hunk.removed.len() + new.hunk.removed.len() > 0 || self.marks.len() > MANY_MARKS
-        {
+        let has_words = has_pairs(&self.hunk) || has_pairs(&new.hunk);
+        let is_alike = self.mixed == new.mixed && self.hunk.removed == new.hunk.removed;
+        if !self.is_drawn() || !is_alike || has_words || self.marks.len() > MANY_MARKS {
             return None;
         }
         let (old, new) = (&self.hunk.added, &new.hunk.added);
@@ -85,9 +126,12 @@ impl DrawnHunk {
         (gone.max(come) <= PIECE).then(|| first..first + come)
     }
 
+    /// All of it is to be drawn.
     fn waits(&mut self) {
+        let count = self.hunk.added.len();
         self.marks.clear();
-        self.lines = None;
+        self.is_begun = false;
+        self.left = (0..count).step_by(PIECE).rev().map(|at| at..(at + PIECE).min(count)).collect();
     }
 }
 
@@ -101,7 +145,7 @@ impl Drawn {
             .into_iter()
             .enumerate()
             .map(|(at, hunk)| (at, visible(hunk, sides)))
-            .map(|(at, hunk)| DrawnHunk { hunk, mixed: file.is_mixed(at), marks: Vec::new(), lines: None })
+            .map(|(at, hunk)| DrawnHunk::new(hunk, file.is_mixed(at)))
             .collect();
         let same = |a: &DrawnHunk, b: &DrawnHunk| {
             a.mixed == b.mixed && a.hunk.added == b.hunk.added && a.hunk.removed == b.hunk.removed
@@ -116,17 +160,10 @@ impl Drawn {
         };
         let mut come = new.into_iter().skip(come.start).take(come.len());
         if retyped.is_some() {
-            let added = come.next().map(|new| new.hunk.added).unwrap_or_default();
-            self.hunks[first].lines = Some(added.len());
-            self.hunks[first].hunk.added = added;
+            self.hunks[first].hunk.added = come.next().map(|new| new.hunk.added).unwrap_or_default();
         } else {
-            if self.hunks[gone.clone()].iter().map(DrawnHunk::count).sum::<usize>() > MANY_MARKS {
-                self.remove_all(editor, buf, ns)?;
-            }
-            for old in &self.hunks[gone.clone()] {
-                remove(editor, buf, ns, old)?;
-            }
-            self.hunks.splice(gone, come);
+            let gone: Vec<DrawnHunk> = self.hunks.splice(gone, come).collect();
+            self.discard(editor, (buf, ns), &gone)?;
         }
         for (hunk, row) in self.hunks.iter_mut().zip(rows) {
             hunk.hunk.row = row;
@@ -156,16 +193,35 @@ impl Drawn {
         for id in found.into_iter().map(|[id, ..]| id).filter(|id| drawn.has(*id)) {
             editor.api::<bool>("nvim_buf_del_extmark", (buf, ns, id))?;
         }
-        let marks = editor.lua.create_table()?;
-        let rows = lines.map(|line| drawn.hunk.row + line).filter(|row| *row <= last_row);
-        for row in rows {
-            push(&marks, row, 0, line(editor, "AcpDiffAdd", drawn.sign())?)?;
+        let end = last_row + 1;
+        let rows = (drawn.hunk.row + lines.start).min(end)..(drawn.hunk.row + lines.end).min(end);
+        self.paint_lines(editor, (buf, ns), at, &rows)
+    }
+
+    /// Marks rows as a hunk's lines.
+    fn paint_lines(
+        &mut self,
+        editor: &Editor,
+        (buf, ns): (Buf, i64),
+        at: usize,
+        rows: &Range<usize>,
+    ) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
         }
-        self.paint(editor, (buf, ns), at, marks)
+        let first = self.next_id + 1;
+        let options = line(editor, "AcpDiffAdd", self.hunks[at].sign())?;
+        editor.helper::<()>("paint_lines", (buf, ns, rows.start, rows.end, first, options))?;
+        self.next_id += rows.len() as i64;
+        self.hunks[at].marks.push(first..self.next_id + 1);
+        Ok(())
     }
 
     /// Paints marks that are of a hunk.
     fn paint(&mut self, editor: &Editor, (buf, ns): (Buf, i64), at: usize, marks: mlua::Table) -> Result<()> {
+        if marks.raw_len() == 0 {
+            return Ok(());
+        }
         let first = self.next_id + 1;
         for (id, options) in (first..).zip((3..=marks.raw_len()).step_by(3)) {
             let options: mlua::Table = marks.raw_get(options)?;
@@ -177,9 +233,47 @@ impl Drawn {
         Ok(())
     }
 
-    fn remove_all(&mut self, editor: &Editor, buf: Buf, ns: i64) -> Result<()> {
-        self.hunks.iter_mut().for_each(DrawnHunk::waits);
-        editor.clear_namespace(buf, ns, 0, -1)
+    /// Removes the marks of hunks; those of long ones later, some at a time.
+    fn discard(&mut self, editor: &Editor, (buf, ns): (Buf, i64), gone: &[DrawnHunk]) -> Result<()> {
+        if gone.iter().map(DrawnHunk::count).sum::<usize>() > MANY_MARKS {
+            self.stale.extend(gone.iter().flat_map(|old| old.marks.iter().cloned()));
+            return Ok(());
+        }
+        gone.iter().try_for_each(|old| remove(editor, buf, ns, old))
+    }
+
+    /// Removes what waits to be at these rows, where something else is about to be drawn.
+    fn remove_stale_at(&mut self, editor: &Editor, (buf, ns): (Buf, i64), rows: &Range<usize>) -> Result<()> {
+        if self.stale.is_empty() {
+            return Ok(());
+        }
+        let place = |row: usize, column: i64| {
+            editor.lua.create_sequence_from([i64::try_from(row).unwrap_or(i64::MAX), column])
+        };
+        let last = rows.end.max(rows.start + 1) - 1;
+        let range = (buf, ns, place(rows.start, 0)?, place(last, MAX_COLUMN)?, editor.lua.create_table()?);
+        let found: Vec<[i64; 3]> = editor.api("nvim_buf_get_extmarks", range)?;
+        for id in found.into_iter().map(|[id, ..]| id) {
+            if self.stale.iter().any(|ids| ids.contains(&id)) {
+                editor.api::<bool>("nvim_buf_del_extmark", (buf, ns, id))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what waits to be, until the time is over.
+    fn remove_stale(&mut self, editor: &Editor, (buf, ns): (Buf, i64), until: Instant) -> Result<()> {
+        while Instant::now() < until
+            && let Some(ids) = self.stale.last_mut()
+        {
+            let first = ids.start.max(ids.end - PIECE as i64);
+            editor.helper::<()>("unpaint", (buf, ns, first, ids.end))?;
+            ids.end = first;
+            if ids.is_empty() {
+                self.stale.pop();
+            }
+        }
+        Ok(())
     }
 
     /// What went and came back between two drawings has taken marks to other rows.
@@ -189,13 +283,15 @@ impl Drawn {
         let found: Vec<[usize; 3]> =
             editor.api("nvim_buf_get_extmarks", (buf, ns, 0, -1, editor.lua.create_table()?))?;
         let rows: HashMap<usize, usize> = found.into_iter().map(|[id, row, _]| (id, row)).collect();
-        for drawn in &mut self.hunks {
-            let Some(count) = drawn.lines else { continue };
+        for drawn in self.hunks.iter_mut().filter(|drawn| drawn.is_begun) {
+            let count = drawn.hunk.added.len();
             let stand: Vec<Option<usize>> =
                 drawn.ids().map(|id| rows.get(&usize::try_from(id).ok()?).copied()).collect();
             let first = drawn.hunk.row.min(lines - 1);
             let last = (drawn.hunk.row + count).clamp(first + 1, lines) - 1;
-            if stand.iter().min() != Some(&Some(first)) || stand.iter().max() != Some(&Some(last)) {
+            let is_in_place =
+                stand.iter().min() == Some(&Some(first)) && stand.iter().max() == Some(&Some(last));
+            if !drawn.is_drawn() || !is_in_place {
                 remove(editor, buf, ns, drawn)?;
                 drawn.waits();
             }
@@ -205,12 +301,12 @@ impl Drawn {
 
     /// Whether lines that are gone are drawn above the first one.
     pub fn is_above_first_line(&self) -> bool {
-        self.hunks.first().is_some_and(|drawn| drawn.hunk.row == 0 && drawn.lines.is_some())
+        self.hunks.first().is_some_and(|drawn| drawn.hunk.row == 0 && drawn.is_begun)
     }
 
-    /// There is more to draw.
+    /// There is more to draw, or to remove.
     pub fn is_waiting(&self) -> bool {
-        self.hunks.iter().any(|hunk| !hunk.is_drawn())
+        !self.stale.is_empty() || self.hunks.iter().any(|hunk| !hunk.is_drawn())
     }
 
     /// Draws what waits for it, until the time is over.
@@ -221,63 +317,49 @@ impl Drawn {
         let before = COLOUR_BUDGET.saturating_sub(self.spent);
         let appearance = Appearance::of(editor, buf, before);
         if self.shape.as_ref() != Some(&appearance.shape) {
-            self.remove_all(editor, buf, ns)?;
+            let hunks = std::mem::take(&mut self.hunks);
+            self.discard(editor, (buf, ns), &hunks)?;
+            self.hunks = hunks;
+            self.hunks.iter_mut().for_each(DrawnHunk::waits);
             self.shape = Some(appearance.shape.clone());
         }
-        let drawn = self.draw_waiting(editor, buf, ns, lines, &seen, &appearance, until);
+        let scene = Scene { lines, seen: &seen, appearance: &appearance };
+        let drawn = self.draw_waiting(editor, (buf, ns), &scene, until);
         self.spent += before.saturating_sub(appearance.left());
-        drawn
+        drawn?;
+        self.remove_stale(editor, (buf, ns), until)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what a draw has found out once")]
-    fn draw_waiting(
-        &mut self,
-        editor: &Editor,
-        buf: Buf,
-        ns: i64,
-        lines: usize,
-        seen: &[Range<usize>],
-        appearance: &Appearance,
-        until: Instant,
-    ) -> Result<()> {
-        let visible = |hunk: &Hunk| {
-            seen.iter().any(|rows| hunk.row < rows.end && rows.start <= hunk.row + hunk.added.len())
-        };
-        for only_visible in [true, false] {
-            for at in 0..self.hunks.len() {
-                if only_visible && !visible(&self.hunks[at].hunk) {
-                    continue;
-                }
-                while !self.hunks[at].is_drawn() {
-                    if Instant::now() >= until {
-                        return Ok(());
-                    }
-                    self.draw_one(editor, buf, ns, at, lines, appearance)?;
+    fn draw_waiting(&mut self, editor: &Editor, at: (Buf, i64), scene: &Scene, until: Instant) -> Result<()> {
+        for in_view in [Some(scene.seen), None] {
+            for hunk in 0..self.hunks.len() {
+                while Instant::now() < until
+                    && let Some(piece) = self.hunks[hunk].next(in_view)
+                {
+                    self.draw_piece(editor, at, (hunk, piece), scene)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Draws what a hunk removed and its first lines, or some more of its lines.
-    fn draw_one(
+    /// Draws some of a hunk's lines, and with the first of them what it removed.
+    fn draw_piece(
         &mut self,
         editor: &Editor,
-        buf: Buf,
-        ns: i64,
-        at: usize,
-        lines: usize,
-        appearance: &Appearance,
+        (buf, ns): (Buf, i64),
+        (at, piece): (usize, Range<usize>),
+        &Scene { lines, appearance, .. }: &Scene,
     ) -> Result<()> {
-        let drawn = &self.hunks[at];
-        let DrawnHunk { hunk, mixed, lines: done, .. } = drawn;
-        let (is_first, from) = (done.is_none(), done.unwrap_or(0));
-        let piece = from..(from + PIECE).min(hunk.added.len());
+        let start = self.hunks[at].hunk.row;
+        let rows = (start + piece.start).min(lines)..(start + piece.end).min(lines);
+        self.remove_stale_at(editor, (buf, ns), &rows)?;
+        let DrawnHunk { hunk, mixed, is_begun, .. } = &self.hunks[at];
+        let is_first = !is_begun;
         let is_shown = |old: usize, new: usize| piece.contains(&new) || is_first && old < MAX_VIRTUAL_LINES;
         let words = Words::where_shown(hunk, is_shown);
         let marks = editor.lua.create_table()?;
-        for (at, row) in piece.clone().map(|at| (at, hunk.row + at)).filter(|(_, row)| *row < lines) {
-            push(&marks, row, 0, line(editor, "AcpDiffAdd", drawn.sign())?)?;
+        for (row, at) in rows.clone().zip(piece.clone()) {
             words_in(editor, &marks, row, words.added(at), "AcpDiffAddWord")?;
         }
         let (row, above) = if hunk.row < lines { (hunk.row, true) } else { (lines - 1, false) };
@@ -292,17 +374,19 @@ impl Drawn {
             }
             push(&marks, row, 0, options)?;
         }
+        self.paint_lines(editor, (buf, ns), at, &rows)?;
         self.paint(editor, (buf, ns), at, marks)?;
         if is_first && row == 0 && above {
             show_above_first_line(editor, buf);
         }
-        self.hunks[at].lines = Some(piece.end);
+        self.hunks[at].is_begun = true;
         Ok(())
     }
 
     /// Takes all of it away.
     pub fn clear(&mut self, editor: &Editor, buf: Buf) -> Result<()> {
         self.hunks.clear();
+        self.stale.clear();
         self.spent = Duration::ZERO;
         if editor.buf_is_valid(buf) {
             editor.clear_namespace(buf, namespace(editor)?, 0, -1)?;
@@ -310,6 +394,11 @@ impl Drawn {
         }
         Ok(())
     }
+}
+
+/// Whether some of its lines are marked by words, each beside the one that it replaces.
+fn has_pairs(hunk: &Hunk) -> bool {
+    !pairs(hunk).is_empty()
 }
 
 fn remove(editor: &Editor, buf: Buf, ns: i64, drawn: &DrawnHunk) -> Result<()> {
