@@ -74,9 +74,7 @@ impl Rules {
         match what {
             "" => read(cx, owner(cx)?, None),
             "replay" => self.retry(cx, owner(cx)?, None),
-            "test" => {
-                fail("say what is to be tested: a command or a file, as in `:Acp permissions test git push`")
-            }
+            "test" => fail("say which command or file: `:Acp permissions test git push`"),
             what => try_out(cx, to_try(what)),
         }
     }

@@ -107,7 +107,10 @@ pub fn with_pattern(rule: &Rule, text: &str) -> Result<Rule, String> {
     let mut new = rule.clone();
     let fields = [&mut new.command, &mut new.path, &mut new.host, &mut new.mcp];
     fields.into_iter().flatten().for_each(|field| text.clone_into(field));
-    new.checked()
+    match new.shape_problem() {
+        Some(problem) => Err(problem),
+        None => new.checked(),
+    }
 }
 
 /// What a trial run comes to: of one line or file, judged in one way or several ("Reading it", "Writing it"), and for

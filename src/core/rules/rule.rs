@@ -114,18 +114,9 @@ impl Rule {
                 "a rule is about one command, so {sign:?} can't be in it: each command of a line is judged on its own"
             ));
         }
-        if let Some(shape) = &self.command {
-            if shape.contains(['"', '\'', '\\']) {
-                return Err(format!(
-                    "{shape:?} has quotes, which a command does not get: write its words as it gets them, and `*` for a word \
-                     with blanks in it"
-                ));
-            }
-            if self.decision == Decision::Allow && !shape.is_ascii() {
-                return Err(format!(
-                    "{shape:?} would never be allowed: lines with letters beyond ASCII are always asked about"
-                ));
-            }
+        // Those that were made before stay, though they fit nothing.
+        if let Some(problem) = self.shape_problem().filter(|_| self.source != Source::Kept) {
+            return Err(problem);
         }
         match named[..] {
             [] if self.kind.is_none() => {
@@ -135,6 +126,22 @@ impl Rule {
             [_, _, ..] => Err(format!("a rule is about one thing, not both of {}", named.join(" and "))),
             _ => Ok(self),
         }
+    }
+
+    /// Why its command's shape would never fit.
+    pub fn shape_problem(&self) -> Option<String> {
+        let shape = self.command.as_ref()?;
+        if shape.contains(['"', '\'', '\\']) {
+            return Some(format!(
+                "{shape:?} has quotes, which a command does not get: write its words as it gets them, and `*` for a word \
+                 with blanks in it"
+            ));
+        }
+        (self.decision == Decision::Allow && !shape.is_ascii()).then(|| {
+            format!(
+                "{shape:?} would never be allowed: lines with letters beyond ASCII are always asked about"
+            )
+        })
     }
 
     /// As the user is told of it: what it says, and where that stands.

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::danger::Danger;
 use super::line::Word;
+use super::page::with_pattern;
 use super::pattern::{command_fit, fits, path_fits};
 use super::place::normal;
 use super::*;
@@ -478,6 +479,9 @@ fn a_shape_that_could_never_fit_is_refused() {
         assert!(rule(decision, shape).checked().expect_err(shape).contains(why), "{shape}");
     }
     assert!(rule(Decision::Reject, "npm install \u{e9}").checked().is_ok(), "that is rejected all the same");
+    let kept = Rule { source: Source::Kept, ..rule(Decision::Allow, "npm 'a b'") };
+    assert!(with_pattern(&kept, "npm 'c d'").is_err(), "nor can it be made of another one");
+    assert!(kept.checked().is_ok(), "one that was made before does not take the others with it");
 }
 
 #[test]
