@@ -3,7 +3,7 @@
 //! to `file_review`.
 
 use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher as _, Hash};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -88,9 +88,7 @@ fn pairs<T: AsRef<str>>(lines: &[T], rows: Range<usize>) -> u64 {
 
 /// Tells values from each other; two that are the same have the same one.
 pub fn print_of(value: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
+    foldhash::quality::FixedState::default().hash_one(value)
 }
 
 impl EarlierText {

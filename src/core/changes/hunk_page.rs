@@ -1,8 +1,7 @@
 //! A list of files and hunks as the lines of a page: what each line is about, how it folds, what colours it. Which
 //! hunks, and what is said of them, is left to `review_page` and `restore_page`.
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use std::sync::Arc;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::core::changes::diff::Hunk;
+use crate::core::changes::hunk_history::print_of;
 use crate::core::changes::review_edits::{ADDED, Part, REMOVED};
 use crate::core::changes::text_edits::same_ends;
 use crate::core::changes::words::Words;
@@ -117,6 +117,8 @@ pub struct Page {
     pub marks: Vec<(usize, &'static str)>,
     /// Lines of code, from the top down.
     pub code: Vec<Code>,
+    /// See [`Page::keys`].
+    keys: OnceCell<Vec<u64>>,
 }
 
 /// So many lines of code are coloured in one go: what comes next of a long hunk is another piece.
@@ -224,22 +226,18 @@ impl Page {
 
     /// What tells a line from those of another page: what it is about where it begins a fold, else what it says. The
     /// title and the hints below it are always the same lines.
-    fn keys(&self) -> Vec<u64> {
-        let key = |row: usize| {
-            let mut hasher = DefaultHasher::new();
-            match &self.rows[row] {
-                About::Nothing if row < 2 => (0, row).hash(&mut hasher),
-                About::File(path) if self.folds[row] == ">1" => (1, path).hash(&mut hasher),
-                About::Hunk { path, hunk, .. } if self.folds[row] == ">2" => {
-                    let sides =
-                        [&hunk.removed, &hunk.added].map(|lines| &lines[..lines.len().min(MAX_HUNK_LINES)]);
-                    (2, path, sides, hunk.removed.len(), hunk.added.len()).hash(&mut hasher);
-                }
-                _ => (3, &self.lines[row]).hash(&mut hasher),
+    fn keys(&self) -> &[u64] {
+        let key = |row: usize| match &self.rows[row] {
+            About::Nothing if row < 2 => print_of(&(0, row)),
+            About::File(path) if self.folds[row] == ">1" => print_of(&(1, path)),
+            About::Hunk { path, hunk, .. } if self.folds[row] == ">2" => {
+                let sides =
+                    [&hunk.removed, &hunk.added].map(|lines| &lines[..lines.len().min(MAX_HUNK_LINES)]);
+                print_of(&(2, path, sides, hunk.removed.len(), hunk.added.len()))
             }
-            hasher.finish()
+            _ => print_of(&(3, &self.lines[row])),
         };
-        (0..self.lines.len()).map(key).collect()
+        self.keys.get_or_init(|| (0..self.lines.len()).map(key).collect())
     }
 
     /// What stands for the lines of a fold that is closed: the row where it begins, the text, its colour.
@@ -383,7 +381,7 @@ pub struct Step {
 /// What makes one page of another, from the top down. What is on both is not touched: its folds stay open or closed.
 pub fn steps(old: &Page, new: &Page) -> Vec<Step> {
     let (before, after) = (old.keys(), new.keys());
-    let (first, last) = same_ends(&before, &after, |one, other| one == other);
+    let (first, last) = same_ends(before, after, |one, other| one == other);
     let (gone, come) = (&before[first..before.len() - last], &after[first..after.len() - last]);
     let middle = match gone.len() * come.len() {
         0..=MOST_COMPARED => capture_diff_slices(Algorithm::Myers, gone, come),

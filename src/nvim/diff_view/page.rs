@@ -52,7 +52,7 @@ pub fn paint_later<F: Any>(
     cx.later(PAUSE, move |feature: &mut F, cx| {
         if let Some((view, buf)) = view(feature) {
             view.is_awaited = false;
-            view.paint(&cx.editor, buf)?;
+            view.paint(&cx.editor, buf, Instant::now() + BUDGET)?;
         }
         paint_later(cx, feature, view)
     })
@@ -69,6 +69,7 @@ impl PageView {
     /// Puts another page into the buffer that holds this one. What is on both stays, and with it the folds that the user
     /// has opened and closed.
     pub fn put(&mut self, page: Page, editor: &Editor, buf: Buf) -> Result<()> {
+        let until = Instant::now() + BUDGET;
         let before = std::mem::replace(&mut self.page, page);
         let count = editor.line_count(buf)?;
         let steps = match before.lines.len() == count && !before.lines.is_empty() {
@@ -89,7 +90,7 @@ impl PageView {
         }
         self.left = self.pieces(&outdated, &seen(editor, buf));
         self.colours = COLOUR_BUDGET;
-        self.paint(editor, buf)
+        self.paint(editor, buf, until)
     }
 
     /// The rows that have to be painted after a step. Of a hunk in part other words may be the changed ones.
@@ -155,12 +156,11 @@ impl PageView {
         pieces.into_iter().map(|(.., piece)| piece).collect()
     }
 
-    /// Paints what is left, as far as the time goes.
-    fn paint(&mut self, editor: &Editor, buf: Buf) -> Result<()> {
+    /// Paints what is left until the time is over, the next piece in any case.
+    fn paint(&mut self, editor: &Editor, buf: Buf, until: Instant) -> Result<()> {
         if !editor.buf_is_loaded(buf) {
             self.left.clear();
         }
-        let until = Instant::now() + BUDGET;
         let ns = namespace(editor)?;
         while let Some(piece) = self.left.pop() {
             let marks = editor.lua.create_table()?;
