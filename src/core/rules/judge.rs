@@ -324,7 +324,7 @@ impl Judge<'_> {
 
     /// A word may be the path of a file that the command uses.
     fn argument(&self, folder: Option<&str>, word: &Word, usage: Usage, ruling: &mut Ruling) {
-        for text in paths_in(&word.text) {
+        for text in paths_in(word) {
             if STREAMS.contains(&text) {
                 continue;
             }
@@ -513,7 +513,8 @@ const MOST_LETTERS: usize = 16;
 const MOST_COLONS: usize = 4;
 
 /// What of an argument may be a path: all of it, the value of an option, what is behind a colon.
-fn paths_in(text: &str) -> Vec<&str> {
+fn paths_in(word: &Word) -> Vec<&str> {
+    let text = &*word.text;
     let mut found = Vec::new();
     if !text.starts_with('-') {
         found.push(text);
@@ -526,8 +527,8 @@ fn paths_in(text: &str) -> Vec<&str> {
     {
         found.push(&text[at..]);
     }
-    // `-fpath`, behind as many letters of other options: `-rf.env`.
-    if text.starts_with('-') && !text.starts_with("--") {
+    // `-fpath`, behind as many letters of other options: `-rf.env`. Of what only the shell knows, one doubt is enough.
+    if text.starts_with('-') && !text.starts_with("--") && word.kind != WordKind::Unknown {
         found.extend(text.char_indices().skip(2).take(MOST_LETTERS).map(|(at, _)| &text[at..]));
     }
     // `host:path`, `rev:path`, `-L:name:path`.

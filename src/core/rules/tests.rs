@@ -497,6 +497,8 @@ fn why_something_is_asked_is_said_as_it_is() {
     why("mytool x", "no rule is about it");
     why("eval 'git push'", "it may be what a rule is about: reject command git push");
     why("date -s x", "run or set something else");
+    let doubts = steps("cat -I$HOME/include").into_iter().filter(|step| step.contains("is not known"));
+    assert_eq!(doubts.count(), 1, "a word has one doubt, not one for each of its letters");
     for line in ["sudo -u bob git push", "cp x ../y", "sed -i s/a/b/ .envrc"] {
         let all = steps(line);
         assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), all.len(), "{all:#?}");
