@@ -380,6 +380,19 @@ impl Shell {
     }
 }
 
+impl Shell {
+    /// Of what may be code, but can't be parsed, all that stands between separators may be a command.
+    fn parts(&mut self, text: &str) {
+        for part in text.split([';', '|', '&', '(', ')', '{', '}', '\n', '`', '$']) {
+            let plain: String = part.chars().filter(|char| !matches!(char, '\\' | '"' | '\'')).collect();
+            let words: Vec<Word> = plain.split_whitespace().map(Word::known).collect();
+            if !words.is_empty() {
+                self.add(&words, Certainty::Possible);
+            }
+        }
+    }
+}
+
 impl Reader for Shell {
     fn doubt(&mut self, why: &'static str) {
         // Text needs to be no code; but what isn't read in full may hold any.
@@ -419,6 +432,9 @@ impl Reader for Shell {
         let text = if cuts_letters(&tree, text) { &ascii } else { text };
         if root.has_error() {
             self.doubt("it can't be parsed");
+            if self.is_guess {
+                self.parts(text);
+            }
         }
         self.depth += 1;
         self.walk(root, text, certainty);
