@@ -648,6 +648,24 @@ fn each_line_of_a_long_file_that_was_empty_is_marked_once_whatever_is_typed_in_i
     marks_each_line_once(Some(""), 1500);
 }
 
+#[test]
+fn the_lines_that_a_long_hunk_replaced_stay_in_view_when_its_first_line_is_typed_in() {
+    let text = |word: &str, lines: usize| (0..lines).map(|at| format!("{word} {at}\n")).collect::<String>();
+    let mut chat = agent_wrote(Some(&text("old", 150)), &text("new", 400));
+    chat.nvim.command("wincmd h | edit a.txt");
+    chat.nvim.wait_for_screen("old 149");
+    for keys in ["ggAx<Esc>", "AxX<Esc>", "jAy<Esc>", "AyY<Esc>"] {
+        chat.nvim.input(keys);
+        let shown = "local ns, count = vim.api.nvim_get_namespaces()['acp.review'], 0
+            for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true })) do
+              count = count + (mark[4].virt_lines and 1 or 0)
+            end
+            return count";
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(shown, []).as_u64() == Some(1), keys);
+        chat.nvim.wait_for_screen("old 149");
+    }
+}
+
 fn marks_each_line_once(before: Option<&str>, lines: usize) {
     let mut chat = agent_wrote(before, &(0..lines).map(|line| format!("line {line}\n")).collect::<String>());
     chat.nvim.command("wincmd h | edit a.txt");

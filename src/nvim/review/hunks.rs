@@ -115,15 +115,18 @@ impl DrawnHunk {
     /// mark these.
     fn retyped(&self, new: &Self) -> Option<Range<usize>> {
         // In what replaces something, other words may have changed.
-        let has_words = has_pairs(&self.hunk) || has_pairs(&new.hunk);
         let is_alike = self.mixed == new.mixed && self.hunk.removed == new.hunk.removed;
-        if !self.is_drawn() || !is_alike || has_words || self.marks.len() > MANY_MARKS {
+        let is_ready = self.is_drawn() && is_alike && self.marks.len() <= MANY_MARKS;
+        if !is_ready || has_pairs(&self.hunk) || has_pairs(&new.hunk) {
             return None;
         }
+        let has_removed = !self.hunk.removed.is_empty();
         let (old, new) = (&self.hunk.added, &new.hunk.added);
         let (first, last) = same_ends(old, new, |old, new| old == new);
         let (gone, come) = (old.len() - last - first, new.len() - last - first);
-        (gone.max(come) <= PIECE).then(|| first..first + come)
+        // What it removed is drawn at its first line, and would go with that.
+        let is_apart = !has_removed || first > 1;
+        (is_apart && gone.max(come) <= PIECE).then(|| first..first + come)
     }
 
     /// All of it is to be drawn.
