@@ -40,7 +40,7 @@ const COLOUR_BUDGET: Duration = Duration::from_millis(200);
 const PIECE: usize = 200;
 
 /// Behind the end of any line.
-const MAX_COLUMN: i64 = i32::MAX as i64;
+const MAX_COLUMN: usize = i32::MAX as usize;
 
 /// More marks than this are not removed at once.
 const MANY_MARKS: usize = 1000;
@@ -190,12 +190,7 @@ impl Drawn {
         let before = lines.start.saturating_sub(1);
         let [first, last] = [before, lines.end].map(|line| (drawn.hunk.row + line).min(last_row));
         let lines = before..(lines.end + 1).min(drawn.hunk.added.len());
-        let place = |row: usize| editor.lua.create_sequence_from([row, 0]);
-        let range = (buf, ns, place(first)?, place(last)?, editor.lua.create_table()?);
-        let found: Vec<[i64; 3]> = editor.api("nvim_buf_get_extmarks", range)?;
-        for id in found.into_iter().map(|[id, ..]| id).filter(|id| drawn.has(*id)) {
-            editor.api::<bool>("nvim_buf_del_extmark", (buf, ns, id))?;
-        }
+        remove_found(editor, (buf, ns), ([first, 0], [last, 0]), |id| drawn.has(id))?;
         let end = last_row + 1;
         let rows = (drawn.hunk.row + lines.start).min(end)..(drawn.hunk.row + lines.end).min(end);
         self.paint_lines(editor, (buf, ns), at, &rows)
@@ -250,18 +245,9 @@ impl Drawn {
         if self.stale.is_empty() {
             return Ok(());
         }
-        let place = |row: usize, column: i64| {
-            editor.lua.create_sequence_from([i64::try_from(row).unwrap_or(i64::MAX), column])
-        };
         let last = rows.end.max(rows.start + 1) - 1;
-        let range = (buf, ns, place(rows.start, 0)?, place(last, MAX_COLUMN)?, editor.lua.create_table()?);
-        let found: Vec<[i64; 3]> = editor.api("nvim_buf_get_extmarks", range)?;
-        for id in found.into_iter().map(|[id, ..]| id) {
-            if self.stale.iter().any(|ids| ids.contains(&id)) {
-                editor.api::<bool>("nvim_buf_del_extmark", (buf, ns, id))?;
-            }
-        }
-        Ok(())
+        let is_stale = |id| self.stale.iter().any(|ids| ids.contains(&id));
+        remove_found(editor, (buf, ns), ([rows.start, 0], [last, MAX_COLUMN]), is_stale)
     }
 
     /// Removes what waits to be, until the time is over.
@@ -402,6 +388,22 @@ impl Drawn {
 /// Whether some of its lines are marked by words, each beside the one that it replaces.
 fn has_pairs(hunk: &Hunk) -> bool {
     !pairs(hunk).is_empty()
+}
+
+/// Removes those of the marks between two places, each a row and a column, that are meant.
+fn remove_found(
+    editor: &Editor,
+    (buf, ns): (Buf, i64),
+    (first, last): ([usize; 2], [usize; 2]),
+    is_meant: impl Fn(i64) -> bool,
+) -> Result<()> {
+    let place = |at: [usize; 2]| editor.lua.create_sequence_from(at);
+    let range = (buf, ns, place(first)?, place(last)?, editor.lua.create_table()?);
+    let found: Vec<[i64; 3]> = editor.api("nvim_buf_get_extmarks", range)?;
+    for id in found.into_iter().map(|[id, ..]| id).filter(|id| is_meant(*id)) {
+        editor.api::<bool>("nvim_buf_del_extmark", (buf, ns, id))?;
+    }
+    Ok(())
 }
 
 fn remove(editor: &Editor, buf: Buf, ns: i64, drawn: &DrawnHunk) -> Result<()> {
