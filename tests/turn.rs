@@ -305,6 +305,7 @@ fn of_several_questions_a_command_answers_the_one_that_was_seen_last_and_says_so
     has_asked(&mut chat, "Fake wants to run one");
     chat.nvim.exec_lua("_G.choose(nil, nil)", []);
     has_asked(&mut chat, "Fake wants to run two");
+    chat.wait_for("Run three");
     chat.nvim.listen();
     chat.nvim.command("Acp allow");
     assert_eq!(answer_of(&mut chat, "two"), "a");
@@ -568,34 +569,47 @@ fn an_autocommand_that_waits_loses_no_message() {
     assert_eq!(chat.nvim.exec_lua("return vim.inspect(_G.said)", []).as_str(), Some("{}"));
 }
 
+/// An error in a command of Lua's ends that command, one in a command of Vim's all that goes on.
 #[test]
 fn a_stop_that_interrupts_the_opening_of_a_file_stops_the_turn() {
     let call = json!({ "toolCallId": "1", "title": "Edit a.txt", "kind": "edit", "content": [
         { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "two", "newText": "TWO" },
     ] });
-    let mut chat = Scripted::new(
-        &[("a.txt", "one\ntwo\n")],
-        steps([prompt(), permission("p", call), json!({ "expect": "session/cancel" }), ends("cancelled")]),
-    );
-    // A Neovim that sleeps tells nobody so.
-    let opening = chat.project.file("opening");
-    chat.nvim.exec_lua(
-        "local opening = ...
-         _G.said = {}
-         vim.notify = function(text) table.insert(_G.said, text) end
-         vim.api.nvim_create_autocmd('BufReadPre', { callback = function()
-           vim.fn.writefile({}, opening)
-           vim.cmd('sleep 1')
-         end })",
-        [opening.to_str().expect("a path").into()],
-    );
-    chat.chat();
-    pick(&mut chat.nvim, 0);
-    chat.send("go");
-    wait_for(|| opening.exists(), "the file to be opened");
-    chat.nvim.input("<C-c>");
-    chat.nvim.wait_for_screen("Cancelled");
-    assert_eq!(chat.nvim.exec_lua("return vim.inspect(_G.said)", []).as_str(), Some("{}"));
+    for listener in [
+        "autocmd BufReadPre a.txt ++once call writefile([], g:opening) | sleep 1",
+        "lua vim.api.nvim_create_autocmd('BufReadPre', \
+         { pattern = 'a.txt', once = true, callback = function() vim.cmd('call writefile([], g:opening) | sleep 1') end })",
+    ] {
+        let all = [
+            prompt(),
+            permission("p", call.clone()),
+            json!({ "expect": "session/cancel" }),
+            ends("cancelled"),
+        ];
+        let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], steps(all));
+        // A Neovim that sleeps tells nobody so.
+        let opening = chat.project.file("opening");
+        chat.nvim.exec_lua(
+            "local opening, listener = ...
+             _G.said = {}
+             vim.notify = function(text) table.insert(_G.said, text) end
+             _G.ignored = vim.o.eventignore
+             vim.g.opening = opening
+             vim.cmd(listener)",
+            [opening.to_str().expect("a path").into(), listener.into()],
+        );
+        chat.chat();
+        pick(&mut chat.nvim, 0);
+        chat.send("go");
+        wait_for(|| opening.exists(), "the file to be opened");
+        chat.nvim.input("<C-c>");
+        chat.nvim.wait_for_screen("Cancelled");
+        let after = "return vim.inspect({ _G.said, vim.o.eventignore == _G.ignored })";
+        assert_eq!(chat.nvim.exec_lua(after, []).as_str(), Some("{ {}, true }"), "{listener}");
+        // What was read of the file then is not taken for the file.
+        let text = "vim.fn.bufload('a.txt') return vim.fn.join(vim.fn.getbufline('a.txt', 1, '$'))";
+        assert_eq!(chat.nvim.exec_lua(text, []).as_str(), Some("one two"), "{listener}");
+    }
 }
 
 // Prompts that are sent again by themselves.

@@ -23,11 +23,16 @@ return {
     -- An error would also end what other plugins do with the file, such as to start its language server: some file
     -- type plugins fail where those before them were held back.
     vim.v.errmsg = ""
-    vim.cmd("silent! call bufload(" .. buf .. ")")
+    local done, failure = pcall(vim.cmd, "silent! call bufload(" .. buf .. ")")
     vim.o.eventignore = ignored
     vim.o.shortmess = before
+    local text = done and vim.v.errmsg or failure
+    -- A <C-c> ends whatever runs: the buffer is loaded then, with all of the file, some of it or nothing.
+    if text:find("Keyboard interrupt", 1, true) then
+      vim.cmd("silent! bunload! " .. buf)
+    end
     if not api.nvim_buf_is_loaded(buf) then
-      error(vim.v.errmsg, 0)
+      error(text, 0)
     end
     local swap = vim.fn.swapname(buf)
     return buf, swap ~= "" and not vim.endswith(swap, ".swp") and swap or nil
