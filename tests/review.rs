@@ -825,3 +825,35 @@ fn folders_that_were_made_for_a_file_go_with_it() {
     chat.nvim.wait_until(|_| !deep.exists(), "the folder that was made to go");
     assert!(chat.project.file("mine").exists(), "the user's own stays");
 }
+
+#[test]
+fn a_new_file_with_the_users_unsaved_edits_is_undone_on_the_disk_too_and_comes_back() {
+    let mut chat = agent_wrote(None, "fresh\n\nlines\n");
+    let file = chat.project.file("a.txt");
+    chat.nvim.command("wincmd h");
+    chat.nvim.command("edit a.txt");
+    chat.nvim.wait_for_screen("+ fresh");
+    chat.nvim.listen();
+    chat.nvim.input("ccmine<Esc>");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(0).starts_with("mine"), "the user's line");
+    for round in ["undo last", "undo last", "u"] {
+        chat.nvim.exec_lua("vim.ui.select = function(items, _, done) done(items[1], 1) end", []);
+        chat.nvim.command("Acp undo file");
+        chat.nvim.wait_until(|_| !file.exists(), "the file to go");
+        chat.nvim.wait_until(|nvim| nvim.buffer_text(0).is_empty(), "the buffer to be empty");
+        match round {
+            "u" => chat.nvim.input("u"),
+            _ => {
+                chat.nvim.command("Acp undo last");
+                chat.nvim.wait_until(|_| file.exists(), "the file to come back");
+                assert_eq!(chat.project.read("a.txt"), "fresh\n\nlines\n", "as it was saved last");
+            }
+        }
+        chat.nvim.wait_until(|nvim| nvim.buffer_text(0) == "mine\n\nlines", "the text with the user's edits");
+        assert!(chat.nvim.exec_lua("return vim.bo.modified", []).as_bool().expect("a bool"));
+    }
+    let said = chat.nvim.exec_lua("return table.concat(_G.said, '\\n')", []);
+    assert!(!said.as_str().expect("a text").contains("couldn't"), "{said:?}");
+    chat.nvim.command("write");
+    assert_eq!(chat.project.read("a.txt"), "mine\n\nlines\n");
+}

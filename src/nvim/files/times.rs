@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
+use crate::nvim::buffers::is_modified;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files::Files;
@@ -65,6 +66,15 @@ impl Files {
             self.acknowledge(cx, buf, path, None)?;
         }
         Ok(())
+    }
+
+    /// The user has had a file put back on the disk. It is no news for a buffer whose unsaved edits stay.
+    pub fn put_back(&mut self, cx: &mut Context, path: &Path) -> Result<()> {
+        self.on_disk.told.forget(path);
+        match cx.buf_of(path).filter(|buf| is_modified(&cx.editor, *buf)) {
+            Some(buf) => self.without_file(cx, buf, path),
+            None => Ok(()),
+        }
     }
 
     /// Neovim has found that a buffer's file is another one.

@@ -65,10 +65,9 @@ impl Decisions {
         self.replaced.insert(path.to_owned(), held);
     }
 
-    /// What a file held before it was put back last, if these were its lines.
-    pub fn take_replaced(&mut self, path: &Path, lines: &str) -> Option<Held> {
-        let is_it = |held: &Held| held.as_text().is_some_and(|text| *text.plain_lines() == *lines);
-        self.replaced.remove(path).filter(is_it)
+    /// What a file held before it was put back last.
+    pub fn take_replaced(&mut self, path: &Path) -> Option<Held> {
+        self.replaced.remove(path)
     }
 
     pub fn begin_to_put_back(&mut self) {

@@ -10,6 +10,7 @@ use crate::core::changes::file_review::FileReview;
 use crate::core::changes::review_page::count_files;
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::message::PutBack;
+use crate::core::store::checkpoint::Held;
 use crate::nvim::arguments::fail;
 use crate::nvim::buffers::{is_modified, saving};
 use crate::nvim::context::Context;
@@ -80,18 +81,31 @@ impl Reviews {
         if is_kept {
             return Ok(true);
         }
-        match buf.filter(|_| was.is_there && now.is_there) {
+        let unsaved = buf.filter(|buf| is_modified(&cx.editor, *buf));
+        match buf.filter(|buf| was.is_there && (now.is_there || unsaved == Some(*buf))) {
             Some(buf) => self.write_again(cx, (&path, buf), (&now, &was), content)?,
             None => {
                 let lines = text_of(&was);
-                let held = lines.as_ref().and_then(|lines| self.decisions.take_replaced(&path, lines));
+                let has_lines = |held: &Held| {
+                    let text = held.as_text().zip(lines.as_deref());
+                    text.is_some_and(|(text, lines)| *text.plain_lines() == *lines)
+                };
+                let held = self.decisions.take_replaced(&path).filter(has_lines);
                 let expected = text_of(&now);
                 let what = match held {
                     Some(held) => PutBack::Exactly { expected, held },
                     None => PutBack::Lines { expected, lines },
                 };
                 self.put_back(cx, &path, what, now)?;
+                return Ok(true);
             }
+        }
+        // The disk has had the file without the edits that the buffer has unsaved again.
+        if unsaved.is_some()
+            && !now.is_there
+            && let Some(held) = self.decisions.take_replaced(&path)
+        {
+            self.put_back(cx, &path, PutBack::Exactly { expected: None, held }, now)?;
         }
         Ok(true)
     }

@@ -369,7 +369,10 @@ impl Reviews {
             return fail(format!("couldn't undo in {}: {why}", cx.short_name(None, path)));
         }
         if removed {
-            let what = PutBack::Lines { expected: Some(String::new()), lines: None };
+            // The buffer is not saved, so the disk has what its edits began with.
+            let saved = cx.buffers.held(path).and_then(|held| held.saved.as_ref());
+            let expected = saved.map_or_else(|| was.current(), |saved| saved.plain_lines().into());
+            let what = PutBack::Lines { expected: Some(expected), lines: None };
             return self.put_back(cx, path, what, was);
         }
         match original.map(|held| held.mode()) {
@@ -409,7 +412,7 @@ impl Reviews {
             this.decisions.end_to_put_back();
             let done = match outcome {
                 Outcome::PutBack(done) => {
-                    cx.raise(EditorEvent::FileWritten(named.clone()));
+                    cx.raise(EditorEvent::FilePutBack(named.clone()));
                     this.was_put_back(cx, &named, was, done)
                 }
                 _ => Ok(()),
