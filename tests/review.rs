@@ -857,3 +857,15 @@ fn a_new_file_with_the_users_unsaved_edits_is_undone_on_the_disk_too_and_comes_b
     chat.nvim.command("write");
     assert_eq!(chat.project.read("a.txt"), "mine\n\nlines\n");
 }
+
+#[test]
+fn an_empty_line_of_a_new_file_stays_the_agents_when_the_user_adds_lines() {
+    let mut chat = agent_wrote(None, "fresh\n\nlines\n");
+    chat.nvim.command("wincmd h");
+    chat.nvim.command("edit a.txt");
+    chat.nvim.wait_for_screen("+ fresh");
+    chat.nvim.input("Go-- mine<Esc>");
+    chat.nvim.wait_until(|nvim| marks(nvim) == "1+ 2+ 3+", "all lines of the agent's to be marked");
+    chat.nvim.command("Acp undo file");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(0) == "-- mine", "the user's line to be left alone");
+}

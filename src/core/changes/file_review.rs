@@ -707,7 +707,7 @@ mod tests {
         while !file.hunks().is_empty() {
             file.undo(0);
         }
-        assert_eq!((file.current().as_str(), file.is_there, file.is_settled()), ("mine\n", true, true));
+        assert_eq!((file.current().as_str(), file.is_there, file.is_settled()), ("mine", true, true));
     }
 
     #[test]

@@ -178,29 +178,38 @@ impl Review {
     /// The agent changed lines. Costs what the lines and the hunks at them cost, not what the text does.
     pub fn agent_spliced(&mut self, splice: Splice) {
         let window = self.window(&splice.rows);
-        self.splice(splice, window, 0, false);
+        self.splice(splice, window);
     }
 
     /// The user changed lines; see [`Self::user_wrote`].
     pub fn user_spliced(&mut self, splice: Splice) {
         let window = self.window(&splice.rows);
         if self.puts_back(&splice) {
-            return self.splice(splice, window, 0, false);
+            return self.splice(splice, window);
         }
         let changes = self.changes(&splice);
         let touched = changes.iter().any(|change| self.is_agents(&change.old));
         let for_base = self.for_base(&changes);
         let before = self.base.len();
-        for (rows, lines) in for_base.into_iter().rev() {
+        let had_no_line = self.has_no_line() && !self.is_settled();
+        let base = Arc::make_mut(&mut self.base);
+        // The line that stands for none makes room for the first ones.
+        let mut stand_in = 0;
+        for (rows, lines) in for_base.iter().rev() {
             let first = splice.rows.start;
             let new = shared(&splice.lines[lines.start - first..lines.end - first]);
-            Arc::make_mut(&mut self.base).splice(rows, new);
+            stand_in += if rows.start == 0 { new.len() } else { 0 };
+            base.splice(rows.clone(), new);
         }
-        if self.base.is_empty() {
-            Arc::make_mut(&mut self.base).push(Line::default());
+        if had_no_line && base.len() > 1 {
+            base.remove(stand_in);
+        }
+        let has_no_line = base.is_empty() || for_base.is_empty() && had_no_line;
+        if base.is_empty() {
+            base.push(Line::default());
         }
         let grown = self.base.len() as isize - before as isize;
-        self.splice(splice, window, grown, touched);
+        self.splice_with(splice, window, (grown, touched), has_no_line);
     }
 
     /// Takes a hunk over for good. A number that no hunk has does nothing.
@@ -331,20 +340,23 @@ impl Review {
     /// Takes some lines of a hunk over for good; the rest of it stays.
     pub fn keep_part(&mut self, part: &Part) {
         let Some((span, base, current)) = self.find_part(part) else { return };
+        let base = if self.has_no_line() { 0..1 } else { base };
         let lines = self.current[current].to_vec();
         let grown = lines.len() as isize - base.len() as isize;
         Arc::make_mut(&mut self.base).splice(base, lines);
-        self.compare_span(part.hunk, span, (grown, 0));
+        self.compare_span(part.hunk, span, (grown, 0), false);
     }
 
     /// Puts back what some lines of a hunk replaced, and gives what does so in the present text.
     pub fn undo_part(&mut self, part: &Part) -> Option<Splice> {
         let (span, base, current) = self.find_part(part)?;
-        let splice = Splice { rows: current, lines: owned(&self.base[base]) };
+        let has_no_line = self.has_no_line();
+        let lines = if has_no_line { Vec::new() } else { owned(&self.base[base]) };
+        let splice = Splice { rows: current, lines };
         // A text is never without a line.
         let new = self.put(splice.rows.clone(), splice.lines.clone());
         let grown = new.len() as isize - splice.rows.len() as isize;
-        self.compare_span(part.hunk, span, (0, grown));
+        self.compare_span(part.hunk, span, (0, grown), has_no_line);
         Some(splice)
     }
 
@@ -360,10 +372,16 @@ impl Review {
     }
 
     /// One side of a span has got longer by so many lines: what still differs in it is found anew.
-    fn compare_span(&mut self, hunk: usize, span: Span, (of_base, of_current): (isize, isize)) {
+    fn compare_span(
+        &mut self,
+        hunk: usize,
+        span: Span,
+        (of_base, of_current): (isize, isize),
+        has_no_line: bool,
+    ) {
         let longer = |range: Range<usize>, by: isize| range.start..range.end.saturating_add_signed(by);
         let (base, current) = (longer(span.base, of_base), longer(span.current, of_current));
-        let mut spans = compared(&self.base, base, &self.current, current);
+        let mut spans = self.compared(base, current, has_no_line);
         spans.iter_mut().for_each(|new| new.mixed = span.mixed);
         let after = hunk + spans.len();
         self.spans.splice(hunk..=hunk, spans);
@@ -426,7 +444,19 @@ impl Review {
         Window { spans: first..last, base: base_start..base_end, current: start..end }
     }
 
-    fn splice(&mut self, splice: Splice, window: Window, grown: isize, touched: bool) {
+    /// The base stays as it is.
+    fn splice(&mut self, splice: Splice, window: Window) {
+        let has_no_line = self.has_no_line();
+        self.splice_with(splice, window, (0, false), has_no_line);
+    }
+
+    fn splice_with(
+        &mut self,
+        splice: Splice,
+        window: Window,
+        (grown, touched): (isize, bool),
+        has_no_line: bool,
+    ) {
         let new = self.put(splice.rows.clone(), splice.lines);
         let longer = new.len() as isize - splice.rows.len() as isize;
         let base = window.base.start..window.base.end.saturating_add_signed(grown);
@@ -436,7 +466,7 @@ impl Review {
             .filter(|span| span.mixed)
             .map(|span| span.base.clone())
             .collect();
-        let mut spans = compared(&self.base, base, &self.current, current);
+        let mut spans = self.compared(base, current, has_no_line);
         for span in &mut spans {
             let meets =
                 |one: &Range<usize>, other: &Range<usize>| one.start <= other.end && other.start <= one.end;
@@ -466,8 +496,39 @@ impl Review {
         new
     }
 
+    /// Whether the base is without a line, for which an empty one stands. A text with an empty line is taken for one
+    /// until something else is known to be the agent's: then it is outside of that.
+    fn has_no_line(&self) -> bool {
+        let is_empty = matches!(&self.base[..], [line] if line.is_empty());
+        is_empty && self.spans.first().is_none_or(|span| span.base == (0..1))
+    }
+
+    /// The runs of lines in which parts of the two texts differ. A base without a line has none of the empty lines of
+    /// the other text.
+    fn compared(&self, base: Range<usize>, current: Range<usize>, has_no_line: bool) -> Vec<Span> {
+        if has_no_line && base == (0..1) && current.len() > 1 {
+            return vec![Span { base, current, mixed: false }];
+        }
+        let ops =
+            capture_diff_slices(Algorithm::Myers, &self.base[base.clone()], &self.current[current.clone()]);
+        let mut spans: Vec<Span> = Vec::new();
+        for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
+            let (from, to) = (op.old_range(), op.new_range());
+            let from = from.start + base.start..from.end + base.start;
+            let to = to.start + current.start..to.end + current.start;
+            match spans.last_mut() {
+                Some(last) if last.base.end == from.start && last.current.end == to.start => {
+                    (last.base.end, last.current.end) = (from.end, to.end);
+                }
+                _ => spans.push(Span { base: from, current: to, mixed: false }),
+            }
+        }
+        spans
+    }
+
     fn compare(&mut self) {
-        self.spans = compared(&self.base, 0..self.base.len(), &self.current, 0..self.current.len());
+        let all = (0..self.base.len(), 0..self.current.len());
+        self.spans = self.compared(all.0, all.1, self.has_no_line());
     }
 
     /// Whether a splice brings the base's lines back in place of all hunks that it touches, as `u` does.
@@ -558,28 +619,6 @@ struct Window {
     current: Range<usize>,
 }
 
-/// The runs of lines in which parts of two texts differ. A text without a line is kept as an empty one; it is none of
-/// the empty lines of the other text.
-fn compared(old: &[Line], base: Range<usize>, new: &[Line], current: Range<usize>) -> Vec<Span> {
-    if matches!(old, [line] if line.is_empty()) && base == (0..1) && current.len() > 1 {
-        return vec![Span { base, current, mixed: false }];
-    }
-    let ops = capture_diff_slices(Algorithm::Myers, &old[base.clone()], &new[current.clone()]);
-    let mut spans: Vec<Span> = Vec::new();
-    for op in ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
-        let (from, to) = (op.old_range(), op.new_range());
-        let from = from.start + base.start..from.end + base.start;
-        let to = to.start + current.start..to.end + current.start;
-        match spans.last_mut() {
-            Some(last) if last.base.end == from.start && last.current.end == to.start => {
-                (last.base.end, last.current.end) = (from.end, to.end);
-            }
-            _ => spans.push(Span { base: from, current: to, mixed: false }),
-        }
-    }
-    spans
-}
-
 fn split(text: &str) -> Vec<Line> {
     text.split('\n').map(Line::from).collect()
 }
@@ -596,7 +635,7 @@ fn is_same_text(lines: &[Line], others: &[String]) -> bool {
     texts(lines).eq(others.iter().map(String::as_str))
 }
 
-fn shared(lines: &[String]) -> impl Iterator<Item = Line> {
+fn shared(lines: &[String]) -> impl ExactSizeIterator<Item = Line> {
     lines.iter().map(|line| Line::from(line.as_str()))
 }
 
@@ -627,6 +666,46 @@ mod tests {
         assert_eq!(review.hunks()[0].removed, [""]);
         undo(&mut review, 0);
         assert_eq!((review.current().as_str(), review.is_settled()), ("", true));
+    }
+
+    #[test]
+    fn what_the_user_adds_to_a_new_file_is_beside_all_that_the_agent_wrote() {
+        for (text, hunk, undone) in [
+            ("a\n\nb\nmine", "0 +a||b", "mine"),
+            ("mine\na\n\nb", "1 +a||b", "mine"),
+            ("a\n\nb\n\nmine", "0 +a||b", "\nmine"),
+            ("a\n\nb\n", "0 +a||b", ""),
+            ("\na\n\nb", "1 +a||b", ""),
+        ] {
+            let mut review = Review::new("", "a\n\nb");
+            review.user_wrote(text);
+            assert_eq!(show(&review), [hunk]);
+            review.user_wrote("a\n\nb");
+            assert_eq!(show(&review), ["0 - +a||b"], "without it, all is as it was");
+            review.user_wrote(text);
+            undo(&mut review, 0);
+            assert_eq!((review.current().as_str(), review.is_settled()), (undone, true));
+        }
+        let mut review = Review::new("", "a\n\nb");
+        review.user_wrote("mine\na\n\nb");
+        review.user_wrote("mine\na\n\nb\nmore");
+        assert_eq!(show(&review), ["1 +a||b"]);
+        undo(&mut review, 0);
+        assert_eq!(review.current(), "mine\nmore");
+    }
+
+    #[test]
+    fn a_part_of_a_new_file_leaves_no_empty_line() {
+        let part = Part { hunk: 0, removed: 0..1, added: 0..1 };
+        let middle = Part { hunk: 0, removed: 1..1, added: 1..2 };
+        for (part, kept, undone) in [(part, "a", "\nb"), (middle, "", "a\nb")] {
+            let mut review = Review::new("", "a\n\nb");
+            review.keep_part(&part);
+            assert_eq!(review.base(), kept);
+            let mut review = Review::new("", "a\n\nb");
+            review.undo_part(&part);
+            assert_eq!((review.current().as_str(), review.hunk_count()), (undone, 1));
+        }
     }
 
     fn undo(review: &mut Review, hunk: usize) {
