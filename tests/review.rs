@@ -157,16 +157,48 @@ fn what_the_user_types_is_no_hunk_and_survives_the_undoing() {
 }
 
 #[test]
-fn who_closes_the_review_is_where_they_came_from() {
+fn who_closes_a_page_is_where_they_came_from() {
     let mut chat = written();
     chat.nvim.exec_lua("vim.cmd.wincmd('b')", []);
     let window = "return vim.fn.win_getid()";
-    let before = chat.nvim.exec_lua(window, []);
-    chat.nvim.command("Acp review");
-    chat.nvim.wait_for_screen("Review: 1 file \u{b7} 2 hunks");
-    assert_ne!(chat.nvim.exec_lua(window, []), before);
-    chat.nvim.input("q");
-    chat.nvim.wait_until(|nvim| nvim.exec_lua(window, []) == before, "the window from before");
+    let prompt = chat.nvim.exec_lua(window, []);
+    let file = chat.nvim.exec_lua("return vim.fn.win_getid(1)", []);
+    let review = ("Acp review", "Review: 1 file \u{b7} 2 hunks");
+    let inspect = ("Acp inspect", "session/prompt");
+    let help = Some(("g?", "q"));
+    for ((command, shown), over, close, back) in [
+        (review, None, "q", &prompt),
+        (review, None, ":q<CR>", &prompt),
+        (review, None, "<C-w>c", &prompt),
+        // What floats over it, or was opened from it, is nothing that the user came from.
+        (review, help, "q", &prompt),
+        (review, help, "<C-w>c", &prompt),
+        (review, Some(("]cgc", "<Esc><Esc>")), "q", &prompt),
+        (inspect, help, "q", &prompt),
+        (inspect, Some(("G<CR>", "q")), "q", &prompt),
+        // The last window that they were in of their own accord.
+        (review, Some(("<C-w>t", "<C-w>b")), "q", &file),
+    ] {
+        let case = format!("{command} {over:?} {close}");
+        chat.nvim.exec_lua("vim.api.nvim_set_current_win(...)", [prompt.clone()]);
+        chat.nvim.command(command);
+        chat.nvim.wait_for_screen(shown);
+        let page = chat.nvim.exec_lua(window, []);
+        assert_ne!(page, prompt, "{case}");
+        if let Some((open, away)) = over {
+            chat.nvim.input(open);
+            chat.nvim
+                .wait_until(|nvim| nvim.exec_lua(window, []) != page, &format!("another window: {case}"));
+            chat.nvim.input(away);
+            chat.nvim
+                .wait_until(|nvim| nvim.exec_lua(window, []) == page, &format!("the page again: {case}"));
+        }
+        chat.nvim.input(close);
+        chat.nvim.wait_until(
+            |nvim| nvim.exec_lua(window, []) == *back,
+            &format!("the window from before: {case}"),
+        );
+    }
 }
 
 #[test]

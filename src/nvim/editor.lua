@@ -223,26 +223,6 @@ return {
     fix(wide, "winfixwidth", "row")
   end,
 
-  -- Opens a window of so many rows below all others, for a page, and goes there. When it is closed the others have the
-  -- sizes again that they had, unless windows came or went meanwhile.
-  split_for_page = function(rows)
-    local before = { tab = api.nvim_get_current_tabpage(), layout = vim.fn.winlayout(), lines = vim.o.lines }
-    local columns, sizes = vim.o.columns, vim.fn.winrestcmd()
-    vim.cmd(("botright %dsplit"):format(rows))
-    local win = api.nvim_get_current_win()
-    api.nvim_create_autocmd("WinClosed", {
-      pattern = tostring(win),
-      once = true,
-      callback = vim.schedule_wrap(function()
-        local now = { tab = api.nvim_get_current_tabpage(), layout = vim.fn.winlayout(), lines = vim.o.lines }
-        if columns == vim.o.columns and vim.deep_equal(before, now) then
-          quietly(vim.cmd, sizes)
-        end
-      end),
-    })
-    return win
-  end,
-
   -- Which windows this tab page has, and how they are arranged on a screen of this size.
   arrangement = function()
     return vim.inspect(vim.fn.winlayout(), { newline = "", indent = "" }) .. vim.o.lines

@@ -96,6 +96,7 @@ impl Editor {
         let helpers: Table = lua.load(include_str!("editor.lua")).set_name("=acp/editor").eval()?;
         for (name, source) in [
             ("=acp/files/times", include_str!("files/times.lua")),
+            ("=acp/editor/pages", include_str!("editor/pages.lua")),
             ("=acp/editor/squeeze", include_str!("editor/squeeze.lua")),
             ("=acp/editor/terminal_sizes", include_str!("editor/terminal_sizes.lua")),
         ] {
@@ -556,15 +557,9 @@ impl Editor {
     }
 
     /// Closes the window of a page; where it is the last one, the page goes and a file takes its place. The user is
-    /// where they came from then; Neovim would choose a window beside the page's.
+    /// where they came from then.
     pub fn close_page(&self) -> Result<()> {
-        let before: i64 = self.func("winnr", "#")?;
-        let before = Win(self.func("win_getid", before)?);
-        match self.command("close") {
-            Err(error) if error.to_string().contains("E444:") => self.command("bdelete"),
-            Ok(()) if before.0 != 0 && self.win_is_valid(before) => self.set_current_win(before),
-            closed => closed,
-        }
+        self.helper("close_page", ())
     }
 
     /// Runs an Ex command, which says nothing: where it fails that is the error.

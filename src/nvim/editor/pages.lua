@@ -1,0 +1,95 @@
+-- Windows for pages, below all others: what they take from the others they give back when they are closed, and the
+-- user is where they came from then. Neovim would choose a window beside the page's, after a floating one stood over it.
+local api = vim.api
+
+-- By the page's window: the windows that the user was in while it is open, the last one at the end.
+local visited = {}
+
+local function is_floating(win)
+  return api.nvim_win_get_config(win).relative ~= ""
+end
+
+local function visit(page, win)
+  if not visited[page] or win == page or is_floating(win) then
+    return
+  end
+  local wins = vim.tbl_filter(function(other)
+    return other ~= win
+  end, visited[page])
+  wins[#wins + 1] = win
+  visited[page] = wins
+end
+
+-- Where the user was last of the windows that are still there.
+local function last_visited(wins)
+  for at = #wins, 1, -1 do
+    local win = wins[at]
+    if api.nvim_win_is_valid(win) and api.nvim_win_get_tabpage(win) == api.nvim_get_current_tabpage() then
+      return win
+    end
+  end
+end
+
+local function go_back(wins)
+  local win = last_visited(wins)
+  if win then
+    api.nvim_set_current_win(win)
+  end
+end
+
+return {
+  -- Opens a window of so many rows, and goes there. The others have the sizes again that they had when it is closed,
+  -- unless windows came or went meanwhile.
+  split_for_page = function(rows)
+    local before = { tab = api.nvim_get_current_tabpage(), layout = vim.fn.winlayout(), lines = vim.o.lines }
+    local columns, sizes = vim.o.columns, vim.fn.winrestcmd()
+    local from = api.nvim_get_current_win()
+    vim.cmd(("botright %dsplit"):format(rows))
+    local page = api.nvim_get_current_win()
+    visited[page] = {}
+    visit(page, from)
+    local group = api.nvim_create_augroup("acp.page." .. page, { clear = true })
+    api.nvim_create_autocmd("WinLeave", {
+      group = group,
+      callback = function()
+        visit(page, api.nvim_get_current_win())
+      end,
+    })
+    api.nvim_create_autocmd("WinClosed", {
+      group = group,
+      pattern = tostring(page),
+      callback = function()
+        api.nvim_del_augroup_by_id(group)
+        local wins = visited[page]
+        visited[page] = nil
+        local was_in_it = api.nvim_get_current_win() == page
+        vim.schedule(function()
+          local now = { tab = api.nvim_get_current_tabpage(), layout = vim.fn.winlayout(), lines = vim.o.lines }
+          if columns == vim.o.columns and vim.deep_equal(before, now) then
+            vim.cmd(sizes)
+          end
+          if was_in_it and wins then
+            go_back(wins)
+          end
+        end)
+      end,
+    })
+    return page
+  end,
+
+  -- Closes the window of a page that the user is in; where it is the last one, the page goes and a file takes its place.
+  close_page = function()
+    local page = api.nvim_get_current_win()
+    local wins = visited[page] or { vim.fn.win_getid(vim.fn.winnr("#")) }
+    -- What comes after this may go to another window.
+    visited[page] = nil
+    local ok, err = pcall(vim.cmd, "silent close")
+    if ok then
+      go_back(wins)
+    elseif tostring(err):find("E444:", 1, true) then
+      vim.cmd("silent bdelete")
+    else
+      error(err, 0)
+    end
+  end,
+}
