@@ -266,10 +266,14 @@ fn what_the_user_has_saved_is_not_dropped_by_an_agent_that_writes_its_own_text_a
 
 #[test]
 fn lines_that_both_changed_are_shown_and_decided_by_the_user() {
-    for (number, expected) in [
-        (1, "agent's\ntwo"),
-        (2, "mine\ntwo"),
-        (3, "<<<<<<< mine\nmine\n=======\nagent's\n>>>>>>> Fake\ntwo"),
+    for (number, expected, told) in [
+        (1, "agent's\ntwo", "you took Fake's in 1 place"),
+        (2, "mine\ntwo", "you kept yours in 1 place"),
+        (
+            3,
+            "<<<<<<< mine\nmine\n=======\nagent's\n>>>>>>> Fake\ntwo",
+            "you have both, with conflict markers, in 1 place",
+        ),
     ] {
         let steps = turns([read("r", "a.txt"), write("w", "a.txt", "agent's\ntwo\n")]);
         let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], steps);
@@ -296,6 +300,9 @@ fn lines_that_both_changed_are_shown_and_decided_by_the_user() {
         assert_eq!(chat.answer("w")["result"], json!({}));
         assert_eq!(chat.nvim.buffer_text(buf), expected);
         chat.nvim.wait_until(|nvim| !nvim.screen().contains("╭ Fake's"), "the other side to be put away");
+        chat.wait_for(&format!("a.txt: {told}"));
+        let is_in_buffer = chat.transcript().contains("the agent's change is in the buffer, not saved yet");
+        assert_eq!(is_in_buffer, number != 2, "{}", chat.transcript());
     }
 }
 

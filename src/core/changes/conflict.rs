@@ -74,6 +74,27 @@ impl Conflict {
         places(self.hunks.len())
     }
 
+    /// What was decided, as a part of a sentence about the user.
+    pub fn told(&self, picks: &[Pick], rest: Option<Pick>) -> String {
+        let of_place = |place| picks.get(place).copied().or(rest);
+        let count = |pick| (0..self.hunks.len()).filter(|place| of_place(*place) == Some(pick)).count();
+        let all = [
+            (Pick::Theirs, format!("took {}", self.theirs())),
+            (Pick::Ours, "kept yours".to_owned()),
+            (Pick::Markers, "have both, with conflict markers,".to_owned()),
+        ];
+        let parts: Vec<String> = all
+            .into_iter()
+            .map(|(pick, what)| (what, count(pick)))
+            .filter(|(_, count)| *count > 0)
+            .map(|(what, count)| format!("{what} in {}", places(count)))
+            .collect();
+        match parts.as_slice() {
+            [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+            parts => parts.concat(),
+        }
+    }
+
     /// What was chosen so far counts no more: all is asked again.
     pub fn begin(&mut self) {
         self.asked = Asked::All;
@@ -168,6 +189,21 @@ mod tests {
     fn two(them: Option<&str>, is_write: bool) -> Conflict {
         let hunks = vec![hunk(2, &["  mine"], &["a", "b"]), hunk(9, &[], &["c"])];
         Conflict::new(hunks, them.map(str::to_owned), is_write)
+    }
+
+    #[test]
+    fn what_was_decided_is_told_by_place() {
+        let conflict = two(Some("Demo"), true);
+        assert_eq!(conflict.told(&[], Some(Pick::Ours)), "kept yours in 2 places");
+        assert_eq!(
+            conflict.told(&[Pick::Theirs, Pick::Ours], None),
+            "took Demo's in 1 place and kept yours in 1 place"
+        );
+        let disk = two(None, false);
+        assert_eq!(
+            disk.told(&[Pick::Theirs, Pick::Markers], None),
+            "took what is on the disk in 1 place and have both, with conflict markers, in 1 place"
+        );
     }
 
     fn items(conflict: &Conflict) -> Vec<String> {

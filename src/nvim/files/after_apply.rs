@@ -117,7 +117,7 @@ impl Files {
         if let Some(why) = &failed {
             let text = format!("{name} holds the agent's change, but could not be saved: {why}; :write it");
             cx.note(Some(key), Severity::Warning, text);
-        } else if !saves {
+        } else if !saves && after != start.text {
             let text =
                 format!("{name} had unsaved edits: the agent's change is in the buffer, not saved yet");
             cx.note(Some(key), Severity::Info, text);

@@ -145,7 +145,10 @@ impl Files {
         ask: AskId,
         (picks, rest): (Vec<Pick>, Option<Pick>),
     ) -> Result<()> {
-        let Some((job, _)) = self.close_conflict(cx, ask)? else { return Ok(()) };
+        let Some((job, conflict)) = self.close_conflict(cx, ask)? else { return Ok(()) };
+        let name = cx.short_name(job.session(), &job.path);
+        let text = format!("{name}: you {}", conflict.told(&picks, rest));
+        cx.note(job.session(), Severity::Info, text);
         self.step(cx, job, Input::Picked { picks, rest })
     }
 
