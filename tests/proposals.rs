@@ -484,6 +484,44 @@ fn of_edits_of_one_file_at_once_only_the_one_that_is_asked_about_stands_in_it() 
 }
 
 #[test]
+fn a_line_that_the_user_changes_is_no_longer_shown_as_the_one_that_goes() {
+    let text = numbered("line", 100);
+    let change = json!([diff("a.txt", Some("line 90\n"), "LINE 90\n")]);
+    let mut all = vec![prompt(), permission("p0", edit("c", "Edit a.txt", change))];
+    all.extend([answered("p0"), says("Answered."), ends("end_turn")]);
+    let mut chat = started(&[("a.txt", &text)], all, (80, 24), "");
+    capture(&mut chat.nvim);
+    chat.nvim.exec_lua("vim.fn.win_execute(vim.fn.win_getid(1), 'edit a.txt | 3')", []);
+    window(&mut chat.nvim);
+    chat.send("go");
+    chat.nvim.wait_for_screen("LINE 90");
+    chat.nvim.input("<Esc>");
+    chat.nvim.exec_lua("vim.api.nvim_set_current_win(_G.code_win)", []);
+    let note = "the file has changed since";
+    for keys in ["90GAx<Esc>", "ccmine<Esc>", "dd"] {
+        chat.nvim.input(keys);
+        chat.nvim.wait_for_screen(note);
+        let screen = chat.nvim.screen();
+        let (old, new) = (screen.find("-     line 90"), screen.find("+     LINE 90"));
+        assert!(old.is_some() && old < new, "what the agent has seen, then what it proposes: {screen}");
+        let own = screen.lines().find(|line| line.contains("line 90x") || line.contains("mine"));
+        assert!(own.is_none_or(|line| !line.contains('-')), "{screen}");
+        chat.nvim.input("u");
+        chat.nvim.wait_until(|nvim| !nvim.screen().contains(note), "what is right again to be drawn");
+        chat.nvim.wait_for_screen("-  90 line 90");
+    }
+    // Elsewhere it is the same change.
+    chat.nvim.input("88GOabove<Esc>");
+    chat.nvim.wait_for_screen("above");
+    chat.nvim.wait_for_screen("-  91 line 90");
+    chat.decide("reject");
+    chat.wait_for("Answered.");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("LINE 90"), "the proposal to go");
+    let left = "return #vim.api.nvim_get_autocmds({ event = 'TextChanged', buffer = vim.fn.bufnr('a.txt') })";
+    assert_eq!(chat.nvim.exec_lua(left, []), 0.into(), "nobody listens any more");
+}
+
+#[test]
 fn who_reads_on_in_the_file_that_is_asked_about_stays_there() {
     let text = numbered("line", 100);
     let change = json!([diff("a.txt", Some("line 90\n"), "LINE 90\n")]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mlua::Result;
 
@@ -16,6 +16,9 @@ use crate::nvim::editor::Buf;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Call;
 use crate::nvim::review::tracking::{BUDGET, PAUSE};
+
+/// So long after a change diffs are placed anew.
+const AFTER_CHANGE: Duration = Duration::from_millis(200);
 
 /// Where diffs are to be drawn: in a buffer's text at a tick.
 struct Target {
@@ -134,6 +137,19 @@ impl Reviews {
         cx.later(PAUSE, |this: &mut Self, cx| {
             this.proposals.drawing = false;
             this.draw_proposals(cx)
+        })
+    }
+
+    /// The user has changed a buffer in which diffs are drawn. Once they pause, these are where they belong, or say that
+    /// the file has changed.
+    pub fn proposals_outdated(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        if !self.proposals.changed.insert(buf) {
+            return Ok(());
+        }
+        cx.later(AFTER_CHANGE, move |this: &mut Self, cx| {
+            this.proposals.changed.remove(&buf);
+            let drawn = this.proposals.all_drawn().into_iter().filter(|(_, bufs)| bufs.contains(&buf));
+            drawn.map(|(call, _)| call).try_for_each(|(key, entry)| this.show_diffs(cx, key, entry))
         })
     }
 

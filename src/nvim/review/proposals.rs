@@ -2,20 +2,23 @@
 //! are to go are marked, the new ones stand below them. They go when the call is over. Where they
 //! belong is worked out in the background (`core::changes::diff`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mlua::{Result, Table};
+use mlua::{Result, Table, Value};
 
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::changes::words::Words;
 use crate::core::ids::{EntryId, SessionKey};
+use crate::nvim::context;
 use crate::nvim::diff_view::appearance::Appearance;
 use crate::nvim::diff_view::marks::{
     forget_above_first_line, line, push, seen, show_above_first_line, virtual_lines, words_in,
 };
+use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::review::Reviews;
 
 /// A tool call of a session.
 pub type Call = (SessionKey, EntryId);
@@ -28,6 +31,8 @@ pub struct Proposals {
     waiting: Vec<Waiting>,
     /// It is gone on with in a while.
     pub drawing: bool,
+    /// The user has changed these; what is drawn in them is placed anew in a while.
+    pub changed: HashSet<Buf>,
 }
 
 struct Waiting {
@@ -83,6 +88,9 @@ impl Proposals {
         hunks.sort_by_cached_key(|(_, hunk)| (is_seen(hunk), std::cmp::Reverse(hunk.row)));
         self.forget(call, buf);
         self.waiting.push(Waiting { call, buf, tick, hunks, colours: COLOUR_BUDGET });
+        if !self.drawn.values().flatten().any(|other| *other == buf) {
+            hear_changes(editor, buf)?;
+        }
         let bufs = self.drawn.entry(call).or_default();
         if !bufs.contains(&buf) {
             bufs.push(buf);
@@ -133,6 +141,9 @@ impl Proposals {
                 editor.clear_namespace(buf, ns, 0, -1)?;
                 forget_above_first_line(editor, buf);
             }
+            if !self.drawn.values().flatten().any(|other| *other == buf) {
+                changes_of(editor, buf)?;
+            }
         }
         Ok(())
     }
@@ -144,6 +155,19 @@ impl Proposals {
         }
         Ok(())
     }
+}
+
+/// What hears of the user's changes in a buffer; made again, it hears of none.
+fn changes_of(editor: &Editor, buf: Buf) -> Result<Group<'_>> {
+    Group::new(editor, &format!("acp.proposals.{}", buf.0))
+}
+
+fn hear_changes(editor: &Editor, buf: Buf) -> Result<()> {
+    let of_buf = vec![("buffer", Value::Integer(buf.0))];
+    changes_of(editor, buf)?.create(&["TextChanged", "TextChangedI", "TextChangedP"], of_buf, move |_, _| {
+        context::run(move |this: &mut Reviews, cx| this.proposals_outdated(cx, buf));
+        Ok(())
+    })
 }
 
 /// What the colours of one call's changes in a file may cost.
@@ -219,22 +243,16 @@ fn adrift(editor: &Editor, appearance: &Appearance, marks: &Table, hunk: &Hunk, 
     let row = hunk.row.min(lines - 1);
     let words = Words::of(hunk);
     let note = ["the file has changed since the agent read it; its own view of the change:".to_owned()];
-    push(marks, row, 0, virtual_lines(editor, appearance, &note, '?', &|_| &[], true)?)?;
-    if !hunk.removed.is_empty() {
-        push(
-            marks,
-            row,
-            0,
-            virtual_lines(editor, appearance, &hunk.removed, '-', &|at| words.removed(at), true)?,
-        )?;
+    // One mark: Neovim does not say in which order it shows the lines of several.
+    let all = virtual_lines(editor, appearance, &note, '?', &|_| &[], true)?;
+    let lines: Table = all.get("virt_lines")?;
+    let removed = virtual_lines(editor, appearance, &hunk.removed, '-', &|at| words.removed(at), true)?;
+    let added = virtual_lines(editor, appearance, &hunk.added, '+', &|at| words.added(at), true)?;
+    for part in [removed, added] {
+        for line in part.get::<Table>("virt_lines")?.sequence_values::<Table>() {
+            lines.raw_push(line?)?;
+        }
     }
-    if !hunk.added.is_empty() {
-        push(
-            marks,
-            row,
-            0,
-            virtual_lines(editor, appearance, &hunk.added, '+', &|at| words.added(at), true)?,
-        )?;
-    }
+    push(marks, row, 0, all)?;
     Ok(())
 }
