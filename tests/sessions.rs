@@ -109,8 +109,13 @@ fn a_stored_session_is_listed_by_pages_and_taken_up_with_all_that_was_said() {
         json!({ "send": { "method": "session/update", "params": { "sessionId": "old 2", "update": {
             "sessionUpdate": kind, "content": { "type": "text", "text": text } } } } })
     };
+    let call = |id: &str, path: &str| {
+        json!({ "send": { "method": "session/update", "params": { "sessionId": "old 2", "update": {
+            "sessionUpdate": "tool_call", "toolCallId": id, "title": format!("Read {path}"), "kind": "read",
+            "status": "completed", "locations": [{ "path": format!("$PROJECT/{path}"), "line": 1 }] } } } })
+    };
     let mut chat = Scripted::new(
-        &[],
+        &[("a.txt", "a\n"), ("b.txt", "b\n"), ("c.txt", "c\n")],
         steps([
             stores_sessions(),
             vec![
@@ -119,7 +124,11 @@ fn a_stored_session_is_listed_by_pages_and_taken_up_with_all_that_was_said() {
                 json!({ "expect": "session/list", "params": { "cursor": "%/x" }, "as": "second" }),
                 json!({ "reply": "second", "result": { "sessions": [listed("old 2", "Two")] } }),
                 json!({ "expect": "session/load", "params": { "sessionId": "old 2" } }),
+                update("user_message_chunk", "And before?"),
+                call("1", "a.txt"),
                 update("user_message_chunk", "What was it?"),
+                call("2", "b.txt"),
+                call("3", "c.txt"),
                 update("agent_message_chunk", "It was **this**."),
                 json!({ "reply": "session/load", "result": null }),
                 prompt(),
@@ -137,6 +146,18 @@ fn a_stored_session_is_listed_by_pages_and_taken_up_with_all_that_was_said() {
     assert!(!seen.contains("Earlier sessions of Fake"), "{seen}");
     assert!(chat.transcript().contains("You\nWhat was it?"), "{}", chat.transcript());
     chat.nvim.wait_for_screen("Two");
+    // The last turn's places are those of its calls.
+    chat.nvim.stop_insert();
+    let listed = "local names = {}
+        for _, item in ipairs(vim.fn.getqflist()) do
+          names[#names + 1] = vim.fs.basename(vim.api.nvim_buf_get_name(item.bufnr))
+        end
+        return table.concat(names, ' ')";
+    for (words, places) in [("", "b.txt c.txt"), (" session", "a.txt b.txt c.txt")] {
+        chat.nvim.command(&format!("Acp locations{words}"));
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(listed, []).as_str() == Some(places), places);
+    }
+    chat.nvim.command("cclose | AcpChat");
     chat.send("And now?");
     assert_eq!(chat.got("session/prompt")["params"]["sessionId"], "old 2");
 }

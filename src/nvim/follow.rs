@@ -27,6 +27,8 @@ pub use crate::nvim::follow::marks::Tag;
 pub struct Follow {
     /// Where the agents have been.
     history: History,
+    /// So many entries of sessions that are told again were looked through for prompts.
+    looked_through: HashMap<SessionKey, usize>,
     /// What the user said; else the options tell.
     chosen: Option<bool>,
     pace: Pace,
@@ -272,6 +274,7 @@ impl Follow {
         self.pace.drop_session(session);
         self.told_outside.remove(&session);
         self.history.forget(session);
+        self.looked_through.remove(&session);
         self.marks.remove(editor, session)
     }
 

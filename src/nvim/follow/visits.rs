@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::{Lines, Look, Verb, Visit, absolute};
 use crate::core::message::{Outcome, Severity, Work};
+use crate::core::session::entry::Body;
 use crate::core::session::status::running;
 use crate::core::session::{Phase, Session};
 use crate::nvim::buffers::open;
@@ -34,6 +35,15 @@ impl Follow {
         let at = cx.now();
         let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
+        if session.is_replaying() {
+            // Of a stored session each turn is told again, too: after the prompt that it began with.
+            let looked_through = self.looked_through.entry(key).or_default();
+            let since = session.entries().get(*looked_through..entry.0).unwrap_or_default();
+            *looked_through = entry.0.max(*looked_through);
+            if since.iter().any(|entry| matches!(entry.body, Body::User { .. })) {
+                self.history.begin_turn(key);
+            }
+        }
         let verb = Verb::of(call.kind);
         let visits: Vec<Visit> = call
             .places()
