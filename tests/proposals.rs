@@ -514,6 +514,19 @@ fn a_line_that_the_user_changes_is_no_longer_shown_as_the_one_that_goes() {
     chat.nvim.input("88GOabove<Esc>");
     chat.nvim.wait_for_screen("above");
     chat.nvim.wait_for_screen("-  91 line 90");
+    // The window stays where the user has it.
+    chat.nvim.input("gg");
+    chat.nvim.exec_lua("vim.api.nvim_buf_set_lines(0, 90, 91, true, { 'mine' })", []);
+    let drawn = "for name, ns in pairs(vim.api.nvim_get_namespaces()) do
+          if name:find('^acp.diff') then
+            return vim.inspect(vim.api.nvim_buf_get_extmarks(0, ns, 0, -1, { details = true }))
+          end
+        end";
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua(drawn, []).to_string().contains(note),
+        "the proposal to be placed anew",
+    );
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.line('w0')", []), 1.into());
     chat.decide("reject");
     chat.wait_for("Answered.");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("LINE 90"), "the proposal to go");

@@ -157,7 +157,7 @@ pub fn propose_and_write(turn: &mut Turn, proposal: Proposal) -> Played<Edited> 
         Ok(_) => {
             turn.finish_call(&call, ToolCallStatus::Completed, ToolCallUpdateFields::new());
             turn.say(&format!(
-                "`{name}` is changed. The change is in your buffer: one `u` takes it back.\n\n"
+                "`{name}` is changed. `:Acp undo` on the change takes it back; in its buffer so does `u`.\n\n"
             ))?;
             Ok(Edited::Written)
         }

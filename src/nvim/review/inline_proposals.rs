@@ -42,17 +42,9 @@ impl Reviews {
         if session.is_judged_now(entry) && !self.is_proposal_drawn((key, entry)) {
             return Ok(());
         }
-        let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
-        let mut by_file: BTreeMap<PathBuf, Vec<FileDiff>> = BTreeMap::new();
-        for diff in call.diffs() {
-            by_file.entry(session.place.cwd.join(&diff.path)).or_default().push(diff.clone());
-        }
-        for (path, diffs) in by_file {
-            if let Some(buf) = cx.buf_of(&path) {
-                self.place_diffs(cx, (key, entry), buf, diffs)?;
-            }
-        }
-        Ok(())
+        diffs_in_buffers(cx, (key, entry))
+            .into_iter()
+            .try_for_each(|(buf, diffs)| self.place_diffs(cx, (key, entry), buf, diffs))
     }
 
     pub fn place_diffs(
@@ -148,8 +140,13 @@ impl Reviews {
         }
         cx.later(AFTER_CHANGE, move |this: &mut Self, cx| {
             this.proposals.changed.remove(&buf);
-            let drawn = this.proposals.all_drawn().into_iter().filter(|(_, bufs)| bufs.contains(&buf));
-            drawn.map(|(call, _)| call).try_for_each(|(key, entry)| this.show_diffs(cx, key, entry))
+            for (call, _) in this.proposals.all_drawn().into_iter().filter(|(_, bufs)| bufs.contains(&buf)) {
+                // The window stays where the user has it, also when they are asked about this.
+                if let Some(diffs) = diffs_in_buffers(cx, call).remove(&buf) {
+                    this.place_diffs(cx, call, buf, diffs)?;
+                }
+            }
+            Ok(())
         })
     }
 
@@ -167,4 +164,15 @@ impl Reviews {
             .collect();
         calls.into_iter().try_for_each(|entry| self.show_diffs(cx, key, entry))
     }
+}
+
+/// The diffs of a call, by the buffers that hold their files.
+fn diffs_in_buffers(cx: &Context, (key, entry): Call) -> BTreeMap<Buf, Vec<FileDiff>> {
+    let Some(session) = cx.sessions.get(&key) else { return BTreeMap::new() };
+    let call = session.entry(entry).and_then(|entry| entry.tool());
+    let mut by_file: BTreeMap<PathBuf, Vec<FileDiff>> = BTreeMap::new();
+    for diff in call.into_iter().flat_map(|call| call.diffs()) {
+        by_file.entry(session.place.cwd.join(&diff.path)).or_default().push(diff.clone());
+    }
+    by_file.into_iter().filter_map(|(path, diffs)| Some((cx.buf_of(&path)?, diffs))).collect()
 }

@@ -27,6 +27,8 @@ pub type Call = (SessionKey, EntryId);
 pub struct Proposals {
     /// The buffers in which a call's changes are drawn, each in a namespace of the call's own.
     drawn: HashMap<Call, Vec<Buf>>,
+    /// Where they stood there last.
+    stood: HashMap<(Call, Buf), Vec<Placed>>,
     /// What is still to be drawn.
     waiting: Vec<Waiting>,
     /// It is gone on with in a while.
@@ -73,6 +75,9 @@ impl Proposals {
         (placed, made_shown): (Vec<Placed>, bool),
     ) -> Result<()> {
         editor.clear_namespace(buf, namespace(editor, call)?, 0, -1)?;
+        let before = self.stood.remove(&(call, buf)).unwrap_or_default();
+        let placed: Vec<Placed> = where_it_stood(placed, &before);
+        self.stood.insert((call, buf), placed.clone());
         // What is made already shows among the hunks of the file.
         let wanted = |placed: &Placed| !(made_shown && placed.state == PlacedState::Applied);
         let mut hunks: Vec<(PlacedState, Arc<Hunk>)> = placed
@@ -135,6 +140,7 @@ impl Proposals {
     pub fn clear(&mut self, editor: &Editor, call: Call) -> Result<()> {
         let Some(bufs) = self.drawn.remove(&call) else { return Ok(()) };
         self.waiting.retain(|waiting| waiting.call != call);
+        self.stood.retain(|(other, _), _| *other != call);
         let ns = namespace(editor, call)?;
         for buf in bufs {
             if editor.buf_is_valid(buf) {
@@ -155,6 +161,16 @@ impl Proposals {
         }
         Ok(())
     }
+}
+
+/// Of a diff that the text does not hold any more nobody knows where it belongs, but for where it stood before.
+fn where_it_stood(mut placed: Vec<Placed>, before: &[Placed]) -> Vec<Placed> {
+    for (now, before) in placed.iter_mut().zip(before) {
+        if now.state == PlacedState::Unmatched && before.state != PlacedState::Applied {
+            now.hunks.clone_from(&before.hunks);
+        }
+    }
+    placed
 }
 
 /// What hears of the user's changes in a buffer; made again, it hears of none.

@@ -53,6 +53,8 @@ struct Judging {
     hunks: usize,
     /// Files that can't be undone, since their texts are not known.
     without: Vec<PathBuf>,
+    /// New files that are gone again.
+    removed: Vec<PathBuf>,
     decision: Decision,
 }
 
@@ -194,6 +196,7 @@ impl Reviews {
             files: BTreeSet::new(),
             hunks: 0,
             without: Vec::new(),
+            removed: Vec::new(),
             decision: Decision::default(),
         };
         self.judge_some(cx, judging)
@@ -238,6 +241,9 @@ impl Reviews {
             let now = self.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
             if let (Some(was), Some(now)) = (was, now) {
                 let after = now.text_identity();
+                if was.is_there && !now.is_there {
+                    judging.removed.push(path.clone());
+                }
                 judging.decision.files.push(Decided { path: path.clone(), was, after, content });
             }
             match judging.verdict {
@@ -256,15 +262,22 @@ impl Reviews {
     }
 
     fn say_judged(&self, cx: &mut Context, judging: &Judging) -> Result<()> {
-        let Judging { verdict, files, hunks, without, .. } = judging;
+        let Judging { verdict, files, hunks, without, removed, .. } = judging;
+        let gone = match removed.as_slice() {
+            [] => None,
+            [one] => Some(format!("{} is gone again", cx.short_name(None, one))),
+            all => Some(format!("{} new files are gone again", all.len())),
+        };
         if *hunks > 1 {
             let what = if *verdict == Verdict::Keep { "kept" } else { "undid" };
             let files = match count_files(files.iter().map(PathBuf::as_path), &self.renamed) {
                 1 => String::new(),
                 files => format!(" in {files} files"),
             };
-            let text = format!("{what} {hunks} hunks{files}");
-            cx.notify(text, Level::Info);
+            let gone = gone.map(|gone| format!("; {gone}")).unwrap_or_default();
+            cx.notify(format!("{what} {hunks} hunks{files}{gone}"), Level::Info);
+        } else if let Some(gone) = gone {
+            cx.notify(format!("{gone}; :Acp undo last brings it back"), Level::Info);
         }
         let Some(first) = without.first() else { return Ok(()) };
         let name = cx.short_name(None, first);
