@@ -574,6 +574,30 @@ fn a_window_that_the_user_types_in_is_not_taken_from_them() {
 }
 
 #[test]
+fn who_puts_away_what_they_are_asked_about_finds_it_in_the_chat() {
+    for away in ["bdelete", "quit", "bwipeout"] {
+        let new = numbered("new", 60);
+        let mut chat =
+            asking(&[], &[edit("c", "Write new.txt", json!([diff("new.txt", None, &new)]))], (80, 24));
+        chat.send("go");
+        chat.nvim.wait_for_screen("+ new 1");
+        chat.nvim.stop_insert();
+        assert!(!chat.transcript().contains("new 60"), "it is folded");
+        chat.nvim.exec_lua("vim.api.nvim_set_current_win(vim.fn.win_getid(1))", []);
+        chat.nvim.command(away);
+        chat.wait_for("new 60");
+        chat.nvim.command("AcpChat");
+        chat.decide("reject");
+        chat.wait_for("Answered.");
+        let messages = chat.nvim.messages();
+        assert!(!messages.contains("acp:"), "{away}: {messages}");
+        let left = "return table.concat(vim.tbl_filter(function(name) return name:find('proposal') end,
+            vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())), ' ')";
+        assert_eq!(chat.nvim.exec_lua(left, []).as_str(), Some(""), "{away}");
+    }
+}
+
+#[test]
 fn a_question_that_is_put_off_leaves_the_screen_to_the_next_one_and_comes_back() {
     for style in ["inline", "split"] {
         let text = numbered("line", 100);

@@ -47,7 +47,7 @@ use crate::core::ids::{OriginId, SessionKey};
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::context::Context;
-use crate::nvim::editor::Buf;
+use crate::nvim::editor::{Buf, Win};
 use crate::nvim::review::change_stats::ChangeStats;
 use crate::nvim::review::comment_marks::{CommentMarks, Writing};
 use crate::nvim::review::decisions::Decisions;
@@ -234,7 +234,12 @@ impl Reviews {
         }
     }
 
-    pub fn release(&mut self, buf: Buf) {
+    pub fn buffer_unloaded(&mut self, cx: &Context, buf: Buf) -> Result<()> {
+        self.release(buf);
+        self.stage_put_away(cx, |stage| stage.page.as_ref().is_some_and(|page| page.buf == buf))
+    }
+
+    fn release(&mut self, buf: Buf) {
         if let Some(reviewed) = self.by_buf.remove(&buf).and_then(|path| self.files.get_mut(&path)) {
             reviewed.buf = None;
             reviewed.drawn = Drawn::default();
@@ -242,6 +247,11 @@ impl Reviews {
         }
         self.listening.remove(&buf);
         self.unmark_comments(buf);
+    }
+
+    pub fn window_closing(&mut self, cx: &Context, win: Win) -> Result<()> {
+        self.check_split(cx, Some(win))?;
+        self.stage_put_away(cx, |stage| stage.lent.as_ref().is_some_and(|lent| lent.win == win))
     }
 
     /// All files with something to decide, in the order of their paths.

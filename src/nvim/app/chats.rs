@@ -125,7 +125,7 @@ impl App {
     }
 
     pub fn window_closing(&mut self, win: Win) -> Result<()> {
-        self.check_split(Some(win))?;
+        self.reviews.window_closing(&self.cx, win)?;
         self.chats.window_closing(&mut self.cx, win)
     }
 

@@ -10,7 +10,7 @@ use crate::core::message::Content;
 use crate::core::store::checkpoint::Held;
 use crate::nvim::app::App;
 use crate::nvim::arguments::Args;
-use crate::nvim::editor::{Buf, Win};
+use crate::nvim::editor::Buf;
 use crate::nvim::review::actions::{ChatEntry, Verdict};
 
 impl App {
@@ -64,8 +64,8 @@ impl App {
         self.route()
     }
 
-    pub fn check_split(&mut self, closing: Option<Win>) -> Result<()> {
-        self.reviews.check_split(&self.cx, closing)
+    pub fn check_split(&mut self) -> Result<()> {
+        self.reviews.check_split(&self.cx, None)
     }
 
     pub fn scrolled(&mut self) -> Result<()> {

@@ -46,7 +46,7 @@ impl App {
 
     pub fn buffer_shown(&mut self, buf: Buf) -> Result<()> {
         self.terminals.buffer_shown(&self.cx, buf)?;
-        self.check_split(None)?;
+        self.check_split()?;
         self.chats.buffer_shown(&self.cx, buf)?;
         self.inspector.buffer_shown(&mut self.cx, buf)?;
         let shown = self.cx.chats.iter().find(|(_, chat)| chat.transcript == buf);

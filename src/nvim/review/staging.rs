@@ -481,18 +481,45 @@ impl Reviews {
         Ok(true)
     }
 
+    /// The user puts away the page, or the window that shows what they are asked about: the chat has to show it then.
+    pub fn stage_put_away(&mut self, cx: &Context, is_it: impl FnOnce(&Stage) -> bool) -> Result<()> {
+        let Some(stage) = self.stage.as_ref().filter(|stage| is_it(stage)) else { return Ok(()) };
+        let (call, number) = (stage.call, stage.number);
+        // It is not gone yet.
+        cx.later(Duration::ZERO, move |this: &mut Self, cx| {
+            if this.stage.as_ref().is_none_or(|stage| (stage.call, stage.number) != (call, number)) {
+                return Ok(());
+            }
+            this.take_off_screen(cx)?;
+            if let Some(stage) = &mut this.stage {
+                stage.shape = Shape::InChat;
+            }
+            cx.raise(EditorEvent::DiffsPlaced);
+            Ok(())
+        })
+    }
+
     /// The question is over, or another one is before it.
     pub fn leave_stage(&mut self, cx: &mut Context) -> Result<()> {
-        let Some(stage) = self.stage.take() else { return Ok(()) };
-        self.show_reviews(cx, stage.alone_in.iter().copied());
+        let Some(stage) = &self.stage else { return Ok(()) };
+        self.show_reviews(cx, stage.alone_in.clone().into_iter());
+        self.take_off_screen(cx)?;
+        self.stage = None;
+        Ok(())
+    }
+
+    /// Gives the window of the stage back.
+    fn take_off_screen(&mut self, cx: &mut Context) -> Result<()> {
+        let Some(stage) = &mut self.stage else { return Ok(()) };
+        let (call, lent, page) = (stage.call, stage.lent.take(), stage.page.take());
         // Also where the call goes on to wait, and another one has its turn.
-        if self.split.as_ref().is_some_and(|split| split.content == SplitContent::Proposed(stage.call)) {
+        if self.split.as_ref().is_some_and(|split| split.content == SplitContent::Proposed(call)) {
             self.close_split(cx)?;
         }
-        if let Some(lent) = stage.lent {
+        if let Some(lent) = lent {
             cx.editor.helper::<()>("give_back", lent.kept)?;
         }
-        if let Some(shown) = stage.page.filter(|shown| cx.editor.buf_is_valid(shown.buf)) {
+        if let Some(shown) = page.filter(|shown| cx.editor.buf_is_valid(shown.buf)) {
             cx.editor.delete_buf(shown.buf)?;
         }
         if let Some(asked) = cx.asked_about.take() {
