@@ -309,9 +309,10 @@ fn of_several_questions_a_command_answers_the_one_that_was_seen_last_and_says_so
     chat.nvim.listen();
     chat.nvim.command("Acp allow");
     assert_eq!(answer_of(&mut chat, "two"), "a");
-    let said = "return table.concat(_G.said)";
+    let said = "return table.concat(_G.said, '\\n')";
     let text = "acp: allowed: Fake wants to run two \u{b7} 2 more wait";
-    chat.nvim.wait_until(|nvim| nvim.exec_lua(said, []).as_str() == Some(text), text);
+    let is_said = |nvim: &mut Nvim| nvim.exec_lua(said, []).as_str().is_some_and(|all| all.contains(text));
+    chat.nvim.wait_until(is_said, text);
     // The cursor on a question says which.
     has_asked(&mut chat, "Fake wants to run three");
     chat.nvim.exec_lua("_G.choose(nil, nil)", []);
