@@ -106,7 +106,7 @@ fn expected(number: usize, said: &str) -> &'static [&'static str] {
         (2, "/plan") => &["All four done."],
         (2, ":Acp plan") => &[],
         (3, ":Acp reject") => &["You said no"],
-        (4, ":Acp allow") => &["takes it back; in its buffer so does `u`"],
+        (4, ":Acp allow") => &["on the change takes it back"],
         (4, ":Acp keep" | ":Acp undo") => &[],
         (5, ":Acp allow") => &["`acp-tour-long.txt` is changed"],
         (6, ":Acp allow" | ":Acp reject") => &[],

@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::Nvim;
-use support::script::{Scripted, ends, prompt, says, steps, update, writes};
+use support::script::{Scripted, answered, ends, permission, prompt, says, steps, update, writes};
 
 /// A file `a.txt` of five lines in which an agent has changed the second and added one at the end.
 fn written() -> Scripted {
@@ -202,6 +202,19 @@ fn who_closes_a_page_is_where_they_came_from() {
 }
 
 #[test]
+fn a_page_that_is_opened_while_one_types_is_in_normal_mode() {
+    let mut chat = written();
+    chat.nvim.exec_lua("vim.cmd.wincmd('b')", []);
+    let window = "return vim.fn.win_getid()";
+    let before = chat.nvim.exec_lua(window, []);
+    chat.nvim.input("i<C-o>:Acp review<CR>");
+    chat.nvim.wait_for_screen("Review: 1 file \u{b7} 2 hunks");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "normal mode");
+    chat.nvim.input("q");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(window, []) == before, "the window from before");
+}
+
+#[test]
 fn all_changes_are_reviewed_in_one_buffer_and_comments_go_to_the_agent() {
     let mut chat = written();
     chat.nvim.command("Acp review");
@@ -260,7 +273,7 @@ fn what_is_made_of_added_lines_in_the_review_is_written_into_the_file_in_one_ste
     chat.nvim.wait_for_screen("  + more");
     // Whoever edits decides nothing by accident.
     chat.nvim.input("gx");
-    chat.nvim.wait_for_screen("the review has edits that are not written");
+    chat.nvim.wait_for_screen("write the review first: :w applies its edits");
     chat.nvim.command("call search('six') | normal! dd");
     chat.nvim.command("write");
     chat.nvim.wait_for_screen("(with your edits)");
@@ -873,6 +886,7 @@ fn a_new_file_with_the_users_unsaved_edits_is_undone_on_the_disk_too_and_comes_b
         chat.nvim.command("Acp undo file");
         chat.nvim.wait_until(|_| !file.exists(), "the file to go");
         chat.nvim.wait_until(|nvim| nvim.buffer_text(0).is_empty(), "the buffer to be empty");
+        chat.nvim.command("checktime");
         match round {
             "u" => chat.nvim.input("u"),
             _ => {
@@ -886,6 +900,8 @@ fn a_new_file_with_the_users_unsaved_edits_is_undone_on_the_disk_too_and_comes_b
     }
     let said = chat.nvim.exec_lua("return table.concat(_G.said, '\\n')", []);
     assert!(!said.as_str().expect("a text").contains("couldn't"), "{said:?}");
+    // Who has a file undone need not be told that it is gone.
+    assert!(!chat.transcript().contains("is gone from the disk"), "{}", chat.transcript());
     chat.nvim.command("write");
     assert_eq!(chat.project.read("a.txt"), "mine\n\nlines\n");
 }
@@ -900,4 +916,34 @@ fn an_empty_line_of_a_new_file_stays_the_agents_when_the_user_adds_lines() {
     chat.nvim.wait_until(|nvim| marks(nvim) == "1+ 2+ 3+", "all lines of the agent's to be marked");
     chat.nvim.command("Acp undo file");
     chat.nvim.wait_until(|nvim| nvim.buffer_text(0) == "-- mine", "the user's line to be left alone");
+}
+
+#[test]
+fn a_new_file_that_was_undone_and_opened_again_is_written_when_the_agent_makes_it_again() {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", "fresh\n"));
+    all.extend([says("Changed."), ends("end_turn"), prompt()]);
+    let call = json!({ "toolCallId": "c", "title": "Write a.txt", "kind": "edit", "status": "pending",
+        "locations": [{ "path": "$PROJECT/a.txt" }],
+        "content": [{ "type": "diff", "path": "$PROJECT/a.txt", "oldText": null, "newText": "again\n" }] });
+    all.extend([permission("p", call), answered("p")]);
+    all.extend(writes("a.txt", "again\n"));
+    all.extend([says("Made again."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], steps(all));
+    let file = chat.project.file("a.txt");
+    chat.chat();
+    chat.send("Make it");
+    chat.wait_for("Changed.");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp undo turn");
+    chat.nvim.wait_until(|_| !file.exists(), "the file to go");
+    chat.nvim.exec_lua("vim.fn.win_execute(vim.fn.win_getid(1), 'edit a.txt')", []);
+    chat.send("Once more");
+    chat.wait_for("Allow this edit?");
+    chat.nvim.wait_for_screen("+ again");
+    chat.nvim.command("Acp allow");
+    chat.wait_for("Made again.");
+    assert_eq!(chat.project.read("a.txt"), "again\n");
+    let text = chat.transcript();
+    assert!(!text.contains("is gone from the disk") && !text.contains("had unsaved edits"), "{text}");
 }

@@ -238,7 +238,7 @@ impl App {
             EditorEvent::FileChangedOutside(change) => self.changed_outside(&change)?,
             EditorEvent::ChangeAttributed(change) => self.attributed(&change)?,
             EditorEvent::FileWritten(path) => self.files.on_disk.told.forget(&path),
-            EditorEvent::FilePutBack(path) => self.files.put_back(&mut self.cx, &path)?,
+            EditorEvent::FilePutBack { path, now } => self.files.put_back(&mut self.cx, &path, now)?,
             EditorEvent::FileTaskEnded(path) => self.files.finish_task(&mut self.cx, &path)?,
             EditorEvent::FileVisited { session, path, lines, verb } => {
                 self.file_visited(session, &path, lines, verb)?;

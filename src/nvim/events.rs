@@ -242,8 +242,12 @@ pub enum EditorEvent {
     },
     /// What the user has decided about a file was written into it.
     FileWritten(PathBuf),
-    /// The same on the disk, past a buffer with unsaved edits or of a file that no buffer holds.
-    FilePutBack(PathBuf),
+    /// The same on the disk, past a buffer with unsaved edits or of a file that no buffer holds; what it has now, if
+    /// that is a text.
+    FilePutBack {
+        path: PathBuf,
+        now: Option<Text>,
+    },
     /// All files of a restore are put back, as far as they can be.
     RestoreEnded,
     /// The user has put a file back, by its name, to what it was before something that an agent did.

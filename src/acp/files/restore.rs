@@ -24,16 +24,20 @@ pub fn put_back(path: &Path, what: &PutBack) -> Result<Held, String> {
             Ok(Held::Unknown)
         }
         PutBack::Lines { expected, lines } => {
-            let found = expect(path, expected.as_deref())?;
+            // What is to go may be gone.
+            let found = match (held(path), lines) {
+                (Held::Absent, None) => Held::Absent,
+                (found, _) => expect(found, expected.as_deref())?,
+            };
             match lines {
                 None => remove(path)?,
                 Some(lines) => put_lines(path, &found, lines).map_err(|error| told(&error))?,
             }
             Ok(found)
         }
-        PutBack::Exactly { expected, held } => {
-            let found = expect(path, expected.as_deref())?;
-            put(path, found != Held::Absent, held)?;
+        PutBack::Exactly { expected, held: was } => {
+            let found = expect(held(path), expected.as_deref())?;
+            put(path, found != Held::Absent, was)?;
             Ok(found)
         }
         PutBack::Held { seen, held: was } => {
@@ -85,9 +89,8 @@ fn put_where_nothing_is(path: &Path, content: &[u8], mode: Mode) -> Result<(), D
     Ok(put_unless_there(path, content, mode)?)
 }
 
-/// What a path holds, which is to be a text of these lines, see [`PutBack::Lines`]; none for no file.
-fn expect(path: &Path, expected: Option<&str>) -> Result<Held, String> {
-    let found = held(path);
+/// What a path was found to hold, which is to be a text of these lines, see [`PutBack::Lines`]; none for no file.
+fn expect(found: Held, expected: Option<&str>) -> Result<Held, String> {
     let is_expected = match (&found, expected) {
         (Held::Absent, None) => true,
         (Held::Text(text, _), Some(lines)) => has_lines(text, lines),
@@ -251,6 +254,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).expect("a text"), "one\r\ntwo\r\n");
         lines(&path, Some("one\ntwo"), None).expect("to be removed");
         assert!(!path.exists());
+        assert_eq!(lines(&path, Some("one\ntwo"), None), Ok(Held::Absent), "it is gone already");
         lines(&path, None, Some("again")).expect("to be made again");
         assert_eq!(fs::read_to_string(&path).expect("a text"), "again\n");
     }
@@ -277,10 +281,14 @@ mod tests {
         for text in texts.flat_map(|text| [format!("\u{feff}{text}"), text]) {
             let seen = Text::from(&*text).plain_lines();
             fs::write(&path, &text).expect("a file");
-            let found = expect(&path, Some(&seen)).expect("to be known");
+            let found = expect(held(&path), Some(&seen)).expect("to be known");
             assert_eq!(found.as_text().map(|text| &**text), Some(&*text));
             let more = format!("{seen}\n");
-            assert_eq!(expect(&path, Some(&more)), Err(CHANGED.to_owned()), "{text:?} has no line more");
+            assert_eq!(
+                expect(held(&path), Some(&more)),
+                Err(CHANGED.to_owned()),
+                "{text:?} has no line more"
+            );
             for wanted in ["", "b", "b\n", "\nb\n\n"] {
                 fs::write(&path, &text).expect("a file");
                 lines(&path, Some(&seen), Some(wanted)).expect("to be put back");
@@ -311,7 +319,7 @@ mod tests {
         let folder = Folder::new("saved");
         let path = folder.0.join("a.txt");
         let old = Held::text("one\n");
-        assert_eq!(expect(&path, None), Ok(Held::Absent));
+        assert_eq!(expect(held(&path), None), Ok(Held::Absent));
         fs::write(&path, "one\nmine\n").expect("a file");
         assert_eq!(put(&path, false, &old), Err(CHANGED.to_owned()));
         assert_eq!(held(&path).bytes(), Some(&b"one\nmine\n"[..]));

@@ -156,9 +156,7 @@ pub fn propose_and_write(turn: &mut Turn, proposal: Proposal) -> Played<Edited> 
     match turn.call::<WriteTextFileResponse>("fs/write_text_file", request)? {
         Ok(_) => {
             turn.finish_call(&call, ToolCallStatus::Completed, ToolCallUpdateFields::new());
-            turn.say(&format!(
-                "`{name}` is changed. `:Acp undo` on the change takes it back; in its buffer so does `u`.\n\n"
-            ))?;
+            turn.say(&format!("`{name}` is changed. `:Acp undo` on the change takes it back.\n\n"))?;
             Ok(Edited::Written)
         }
         Err(error) => {

@@ -91,6 +91,15 @@ pub enum PutBack {
 }
 
 impl PutBack {
+    /// The text that the file has afterwards, if it has one.
+    pub fn text(&self) -> Option<Text> {
+        match self {
+            Self::Lines { lines, .. } => lines.as_ref().map(|lines| Text::from(format!("{lines}\n"))),
+            Self::Exactly { held, .. } | Self::Held { held, .. } => held.as_text().cloned(),
+            Self::Mode(_) => None,
+        }
+    }
+
     /// Whether there is no file afterwards.
     pub fn removes(&self) -> bool {
         match self {

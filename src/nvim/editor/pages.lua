@@ -46,6 +46,8 @@ return {
     local from = api.nvim_get_current_win()
     vim.cmd(("botright %dsplit"):format(rows))
     local page = api.nvim_get_current_win()
+    -- From a prompt by |i_CTRL-O|, or by a mapping: a page is read, and its keys are those of normal mode.
+    vim.cmd("stopinsert")
     visited[page] = {}
     visit(page, from)
     local group = api.nvim_create_augroup("acp.page." .. page, { clear = true })

@@ -40,11 +40,13 @@ impl Files {
         let gone = held.moved.take().map_or(Gone::Deleted, Gone::Renamed);
         // That it has another name now may be found out later.
         let is_known = held.gone.as_ref().is_some_and(|known| *known == gone || gone == Gone::Deleted);
-        // A file that was never there is not missed.
-        let is_new =
-            !was_there && cx.editor.line_count(job.buf)? == 1 && cx.editor.line_len(job.buf, 0)? == 0;
-        if is_new || is_known {
+        // There is no text to keep: of a file that was never there, or that the user has had undone.
+        let is_empty = cx.editor.line_count(job.buf)? == 1 && cx.editor.line_len(job.buf, 0)? == 0;
+        if is_known || is_empty && !was_there {
             return Ok(());
+        }
+        if is_empty {
+            return self.acknowledge(cx, job.buf, &job.path, None);
         }
         if let Some(held) = cx.buffers.held(&job.path) {
             held.gone = Some(gone.clone());

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
+use crate::core::text::Text;
 use crate::nvim::buffers::is_modified;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Level};
@@ -68,13 +69,17 @@ impl Files {
         Ok(())
     }
 
-    /// The user has had a file put back on the disk. It is no news for a buffer whose unsaved edits stay.
-    pub fn put_back(&mut self, cx: &mut Context, path: &Path) -> Result<()> {
+    /// The user has had a file put back on the disk. It is no news for a buffer whose unsaved edits stay: they begin
+    /// with what is there now, or was.
+    pub fn put_back(&mut self, cx: &mut Context, path: &Path, now: Option<Text>) -> Result<()> {
         self.on_disk.told.forget(path);
-        match cx.buf_of(path).filter(|buf| is_modified(&cx.editor, *buf)) {
-            Some(buf) => self.without_file(cx, buf, path),
-            None => Ok(()),
+        let Some(buf) = cx.buf_of(path).filter(|buf| is_modified(&cx.editor, *buf)) else { return Ok(()) };
+        let saved = now.or_else(|| cx.buffers.held(path)?.saved.clone());
+        self.without_file(cx, buf, path)?;
+        if let Some(held) = cx.buffers.held(path) {
+            held.saved = saved;
         }
+        Ok(())
     }
 
     /// Neovim has found that a buffer's file is another one.

@@ -169,7 +169,7 @@ impl Reviews {
             return go_to_row_in(cx, win, row);
         }
         let named = path.to_owned();
-        cx.look_first(path, move |_: &mut Self, cx, look| {
+        cx.look_first(path, move |this: &mut Self, cx, look| {
             match look {
                 look if look.finds_file() => {}
                 Look::Silent => {
@@ -178,7 +178,7 @@ impl Reviews {
                 }
                 _ => {
                     let name = cx.short_name(None, &named);
-                    return fail(format!("{name} is gone; :Acp undo all brings it back"));
+                    return fail(format!("{name} is gone; {} brings it back", this.brings_back(&named)));
                 }
             }
             if cx.editor.current_win()? != win {

@@ -73,7 +73,11 @@ impl Reviews {
         let name = cx.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
         let unknown = removed_unseen(cx, key);
         if changed.is_empty() && unknown.is_empty() {
-            let text = format!("{name} has changed no files in this session");
+            let earlier = match self.listed().iter().any(|(path, _)| in_folders(path)) {
+                true => "; :Acp review has what is undecided from before",
+                false => "",
+            };
+            let text = format!("{name} has changed no files in this session{earlier}");
             cx.notify(text, Level::Info);
             return Ok(());
         }

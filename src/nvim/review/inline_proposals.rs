@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use mlua::Result;
+use mlua::{Result, Value};
 
 use crate::config::DiffStyle;
 use crate::core::changes::diff::Placed;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{FileDiff, Outcome, Work};
 use crate::nvim::buffers::path_cache::canonical;
-use crate::nvim::context::Context;
+use crate::nvim::context::{self, Context};
 use crate::nvim::editor::Buf;
 use crate::nvim::review::Reviews;
-use crate::nvim::review::proposals::Call;
+use crate::nvim::review::proposals::{Call, changes_of};
 use crate::nvim::review::tracking::{BUDGET, PAUSE};
 
 /// So long after a change diffs are placed anew.
@@ -108,8 +108,28 @@ impl Reviews {
             return self.proposals.clear(&cx.editor, (session, call));
         }
         let made_shown = self.path_of(buf).is_some();
-        self.proposals.begin(&cx.editor, (session, call), (buf, tick), (placed, made_shown))?;
+        self.begin_proposal(cx, (session, call), (buf, tick), (placed, made_shown))?;
         self.draw_proposals(cx)
+    }
+
+    /// Has a call's changes drawn in a buffer, in the place of those that are, and placed anew when the user changes it.
+    pub fn begin_proposal(
+        &mut self,
+        cx: &Context,
+        call: Call,
+        at: (Buf, u64),
+        placed: (Vec<Placed>, bool),
+    ) -> Result<()> {
+        let (buf, _) = at;
+        if !self.proposals.is_any_drawn_in(buf) {
+            let of_buf = vec![("buffer", Value::Integer(buf.0))];
+            let events = ["TextChanged", "TextChangedI", "TextChangedP"];
+            changes_of(&cx.editor, buf)?.create(&events, of_buf, move |_, _| {
+                context::run(move |this: &mut Self, cx| this.proposals_outdated(cx, buf));
+                Ok(())
+            })?;
+        }
+        self.proposals.begin(&cx.editor, call, at, placed)
     }
 
     /// Draws the diffs of open calls, as far as the time goes.

@@ -23,7 +23,7 @@ use crate::nvim::review::Reviews;
 use crate::nvim::review::actions::Verdict;
 use crate::nvim::review::panel::Panel;
 
-const EDITED: &str = "the review has edits that are not written: :write applies them, :edit! drops them";
+const EDITED: &str = "write the review first: :w applies its edits, :e! drops them";
 
 impl Reviews {
     /// Opens the review of what is meant, or lists it.

@@ -6,19 +6,17 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mlua::{Result, Table, Value};
+use mlua::{Result, Table};
 
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::changes::words::Words;
 use crate::core::ids::{EntryId, SessionKey};
-use crate::nvim::context;
 use crate::nvim::diff_view::appearance::Appearance;
 use crate::nvim::diff_view::marks::{
     forget_above_first_line, line, push, seen, show_above_first_line, virtual_lines, words_in,
 };
 use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::{Buf, Editor};
-use crate::nvim::review::Reviews;
 
 /// A tool call of a session.
 pub type Call = (SessionKey, EntryId);
@@ -57,6 +55,10 @@ impl Proposals {
         self.drawn.get(&call).is_some_and(|bufs| bufs.contains(&buf))
     }
 
+    pub fn is_any_drawn_in(&self, buf: Buf) -> bool {
+        self.drawn.values().flatten().any(|other| *other == buf)
+    }
+
     pub fn is_any_drawn(&self) -> bool {
         !self.drawn.is_empty()
     }
@@ -74,7 +76,8 @@ impl Proposals {
         (buf, tick): (Buf, u64),
         (placed, made_shown): (Vec<Placed>, bool),
     ) -> Result<()> {
-        editor.clear_namespace(buf, namespace(editor, call)?, 0, -1)?;
+        let ns = namespace(editor, call)?;
+        editor.clear_namespace(buf, ns, 0, -1)?;
         let before = self.stood.remove(&(call, buf)).unwrap_or_default();
         let placed: Vec<Placed> = where_it_stood(placed, &before);
         self.stood.insert((call, buf), placed.clone());
@@ -93,9 +96,6 @@ impl Proposals {
         hunks.sort_by_cached_key(|(_, hunk)| (is_seen(hunk), std::cmp::Reverse(hunk.row)));
         self.forget(call, buf);
         self.waiting.push(Waiting { call, buf, tick, hunks, colours: COLOUR_BUDGET });
-        if !self.drawn.values().flatten().any(|other| *other == buf) {
-            hear_changes(editor, buf)?;
-        }
         let bufs = self.drawn.entry(call).or_default();
         if !bufs.contains(&buf) {
             bufs.push(buf);
@@ -147,7 +147,7 @@ impl Proposals {
                 editor.clear_namespace(buf, ns, 0, -1)?;
                 forget_above_first_line(editor, buf);
             }
-            if !self.drawn.values().flatten().any(|other| *other == buf) {
+            if !self.is_any_drawn_in(buf) {
                 changes_of(editor, buf)?;
             }
         }
@@ -174,16 +174,8 @@ fn where_it_stood(mut placed: Vec<Placed>, before: &[Placed]) -> Vec<Placed> {
 }
 
 /// What hears of the user's changes in a buffer; made again, it hears of none.
-fn changes_of(editor: &Editor, buf: Buf) -> Result<Group<'_>> {
+pub fn changes_of(editor: &Editor, buf: Buf) -> Result<Group<'_>> {
     Group::new(editor, &format!("acp.proposals.{}", buf.0))
-}
-
-fn hear_changes(editor: &Editor, buf: Buf) -> Result<()> {
-    let of_buf = vec![("buffer", Value::Integer(buf.0))];
-    changes_of(editor, buf)?.create(&["TextChanged", "TextChangedI", "TextChangedP"], of_buf, move |_, _| {
-        context::run(move |this: &mut Reviews, cx| this.proposals_outdated(cx, buf));
-        Ok(())
-    })
 }
 
 /// What the colours of one call's changes in a file may cost.

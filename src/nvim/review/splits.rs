@@ -84,7 +84,10 @@ impl Reviews {
             Look::Silent => {
                 fail(format!("couldn't open {}: its disk does not answer", cx.short_name(None, &path)))
             }
-            _ => fail(format!("{} is gone; :Acp undo all brings it back", cx.short_name(None, &path))),
+            _ => {
+                let name = cx.short_name(None, &path);
+                fail(format!("{name} is gone; {} brings it back", this.brings_back(&path)))
+            }
         });
         Ok(())
     }

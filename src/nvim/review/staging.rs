@@ -223,7 +223,7 @@ impl Reviews {
         for Found { file, buf } in &found {
             if let Some(at) = buf.filter(|(buf, _)| cx.editor.buf_is_loaded(*buf)) {
                 let made_shown = self.path_of(at.0).is_some();
-                self.proposals.begin(&cx.editor, call, at, (file.placed.clone(), made_shown))?;
+                self.begin_proposal(cx, call, at, (file.placed.clone(), made_shown))?;
             }
         }
         let shape = if is_taken_by_user(cx, call)? {

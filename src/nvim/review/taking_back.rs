@@ -26,7 +26,7 @@ impl Reviews {
             return Ok(());
         }
         let Some(decision) = self.decisions.take_last() else {
-            return fail("you have decided nothing in this Neovim that could be taken back");
+            return fail("no decision of this Neovim is left to take back");
         };
         let (mut done, mut changed) = (Vec::new(), Vec::new());
         // A page that was opened since counts from then on.
@@ -57,6 +57,12 @@ impl Reviews {
             cx.notify(format!("took back the last decision in {files}"), Level::Info);
         }
         Ok(())
+    }
+
+    /// The command that brings a file back which is gone: an agent has removed it, or the user has had it undone.
+    pub fn brings_back(&self, path: &Path) -> &'static str {
+        let file = self.files.get(path).and_then(|reviewed| reviewed.file.as_ref());
+        if file.is_some_and(|file| !file.is_settled()) { ":Acp undo all" } else { ":Acp undo last" }
     }
 
     /// Says whether it could be done.

@@ -16,7 +16,7 @@ use crate::core::changes::scope::Scope;
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::changes::undone::{Standing, UndoneHunk};
 use crate::core::ids::{OriginId, SessionKey};
-use crate::core::message::{Command, Content, Outcome, PutBack};
+use crate::core::message::{Command, Content, HalfWritten, OnDisk, Outcome, PutBack, Work};
 use crate::core::store::checkpoint::Held;
 use crate::nvim::arguments::fail;
 use crate::nvim::buffers::{self, saving};
@@ -382,11 +382,7 @@ impl Reviews {
             return fail(format!("couldn't undo in {}: {why}", cx.short_name(None, path)));
         }
         if removed {
-            // The buffer is not saved, so the disk has what its edits began with.
-            let saved = cx.buffers.held(path).and_then(|held| held.saved.as_ref());
-            let expected = saved.map_or_else(|| was.current(), |saved| saved.plain_lines().into());
-            let what = PutBack::Lines { expected: Some(expected), lines: None };
-            return self.put_back(cx, path, what, was);
+            return self.remove_past_buffer(cx, path, buf, was);
         }
         match original.map(|held| held.mode()) {
             Some(mode) if mode.0.is_some() && !buffers::is_modified(&editor, buf) => {
@@ -394,6 +390,42 @@ impl Reviews {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Takes a file from the disk whose buffer is not saved: the disk has what its edits began with.
+    fn remove_past_buffer(
+        &mut self,
+        cx: &mut Context,
+        path: &Path,
+        buf: Buf,
+        was: Box<FileReview>,
+    ) -> Result<()> {
+        let removal = |expected: String| PutBack::Lines { expected: Some(expected), lines: None };
+        if let Some(saved) = cx.buffers.held(path).and_then(|held| held.saved.clone()) {
+            return self.put_back(cx, path, removal(saved.plain_lines().into()), was);
+        }
+        if cx.editor.helper("is_behind_now", buf)? {
+            return self.put_back(cx, path, removal(was.current()), was);
+        }
+        // Nobody has looked yet, and the file is still the one that the buffer knows.
+        let work = Work::Examine {
+            path: path.to_owned(),
+            encoding: cx.editor.buf_option(buf, "fileencoding")?,
+            known: None,
+            half: HalfWritten::Take,
+        };
+        let path = path.to_owned();
+        self.decisions.begin_to_put_back();
+        cx.compute(work, move |this: &mut Self, cx, outcome| {
+            let expected = match outcome {
+                Outcome::Examined(OnDisk::Text { text, .. }) => text.plain_lines().into(),
+                _ => was.current(),
+            };
+            let done = this.put_back(cx, &path, removal(expected), was);
+            this.decisions.end_to_put_back();
+            done
+        });
+        Ok(())
     }
 
     /// The agent is to know that what it wrote is not there any more.
@@ -420,12 +452,15 @@ impl Reviews {
         was: Box<FileReview>,
     ) -> Result<()> {
         let named = path.to_owned();
+        let now = what.text();
         self.decisions.begin_to_put_back();
         let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| {
             this.decisions.end_to_put_back();
             let done = match outcome {
                 Outcome::PutBack(done) => {
-                    cx.raise(EditorEvent::FilePutBack(named.clone()));
+                    if done.is_ok() {
+                        cx.raise(EditorEvent::FilePutBack { path: named.clone(), now });
+                    }
                     this.was_put_back(cx, &named, was, done)
                 }
                 _ => Ok(()),
