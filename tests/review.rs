@@ -947,3 +947,51 @@ fn a_new_file_that_was_undone_and_opened_again_is_written_when_the_agent_makes_i
     let text = chat.transcript();
     assert!(!text.contains("is gone from the disk") && !text.contains("had unsaved edits"), "{text}");
 }
+
+#[test]
+fn what_another_turn_did_is_not_undone_along_with_the_last_one_without_a_question() {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", "one\ntwo\n"));
+    all.extend([says("First."), ends("end_turn"), prompt()]);
+    all.extend(writes("a.txt", "one\nTWO\nthree\n"));
+    all.extend([says("Second."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], steps(all));
+    chat.chat();
+    for said in ["First.", "Second."] {
+        chat.send("Go on");
+        chat.wait_for(said);
+    }
+    chat.nvim.stop_insert();
+    let choose = |number: u64| {
+        format!(
+            "_G.asked = nil
+             vim.ui.select = function(items, options, done)
+               _G.asked = options.prompt .. ': ' .. table.concat(items, ', ')
+               done(items[{number}], {number})
+             end"
+        )
+    };
+    let file = chat.project.file("a.txt");
+    chat.nvim.exec_lua(&choose(2), []);
+    chat.nvim.command("Acp undo turn");
+    let asked = "return _G.asked or ''";
+    chat.nvim
+        .wait_until(|nvim| !nvim.exec_lua(asked, []).as_str().unwrap_or_default().is_empty(), "a question");
+    assert_eq!(
+        chat.nvim.exec_lua(asked, []).as_str(),
+        Some(
+            "Other turns have changed this hunk, too: Undo it as a whole, \
+             Leave it as it is (:Acp checkpoints goes back by turns)"
+        )
+    );
+    assert_eq!(chat.project.read("a.txt"), "one\nTWO\nthree\n");
+    chat.nvim.exec_lua(&choose(1), []);
+    chat.nvim.command("Acp undo turn");
+    chat.nvim.wait_until(|_| !file.exists(), "all of it to go");
+    // The session as a whole is one thing.
+    chat.nvim.command("Acp undo last");
+    chat.nvim.wait_until(|_| file.exists(), "the file to come back");
+    chat.nvim.exec_lua(&choose(2), []);
+    chat.nvim.command("Acp undo session");
+    chat.nvim.wait_until(|_| !file.exists(), "all of it to go, without a question");
+}

@@ -32,6 +32,7 @@ pub mod stepping;
 pub mod text_edits;
 pub mod told;
 pub mod undecided;
+pub mod undo_question;
 pub mod undone;
 pub mod unknown_change;
 pub mod words;

@@ -156,6 +156,21 @@ impl Origins {
         }
     }
 
+    /// Of the hunks of a call, turn or session those that something else has changed as well: they come and go as a
+    /// whole.
+    pub fn shared_in(&self, scope: &Scope, file: &FileReview, hunks: &[usize]) -> Vec<usize> {
+        let by = |fits: &dyn Fn(Other) -> bool| {
+            let is_other = |id: &OriginId| self.get(*id).is_some_and(|origin| !origin.all().any(fits));
+            hunks.iter().copied().filter(|hunk| file.origins(*hunk).iter().any(is_other)).collect()
+        };
+        match scope {
+            Scope::Call(key, call) => by(&|each| each.session == *key && each.call == Some(*call)),
+            Scope::Turn(key, prompt) => by(&|each| each.session == *key && each.prompt == *prompt),
+            Scope::Session(key) => by(&|each| each.session == *key),
+            _ => Vec::new(),
+        }
+    }
+
     /// The hunks of a file that are meant, from the top down.
     pub fn hunks_in(&self, scope: &Scope, path: &Path, file: &FileReview) -> Vec<usize> {
         let count = file.hunk_count();
@@ -260,6 +275,21 @@ mod tests {
         assert_eq!(meant(&Scope::Turn(SessionKey(1), EntryId(0))), [0]);
         assert_eq!(meant(&Scope::Session(SessionKey(2))), [1]);
         assert_eq!(meant(&Scope::All), [0, 1]);
+    }
+
+    #[test]
+    fn a_hunk_of_two_turns_is_shared_by_both() {
+        let mut origins = Origins::default();
+        let mut file = FileReview::new(None);
+        file.agent_wrote(None, Some("a\nb"), origins.number(origin(1, 0, 1)));
+        let first = Scope::Turn(SessionKey(1), EntryId(0));
+        assert_eq!(origins.shared_in(&first, &file, &[0]), [0; 0]);
+        file.agent_wrote(None, Some("a\nB\nc"), origins.number(origin(1, 4, 5)));
+        for scope in [first, Scope::Turn(SessionKey(1), EntryId(4)), Scope::Call(SessionKey(1), EntryId(5))] {
+            assert_eq!(origins.shared_in(&scope, &file, &[0]), [0], "{scope:?}");
+        }
+        assert_eq!(origins.shared_in(&Scope::Session(SessionKey(1)), &file, &[0]), [0; 0]);
+        assert_eq!(origins.shared_in(&Scope::File("/a".into()), &file, &[0]), [0; 0]);
     }
 
     #[test]

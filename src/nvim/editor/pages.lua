@@ -66,7 +66,8 @@ return {
         visited[page] = nil
         local was_in_it = api.nvim_get_current_win() == page
         vim.schedule(function()
-          local now = { tab = api.nvim_get_current_tabpage(), layout = vim.fn.winlayout(), lines = vim.o.lines }
+          local now =
+            { tab = api.nvim_get_current_tabpage(), layout = vim.fn.winlayout(), lines = vim.o.lines }
           if columns == vim.o.columns and vim.deep_equal(before, now) then
             vim.cmd(sizes)
           end

@@ -14,6 +14,7 @@ use crate::core::changes::review::Part;
 use crate::core::changes::review_page::{Listed, count_files, is_missing_meant};
 use crate::core::changes::scope::Scope;
 use crate::core::changes::text_edits::TextEdit;
+use crate::core::changes::undo_question::UndoQuestion;
 use crate::core::changes::undone::{Standing, UndoneHunk};
 use crate::core::ids::{OriginId, SessionKey};
 use crate::core::message::{Command, Content, HalfWritten, OnDisk, Outcome, PutBack, Work};
@@ -32,15 +33,39 @@ const MAX_FILES: usize = 16;
 
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Hunks of a file that are meant, and those of them that hold the user's edits.
+/// Hunks of a file that are meant.
 struct Found {
     path: PathBuf,
     hunks: Vec<usize>,
     /// Of other hunks only some lines are meant.
     parts: Vec<Part>,
-    mixed: Vec<usize>,
+    /// Those that hold the user's edits, and those that something else than what is meant has changed, too.
+    mixed: BTreeSet<usize>,
+    shared: BTreeSet<usize>,
     /// Hunks that the text does not hold are meant, too.
     is_missing_meant: bool,
+}
+
+impl Found {
+    /// The hunks with which more would go than what is meant.
+    fn held(&self) -> BTreeSet<usize> {
+        &self.mixed | &self.shared
+    }
+}
+
+fn question_about(found: &[Found], scope: &Scope) -> UndoQuestion {
+    let count = |which: fn(&Found) -> usize| found.iter().map(which).sum();
+    UndoQuestion {
+        hunks: count(|found| found.hunks.len() + found.parts.len()),
+        mixed: count(|found| found.mixed.len()),
+        shared: count(|found| found.shared.len()),
+        held: count(|found| found.held().len()),
+        others: match scope {
+            Scope::Call(..) => "calls",
+            Scope::Session(_) => "sessions",
+            _ => "turns",
+        },
+    }
 }
 
 /// What is being kept or undone.
@@ -111,7 +136,8 @@ impl Reviews {
                 path: path.clone(),
                 hunks: Vec::new(),
                 parts: Vec::new(),
-                mixed: Vec::new(),
+                mixed: BTreeSet::new(),
+                shared: BTreeSet::new(),
                 is_missing_meant: false,
             });
         }
@@ -123,11 +149,12 @@ impl Reviews {
                 let (hunks, parts) = this.origins.parts_in(&scope, &path, file);
                 let all = hunks.iter().copied().chain(parts.iter().map(|part| part.hunk));
                 let mixed = all.filter(|hunk| file.is_mixed(*hunk)).collect();
+                let shared = this.origins.shared_in(&scope, file, &hunks).into_iter().collect();
                 let whole = file.without_hunks();
                 let is_whole = whole.is_some_and(|last| this.origins.is_file_meant(&scope, &path, &[last]));
                 let is_missing_meant = is_missing_meant(file, &scope, &this.origins, &path);
                 if !hunks.is_empty() || !parts.is_empty() || is_whole || is_missing_meant {
-                    found.push(Found { path, hunks, parts, mixed, is_missing_meant });
+                    found.push(Found { path, hunks, parts, mixed, shared, is_missing_meant });
                 }
             }
             this.decide_next(cx, (verdict, scope), paths, found)
@@ -140,9 +167,6 @@ impl Reviews {
         (verdict, scope): (Verdict, Scope),
         found: Vec<Found>,
     ) -> Result<()> {
-        let count = |which: fn(&Found) -> usize| found.iter().map(which).sum::<usize>();
-        let all = count(|found| found.hunks.len() + found.parts.len());
-        let mixed = count(|found| found.mixed.len());
         if found.is_empty() {
             // What was kept here can still be undone.
             if verdict == Verdict::Undo
@@ -153,30 +177,20 @@ impl Reviews {
             }
             return fail(nothing_here(self, &cx.config.keys));
         }
-        if verdict == Verdict::Keep || mixed == 0 {
+        let question = question_about(&found, &scope);
+        let Some(prompt) = question.prompt().filter(|_| verdict == Verdict::Undo) else {
             return self.judge(cx, verdict, found);
-        }
-        let (prompt, mut items) = match all {
-            1 => {
-                ("You have changed this hunk, too".to_owned(), vec!["Undo it with my edits in it".to_owned()])
-            }
-            _ => (
-                format!("You have changed {mixed} of these {all} hunks, too"),
-                vec!["Undo all of them with my edits in them".to_owned()],
-            ),
         };
-        if mixed < all {
-            items.push(format!("Undo the other {} alone", all - mixed));
-        }
-        items.push("Leave it as it is".to_owned());
+        let items = question.items();
         let last = items.len() - 1;
         cx.offer(&prompt, "acp_undo", items, move |this: &mut Self, cx, index| match index {
             0 => this.judge(cx, verdict, found),
             index if index == last => Ok(()),
             _ => {
                 let rest = found.into_iter().map(|mut found| {
-                    found.hunks.retain(|hunk| !found.mixed.contains(hunk));
-                    found.parts.retain(|part| !found.mixed.contains(&part.hunk));
+                    let held = found.held();
+                    found.hunks.retain(|hunk| !held.contains(hunk));
+                    found.parts.retain(|part| !held.contains(&part.hunk));
                     found
                 });
                 this.judge(cx, verdict, rest.collect())
