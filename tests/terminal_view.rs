@@ -206,7 +206,7 @@ fn a_command_is_ended_and_put_away_by_hand() {
     assert!(lines[1].starts_with("exit 0 \u{b7} ") && lines[1].contains("echo quick"), "{seen}");
     assert!(!seen.contains("sh -c"), "{seen}");
     let tells_when = |line: &&str| line.split_whitespace().any(|word| word.matches(':').count() == 2);
-    assert!(lines.iter().all(|line| tells_when(line)), "when each began: {seen}");
+    assert!(lines.iter().all(tells_when), "when each began: {seen}");
 
     chat.nvim.listen();
     chat.nvim.command("Acp terminal kill");
