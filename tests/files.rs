@@ -307,6 +307,41 @@ fn lines_that_both_changed_are_shown_and_decided_by_the_user() {
 }
 
 #[test]
+fn a_conflict_stands_alone_in_the_file_also_where_its_change_was_proposed_before() {
+    let call = json!({ "toolCallId": "c", "title": "Edit a.txt", "kind": "edit", "status": "pending", "content": [
+        { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "one\n", "newText": "agent's\n" },
+    ] });
+    let begins = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "in_progress" });
+    let proposed = vec![permission("p", call), answered("p"), update(begins)];
+    let steps = turns([read("r", "a.txt"), [proposed, write("w", "a.txt", "agent's\ntwo\n")].concat()]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], steps);
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    turn(&mut chat, 1);
+    catch_pickers(&mut chat.nvim);
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("ccmine<Esc>");
+    chat.nvim.command("AcpChat");
+    chat.nvim.command("startinsert");
+    chat.send("go");
+    chat.nvim.stop_insert();
+    let note = "the file has changed since";
+    chat.nvim.wait_for_screen(note);
+    chat.nvim.command("Acp allow");
+    chat.nvim.wait_for_screen("╭ Fake's");
+    assert!(!chat.nvim.screen().contains(note), "{}", chat.nvim.screen());
+    // Nor does it come back while they decide.
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("Gomore<Esc>");
+    chat.nvim.wait_for_screen("more");
+    let asked = "return #vim.tbl_filter(function(text) return text:find('Keep mine') end, _G.seen)";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(asked, []).as_u64() == Some(1), "the question");
+    chat.nvim.exec_lua("_G.choose(2)", []);
+    assert_eq!(chat.answer("w")["result"], json!({}));
+    assert!(!chat.nvim.screen().contains(note), "{}", chat.nvim.screen());
+}
+
+#[test]
 fn a_conflict_that_is_refused_or_cancelled_refuses_the_write_and_one_that_is_closed_waits() {
     for cancels in [false, true] {
         let mut steps = opened();

@@ -235,6 +235,8 @@ pub enum EditorEvent {
     AnsweredInVain(AskId),
     /// A question came or went.
     QuestionsChanged,
+    /// Lines that both sides have changed are shown in a buffer.
+    ConflictShown(Buf),
     /// The user has put a file back to what it was; what is on the disk now.
     FileRestored {
         path: PathBuf,

@@ -496,8 +496,8 @@ impl Review {
         new
     }
 
-    /// Whether the base is without a line, for which an empty one stands. A text with an empty line is taken for one
-    /// until something else is known to be the agent's: then it is outside of that.
+    /// Whether the base is without a line, for which an empty one stands: one that belongs to a hunk, or the whole of a
+    /// text without hunks.
     fn has_no_line(&self) -> bool {
         let is_empty = matches!(&self.base[..], [line] if line.is_empty());
         is_empty && self.spans.first().is_none_or(|span| span.base == (0..1))

@@ -62,6 +62,7 @@ impl Files {
                     conflict.them(),
                     conflict.places()
                 );
+                cx.raise(EditorEvent::ConflictShown(job.buf));
                 cx.conflicts.add(OpenConflict { ask, session, path: job.path.clone(), buf: job.buf });
                 self.conflicts.push(Waiting { ask, session, job, conflict });
                 self.tell_session(cx, session);

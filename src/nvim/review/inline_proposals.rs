@@ -77,6 +77,11 @@ impl Reviews {
         self.proposals.clear(&cx.editor, call)
     }
 
+    /// Lines of a buffer stand beside those of somebody else, which the user has to decide about: nothing else does.
+    pub fn clear_proposals_in(&mut self, cx: &Context, buf: Buf) -> Result<()> {
+        self.proposals.clear_in(&cx.editor, buf)
+    }
+
     /// A session is not at work any more.
     pub fn clear_proposals(&mut self, cx: &Context, session: SessionKey) -> Result<()> {
         self.proposals.clear_session(&cx.editor, session)
@@ -98,7 +103,8 @@ impl Reviews {
             .and_then(|entry| entry.tool())
             .is_some_and(|call| !call.status.is_over());
         let is_later = self.has_its_turn_later(cx, (session, call), buf);
-        if !waits || is_later || !cx.editor.buf_is_loaded(buf) {
+        let is_decided_about = cx.conflicts.of(buf).is_some();
+        if !waits || is_later || is_decided_about || !cx.editor.buf_is_loaded(buf) {
             return Ok(());
         }
         if cx.editor.changedtick(buf)? != tick {

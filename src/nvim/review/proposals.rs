@@ -154,6 +154,21 @@ impl Proposals {
         Ok(())
     }
 
+    /// The same for all calls in one buffer.
+    pub fn clear_in(&mut self, editor: &Editor, buf: Buf) -> Result<()> {
+        if !self.is_any_drawn_in(buf) {
+            return Ok(());
+        }
+        self.waiting.retain(|waiting| waiting.buf != buf);
+        self.stood.retain(|(_, other), _| *other != buf);
+        for (call, bufs) in self.drawn.iter_mut().filter(|(_, bufs)| bufs.contains(&buf)) {
+            bufs.retain(|other| *other != buf);
+            editor.clear_namespace(buf, namespace(editor, *call)?, 0, -1)?;
+        }
+        forget_above_first_line(editor, buf);
+        changes_of(editor, buf).map(drop)
+    }
+
     pub fn clear_session(&mut self, editor: &Editor, session: SessionKey) -> Result<()> {
         let calls: Vec<_> = self.drawn.keys().filter(|call| call.0 == session).copied().collect();
         for call in calls {
