@@ -598,7 +598,10 @@ fn several_that_are_alike_are_answered_at_once_each_for_itself() {
     let parts: Vec<Value> = calls.chain((1..=4).map(|id| answered(&format!("p{id}")))).collect();
     let mut chat = turn_of(parts, NO_PICKER);
     chat.send("go");
-    chat.wait_for("5 Allow all 3");
+    chat.wait_for(
+        "run git add c\n    Allow this command?\n    1 Allow   2 Always allow   3 Reject\n    \
+         4 Make a rule\u{2026}   5 Allow all 3",
+    );
     chat.nvim.stop_insert();
     assert_eq!(chat.transcript().matches("5 Allow all 3").count(), 3, "{}", chat.transcript());
     // In the picker they stand behind the agent's own answers.
