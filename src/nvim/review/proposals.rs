@@ -165,6 +165,8 @@ impl Proposals {
             bufs.retain(|other| *other != buf);
             editor.clear_namespace(buf, namespace(editor, *call)?, 0, -1)?;
         }
+        // A call that is drawn nowhere is not drawn again when its file is written.
+        self.drawn.retain(|_, bufs| !bufs.is_empty());
         forget_above_first_line(editor, buf);
         changes_of(editor, buf).map(drop)
     }
