@@ -86,6 +86,17 @@ fn catch_pickers(nvim: &mut Nvim) {
     );
 }
 
+/// The user changes a line that the agent is about to write, too.
+fn change_and_send(chat: &mut Scripted, buf: u64) {
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("ccmine<Esc>");
+    chat.nvim.command("AcpChat");
+    chat.nvim.command("startinsert");
+    chat.send("go");
+    // A conflict comes of what the user has typed: it does not open while they type on.
+    chat.nvim.stop_insert();
+}
+
 fn wait_for_picker(nvim: &mut Nvim) -> String {
     nvim.wait_until(|nvim| nvim.exec_lua("return #_G.seen", []).as_u64() > Some(0), "a picker");
     nvim.exec_lua("return table.remove(_G.seen)", []).as_str().expect("a text").to_owned()
@@ -281,13 +292,7 @@ fn lines_that_both_changed_are_shown_and_decided_by_the_user() {
         chat.chat();
         catch_pickers(&mut chat.nvim);
         turn(&mut chat, 1);
-        go_to(&mut chat.nvim, buf);
-        chat.nvim.input("ccmine<Esc>");
-        chat.nvim.command("AcpChat");
-        chat.nvim.command("startinsert");
-        chat.send("go");
-        // A conflict comes of what the user has typed: it does not open while they type on.
-        chat.nvim.stop_insert();
+        change_and_send(&mut chat, buf);
         let offered = wait_for_picker(&mut chat.nvim);
         assert!(offered.contains("a.txt") && offered.contains("Take Fake's, Keep mine"), "{offered}");
         chat.nvim.wait_for_screen("╭ Fake's");
@@ -319,12 +324,7 @@ fn a_conflict_stands_alone_in_the_file_also_where_its_change_was_proposed_before
     chat.chat();
     turn(&mut chat, 1);
     catch_pickers(&mut chat.nvim);
-    go_to(&mut chat.nvim, buf);
-    chat.nvim.input("ccmine<Esc>");
-    chat.nvim.command("AcpChat");
-    chat.nvim.command("startinsert");
-    chat.send("go");
-    chat.nvim.stop_insert();
+    change_and_send(&mut chat, buf);
     let note = "the file has changed since";
     chat.nvim.wait_for_screen(note);
     chat.nvim.command("Acp allow");
@@ -355,13 +355,7 @@ fn a_conflict_that_is_refused_or_cancelled_refuses_the_write_and_one_that_is_clo
         chat.chat();
         catch_pickers(&mut chat.nvim);
         turn(&mut chat, 1);
-        go_to(&mut chat.nvim, buf);
-        chat.nvim.input("ccmine<Esc>");
-        chat.nvim.command("AcpChat");
-        chat.nvim.command("startinsert");
-        chat.send("go");
-        // A conflict comes of what the user has typed: it does not open while they type on.
-        chat.nvim.stop_insert();
+        change_and_send(&mut chat, buf);
         wait_for_picker(&mut chat.nvim);
         if cancels {
             chat.nvim.command("Acp cancel");

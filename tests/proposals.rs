@@ -483,8 +483,8 @@ fn of_edits_of_one_file_at_once_only_the_one_that_is_asked_about_stands_in_it() 
     chat.wait_for("Answered.");
 }
 
-#[test]
-fn a_line_that_the_user_changes_is_no_longer_shown_as_the_one_that_goes() {
+/// A file's line 90 is to be another; the cursor was in its line 3.
+fn asked_about_line_90() -> Scripted {
     let text = numbered("line", 100);
     let change = json!([diff("a.txt", Some("line 90\n"), "LINE 90\n")]);
     let mut all = vec![prompt(), permission("p0", edit("c", "Edit a.txt", change))];
@@ -494,8 +494,14 @@ fn a_line_that_the_user_changes_is_no_longer_shown_as_the_one_that_goes() {
     chat.nvim.exec_lua("vim.fn.win_execute(vim.fn.win_getid(1), 'edit a.txt | 3')", []);
     window(&mut chat.nvim);
     chat.send("go");
-    chat.nvim.wait_for_screen("LINE 90");
+    chat.nvim.wait_for_screen(" LINE 90");
     chat.nvim.input("<Esc>");
+    chat
+}
+
+#[test]
+fn a_line_that_the_user_changes_is_no_longer_shown_as_the_one_that_goes() {
+    let mut chat = asked_about_line_90();
     chat.nvim.exec_lua("vim.api.nvim_set_current_win(_G.code_win)", []);
     let note = "the file has changed since";
     for keys in ["90GAx<Esc>", "ccmine<Esc>", "dd"] {
@@ -536,17 +542,7 @@ fn a_line_that_the_user_changes_is_no_longer_shown_as_the_one_that_goes() {
 
 #[test]
 fn who_reads_on_in_the_file_that_is_asked_about_stays_there() {
-    let text = numbered("line", 100);
-    let change = json!([diff("a.txt", Some("line 90\n"), "LINE 90\n")]);
-    let mut all = vec![prompt(), permission("p0", edit("c", "Edit a.txt", change))];
-    all.extend([answered("p0"), says("Answered."), ends("end_turn")]);
-    let mut chat = started(&[("a.txt", &text)], all, (80, 24), "");
-    capture(&mut chat.nvim);
-    chat.nvim.exec_lua("vim.fn.win_execute(vim.fn.win_getid(1), 'edit a.txt | 3')", []);
-    window(&mut chat.nvim);
-    chat.send("go");
-    chat.nvim.wait_for_screen(" LINE 90");
-    chat.nvim.input("<Esc>");
+    let mut chat = asked_about_line_90();
     chat.nvim.exec_lua("vim.api.nvim_set_current_win(_G.code_win); vim.cmd('normal! 70G')", []);
     chat.decide("reject");
     chat.wait_for("Answered.");

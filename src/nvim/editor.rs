@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use mlua::{FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, Table, Value};
 
+use crate::core::ids::Moment;
 use crate::core::text::visible::{is_plain, visible, visible_line};
 use crate::core::window_sizes::Area;
 use crate::platform::files::path_of_bytes;
@@ -560,6 +561,11 @@ impl Editor {
     /// where they came from then.
     pub fn close_page(&self) -> Result<()> {
         self.helper("close_page", ())
+    }
+
+    /// As hours, minutes and seconds, where the user is.
+    pub fn time_of_day(&self, at: Moment) -> Result<String> {
+        self.func("strftime", ("%H:%M:%S", i64::try_from(at.0 / 1000).unwrap_or(i64::MAX)))
     }
 
     /// Runs an Ex command, which says nothing: where it fails that is the error.

@@ -67,6 +67,18 @@ pub enum Scope {
     All,
 }
 
+impl Scope {
+    /// Whether what was behind a change is meant, as a call, turn or session.
+    fn means(&self, origin: &Origin) -> bool {
+        origin.all().any(|each| match self {
+            Self::Call(key, call) => each.session == *key && each.call == Some(*call),
+            Self::Turn(key, prompt) => each.session == *key && each.prompt == *prompt,
+            Self::Session(key) => each.session == *key,
+            _ => false,
+        })
+    }
+}
+
 impl Origins {
     /// The number of an origin. Changes of the same call in the same turn have one.
     pub fn number(&mut self, origin: Origin) -> OriginId {
@@ -129,16 +141,13 @@ impl Origins {
     /// Whether what was behind a file as a whole is meant: of one that has no hunks, or whose hunks nobody has looked
     /// at yet.
     pub fn is_file_meant(&self, scope: &Scope, path: &Path, origins: &[OriginId]) -> bool {
-        let by = |fits: &dyn Fn(Other) -> bool| {
-            origins.iter().filter_map(|origin| self.get(*origin)).flat_map(Origin::all).any(fits)
-        };
         match scope {
             Scope::File(of) => of == path,
             Scope::Renamed(both) => both.iter().any(|of| of == path),
             Scope::Rows(of, _) | Scope::Hunk(of, _) | Scope::Lines(of, _) | Scope::Part(of, ..) => of == path,
-            Scope::Call(key, call) => by(&|each| each.session == *key && each.call == Some(*call)),
-            Scope::Turn(key, prompt) => by(&|each| each.session == *key && each.prompt == *prompt),
-            Scope::Session(key) => by(&|each| each.session == *key),
+            Scope::Call(..) | Scope::Turn(..) | Scope::Session(_) => {
+                origins.iter().filter_map(|origin| self.get(*origin)).any(|origin| scope.means(origin))
+            }
             Scope::All => true,
         }
     }
@@ -159,28 +168,16 @@ impl Origins {
     /// Of the hunks of a call, turn or session those that something else has changed as well: they come and go as a
     /// whole.
     pub fn shared_in(&self, scope: &Scope, file: &FileReview, hunks: &[usize]) -> Vec<usize> {
-        let by = |fits: &dyn Fn(Other) -> bool| {
-            let is_other = |id: &OriginId| self.get(*id).is_some_and(|origin| !origin.all().any(fits));
-            hunks.iter().copied().filter(|hunk| file.origins(*hunk).iter().any(is_other)).collect()
-        };
-        match scope {
-            Scope::Call(key, call) => by(&|each| each.session == *key && each.call == Some(*call)),
-            Scope::Turn(key, prompt) => by(&|each| each.session == *key && each.prompt == *prompt),
-            Scope::Session(key) => by(&|each| each.session == *key),
-            _ => Vec::new(),
+        if !matches!(scope, Scope::Call(..) | Scope::Turn(..) | Scope::Session(_)) {
+            return Vec::new();
         }
+        let is_other = |id: &OriginId| self.get(*id).is_some_and(|origin| !scope.means(origin));
+        hunks.iter().copied().filter(|hunk| file.origins(*hunk).iter().any(is_other)).collect()
     }
 
     /// The hunks of a file that are meant, from the top down.
     pub fn hunks_in(&self, scope: &Scope, path: &Path, file: &FileReview) -> Vec<usize> {
         let count = file.hunk_count();
-        let by = |fits: &dyn Fn(Other) -> bool| {
-            let fits = |hunk: &usize| {
-                let origins = file.origins(*hunk);
-                origins.iter().filter_map(|origin| self.get(*origin)).flat_map(Origin::all).any(fits)
-            };
-            (0..count).filter(fits).collect()
-        };
         match scope {
             Scope::Rows(of, rows) | Scope::Lines(of, rows) if of == path => file.hunks_at(rows.clone()),
             Scope::File(of) if of == path => (0..count).collect(),
@@ -194,9 +191,10 @@ impl Origins {
             | Scope::Part(..)
             | Scope::File(_)
             | Scope::Renamed(_) => Vec::new(),
-            Scope::Call(key, call) => by(&|each| each.session == *key && each.call == Some(*call)),
-            Scope::Turn(key, prompt) => by(&|each| each.session == *key && each.prompt == *prompt),
-            Scope::Session(key) => by(&|each| each.session == *key),
+            Scope::Call(..) | Scope::Turn(..) | Scope::Session(_) => {
+                let is_meant = |id: &OriginId| self.get(*id).is_some_and(|origin| scope.means(origin));
+                (0..count).filter(|hunk| file.origins(*hunk).iter().any(is_meant)).collect()
+            }
             Scope::All => (0..count).collect(),
         }
     }

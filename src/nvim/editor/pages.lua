@@ -30,6 +30,11 @@ local function last_visited(wins)
   end
 end
 
+-- Which windows there are, and the room that they share.
+local function arrangement()
+  return { api.nvim_get_current_tabpage(), vim.fn.winlayout(), vim.o.lines, vim.o.columns }
+end
+
 local function go_back(wins)
   local win = last_visited(wins)
   if win then
@@ -41,8 +46,7 @@ return {
   -- Opens a window of so many rows, and goes there. The others have the sizes again that they had when it is closed,
   -- unless windows came or went meanwhile.
   split_for_page = function(rows)
-    local before = { tab = api.nvim_get_current_tabpage(), layout = vim.fn.winlayout(), lines = vim.o.lines }
-    local columns, sizes = vim.o.columns, vim.fn.winrestcmd()
+    local before, sizes = arrangement(), vim.fn.winrestcmd()
     local from = api.nvim_get_current_win()
     vim.cmd(("botright %dsplit"):format(rows))
     local page = api.nvim_get_current_win()
@@ -66,9 +70,7 @@ return {
         visited[page] = nil
         local was_in_it = api.nvim_get_current_win() == page
         vim.schedule(function()
-          local now =
-            { tab = api.nvim_get_current_tabpage(), layout = vim.fn.winlayout(), lines = vim.o.lines }
-          if columns == vim.o.columns and vim.deep_equal(before, now) then
+          if vim.deep_equal(before, arrangement()) then
             vim.cmd(sizes)
           end
           if was_in_it and wins then

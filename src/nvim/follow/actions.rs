@@ -201,8 +201,7 @@ fn code_window_here(cx: &Context) -> Result<Option<Win>> {
 
 /// When it was, and what the call is called.
 fn what_was_done(cx: &Context, key: SessionKey, visit: &Visit) -> Result<String> {
-    let seconds = i64::try_from(visit.at.0 / 1000).unwrap_or(i64::MAX);
-    let time: String = cx.editor.func("strftime", ("%H:%M:%S", seconds))?;
+    let time = cx.editor.time_of_day(visit.at)?;
     let call = cx.sessions.get(&key).and_then(|session| session.entry(visit.call?)?.tool());
     let title = call.map(|call| format!("  {}", call.headline())).unwrap_or_default();
     Ok(format!("{time}  {}{title}", visit.verb.word()))

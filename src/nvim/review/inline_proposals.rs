@@ -193,12 +193,17 @@ impl Reviews {
 }
 
 /// The diffs of a call, by the buffers that hold their files.
-fn diffs_in_buffers(cx: &Context, (key, entry): Call) -> BTreeMap<Buf, Vec<FileDiff>> {
-    let Some(session) = cx.sessions.get(&key) else { return BTreeMap::new() };
-    let call = session.entry(entry).and_then(|entry| entry.tool());
+fn diffs_in_buffers(cx: &Context, call: Call) -> BTreeMap<Buf, Vec<FileDiff>> {
+    files_of(cx, call).into_iter().filter_map(|(path, diffs)| Some((cx.buf_of(&path)?, diffs))).collect()
+}
+
+/// The call's files with what is to become of each.
+pub fn files_of(cx: &Context, (key, entry): Call) -> BTreeMap<PathBuf, Vec<FileDiff>> {
     let mut by_file: BTreeMap<PathBuf, Vec<FileDiff>> = BTreeMap::new();
+    let Some(session) = cx.sessions.get(&key) else { return by_file };
+    let call = session.entry(entry).and_then(|entry| entry.tool());
     for diff in call.into_iter().flat_map(|call| call.diffs()) {
         by_file.entry(session.place.cwd.join(&diff.path)).or_default().push(diff.clone());
     }
-    by_file.into_iter().filter_map(|(path, diffs)| Some((cx.buf_of(&path)?, diffs))).collect()
+    by_file
 }

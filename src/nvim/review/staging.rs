@@ -3,7 +3,7 @@
 //! else beside it, if the user wants that, or as the lines of a page that can be scrolled. Afterwards the window
 //! shows what the user had in it. Which question it is, and when it is asked, is left to `questions`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -29,6 +29,7 @@ use crate::nvim::events::EditorEvent;
 use crate::nvim::keys::bind::bind_pane;
 use crate::nvim::keys::last_input::quiet_for;
 use crate::nvim::review::Reviews;
+use crate::nvim::review::inline_proposals::files_of;
 use crate::nvim::review::proposals::Call;
 use crate::nvim::review::split::SplitContent;
 use crate::nvim::review::splits::name_in_project;
@@ -111,7 +112,7 @@ impl Reviews {
         let Some(stage) = &mut self.stage else { return Ok(()) };
         stage.number = number;
         let call = stage.call;
-        let left = files_of(cx, call);
+        let left: VecDeque<_> = files_of(cx, call).into_iter().collect();
         let shape = if left.is_empty() {
             Shape::Nothing
         } else if cx.config.diff.style == DiffStyle::Off {
@@ -511,7 +512,7 @@ impl Reviews {
     /// Gives the window of the stage back.
     fn take_off_screen(&mut self, cx: &mut Context) -> Result<()> {
         let Some(stage) = &mut self.stage else { return Ok(()) };
-        let (call, lent, page) = (stage.call, stage.lent.take(), stage.page.take());
+        let (call, lent) = (stage.call, stage.lent.take());
         // Also where the call goes on to wait, and another one has its turn.
         if self.split.as_ref().is_some_and(|split| split.content == SplitContent::Proposed(call)) {
             self.close_split(cx)?;
@@ -519,9 +520,7 @@ impl Reviews {
         if let Some(lent) = lent {
             cx.editor.helper::<()>("give_back", lent.kept)?;
         }
-        if let Some(shown) = page.filter(|shown| cx.editor.buf_is_valid(shown.buf)) {
-            cx.editor.delete_buf(shown.buf)?;
-        }
+        self.drop_page(cx);
         if let Some(asked) = cx.asked_about.take() {
             cx.raise(EditorEvent::WindowGivenBack);
             cx.raise(EditorEvent::BarOutdated(asked.session));
@@ -604,17 +603,6 @@ fn is_waiting(cx: &Context, (key, entry): Call) -> bool {
     call.is_some_and(|call| call.status == Status::Waiting)
 }
 
-/// The call's files with what is to become of each.
-fn files_of(cx: &Context, (key, entry): Call) -> VecDeque<(PathBuf, Vec<FileDiff>)> {
-    let Some(session) = cx.sessions.get(&key) else { return VecDeque::new() };
-    let call = session.entry(entry).and_then(|entry| entry.tool());
-    let mut by_file: BTreeMap<PathBuf, Vec<FileDiff>> = BTreeMap::new();
-    for diff in call.into_iter().flat_map(|call| call.diffs()) {
-        by_file.entry(session.place.cwd.join(&diff.path)).or_default().push(diff.clone());
-    }
-    by_file.into_iter().collect()
-}
-
 /// The window for a call's changes: one that shows the file, else one for files. `None` where there is none in the
 /// tab page, or where the chat floats over it, so that the chat shows them better.
 fn window_for_stage(cx: &Context, (key, _): Call, buf: Option<Buf>, may_split: bool) -> Result<Option<Win>> {
@@ -644,7 +632,7 @@ fn is_taken_by_user(cx: &Context, call: Call) -> Result<bool> {
     if !cx.editor.func::<String>("getcmdwintype", ())?.is_empty() {
         return Ok(true);
     }
-    let first = files_of(cx, call).pop_front();
+    let first = files_of(cx, call).pop_first();
     let buf = first.and_then(|(path, _)| cx.buf_of(&path));
     let Some(win) = window_for_stage(cx, call, buf, false)? else { return Ok(false) };
     let is_here =

@@ -78,8 +78,6 @@ struct Judging {
     hunks: usize,
     /// Files that can't be undone, since their texts are not known.
     without: Vec<PathBuf>,
-    /// New files that are gone again.
-    removed: Vec<PathBuf>,
     decision: Decision,
 }
 
@@ -210,7 +208,6 @@ impl Reviews {
             files: BTreeSet::new(),
             hunks: 0,
             without: Vec::new(),
-            removed: Vec::new(),
             decision: Decision::default(),
         };
         self.judge_some(cx, judging)
@@ -255,9 +252,6 @@ impl Reviews {
             let now = self.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
             if let (Some(was), Some(now)) = (was, now) {
                 let after = now.text_identity();
-                if was.is_there && !now.is_there {
-                    judging.removed.push(path.clone());
-                }
                 judging.decision.files.push(Decided { path: path.clone(), was, after, content });
             }
             match judging.verdict {
@@ -270,18 +264,14 @@ impl Reviews {
         }
         let (kept, undone) = judging.decision.hunks;
         self.decided = (self.decided.0 + kept, self.decided.1 + undone);
+        let gone = gone_again(cx, &judging.decision);
         self.decisions.add(std::mem::take(&mut judging.decision));
         self.draw_reviews(cx)?;
-        self.say_judged(cx, &judging)
+        self.say_judged(cx, &judging, gone)
     }
 
-    fn say_judged(&self, cx: &mut Context, judging: &Judging) -> Result<()> {
-        let Judging { verdict, files, hunks, without, removed, .. } = judging;
-        let gone = match removed.as_slice() {
-            [] => None,
-            [one] => Some(format!("{} is gone again", cx.short_name(None, one))),
-            all => Some(format!("{} new files are gone again", all.len())),
-        };
+    fn say_judged(&self, cx: &mut Context, judging: &Judging, gone: Option<String>) -> Result<()> {
+        let Judging { verdict, files, hunks, without, .. } = judging;
         if *hunks > 1 {
             let what = if *verdict == Verdict::Keep { "kept" } else { "undid" };
             let files = match count_files(files.iter().map(PathBuf::as_path), &self.renamed) {
@@ -514,6 +504,17 @@ impl Reviews {
         });
         cx.send(Command::PutBack { job, path: path.to_owned(), what, folders });
         true
+    }
+}
+
+/// The new files that a decision has taken away.
+fn gone_again(cx: &Context, decision: &Decision) -> Option<String> {
+    let is_gone = |decided: &&Decided| decided.was.is_there && decided.after.is_none();
+    let gone: Vec<&Decided> = decision.files.iter().filter(is_gone).collect();
+    match gone.as_slice() {
+        [] => None,
+        [one] => Some(format!("{} is gone again", cx.short_name(None, &one.path))),
+        all => Some(format!("{} new files are gone again", all.len())),
     }
 }
 

@@ -4,7 +4,7 @@
 use mlua::{Function, Result, Table, Value};
 
 use crate::core::changes::stepping::neighbour;
-use crate::core::ids::{EntryId, Moment, SessionKey};
+use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Command, Outcome, Work};
 use crate::core::session::Session;
 use crate::core::terminal::bar::name_of;
@@ -75,15 +75,12 @@ impl Terminals {
 
     fn pick(&self, cx: &mut Context, all: Vec<Key>, act: Act) {
         let now = cx.now();
-        // The same command may have run often.
-        let began = |at: Moment| -> Result<String> {
-            cx.editor.func("strftime", ("%H:%M:%S", i64::try_from(at.0 / 1000).unwrap_or(i64::MAX)))
-        };
         let label = |key: &Key| {
             let shown = &self.get(key)?.shown;
             let program = shown.program();
             let command = cut_middle(&one_line(&name_of(&program.command)), 80);
-            let began = began(program.started).unwrap_or_default();
+            // The same command may have run often.
+            let began = cx.editor.time_of_day(program.started).unwrap_or_default();
             Some(format!("{:<15} {began}  {command}", shown.state().words(now)))
         };
         let items = all.iter().map(|key| label(key).unwrap_or_default()).collect();
