@@ -24,7 +24,7 @@ const BUDGET: Duration = Duration::from_millis(3);
 const PAUSE: Duration = Duration::from_millis(15);
 
 /// So many marked lines are painted before the clock is looked at again.
-const MARKS: usize = 200;
+const MARKS: usize = 50;
 
 /// A page as it stands in a buffer. It is painted in slices, what is on the screen first.
 #[derive(Default)]
