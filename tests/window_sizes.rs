@@ -118,6 +118,22 @@ fn a_page_gives_back_what_it_took_from_the_others() {
     }
 }
 
+#[test]
+fn a_notification_that_goes_while_a_page_is_open_changes_no_sizes() {
+    let mut chat = chat("right", 140, 40);
+    let nvim = &mut chat.nvim;
+    let before = (files(nvim, "width"), files(nvim, "height"), sizes(nvim));
+    let code = "return vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false,
+        { relative = 'editor', anchor = 'NE', row = 0, col = 140, width = 53, height = 3 })";
+    let float = nvim.exec_lua(code, []);
+    nvim.command("Acp inspect");
+    nvim.wait_until(|nvim| nvim.exec_lua("return vim.fn.bufname()", []) == "acp://messages".into(), "the page");
+    nvim.exec_lua("vim.api.nvim_win_close(..., true)", [float]);
+    nvim.input("q");
+    let all = |nvim: &mut Nvim| (files(nvim, "width"), files(nvim, "height"), sizes(nvim));
+    nvim.wait_until(|nvim| all(nvim) == before, "the sizes from before");
+}
+
 /// The windows of files, by the part of all their cells that each has, in percent.
 fn parts(nvim: &mut Nvim, what: &str) -> Vec<u64> {
     let all = files(nvim, what);

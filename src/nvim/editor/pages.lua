@@ -35,6 +35,28 @@ local function arrangement()
   return { api.nvim_get_current_tabpage(), vim.fn.winlayout(), vim.o.lines, vim.o.columns }
 end
 
+-- Not by winrestcmd(), which goes by the windows' numbers: a floating window that is gone has had one.
+local function sizes()
+  local all = {}
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    if not is_floating(win) then
+      all[#all + 1] = { win, api.nvim_win_get_width(win), api.nvim_win_get_height(win) }
+    end
+  end
+  return all
+end
+
+local function restore_sizes(all)
+  -- Each takes from its neighbours, so that the first ones are right after the second time only.
+  for _ = 1, 2 do
+    for _, size in ipairs(all) do
+      local win, width, height = unpack(size)
+      api.nvim_win_set_height(win, height)
+      api.nvim_win_set_width(win, width)
+    end
+  end
+end
+
 local function go_back(wins)
   local win = last_visited(wins)
   if win then
@@ -46,7 +68,7 @@ return {
   -- Opens a window of so many rows, and goes there. The others have the sizes again that they had when it is closed,
   -- unless windows came or went meanwhile.
   split_for_page = function(rows)
-    local before, sizes = arrangement(), vim.fn.winrestcmd()
+    local before, had = arrangement(), sizes()
     local from = api.nvim_get_current_win()
     vim.cmd(("botright %dsplit"):format(rows))
     local page = api.nvim_get_current_win()
@@ -71,7 +93,7 @@ return {
         local was_in_it = api.nvim_get_current_win() == page
         vim.schedule(function()
           if vim.deep_equal(before, arrangement()) then
-            vim.cmd(sizes)
+            restore_sizes(had)
           end
           if was_in_it and wins then
             go_back(wins)
