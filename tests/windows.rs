@@ -697,6 +697,66 @@ fn a_file_that_is_opened_in_a_chat_goes_to_a_file_window() {
     }
 }
 
+/// The layout of the tab page's windows, by the files in them.
+fn arranged(nvim: &mut Nvim) -> String {
+    let code = "local function named(node)
+          if node[1] ~= 'leaf' then return node[1] .. '(' .. table.concat(vim.tbl_map(named, node[2]), ' ') .. ')' end
+          local buf = vim.api.nvim_win_get_buf(node[2])
+          local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':t')
+          return vim.bo[buf].filetype:match('^acp.*') or name == '' and 'empty' or name
+        end
+        return named(vim.fn.winlayout())";
+    nvim.exec_lua(code, []).as_str().expect("a layout").to_owned()
+}
+
+#[test]
+fn a_file_for_which_a_window_of_a_chat_is_split_stands_beside_the_files() {
+    let above = "row(col(other.txt code.txt) col(acp acp-prompt))";
+    for (layout, go, open, wanted) in [
+        ("right", "", "vsplit other.txt", "row(other.txt code.txt col(acp acp-prompt))"),
+        ("right", "<C-w>k", "vsplit other.txt", "row(other.txt code.txt col(acp acp-prompt))"),
+        ("right", "", "split other.txt", above),
+        ("right", "<C-w>k", "split other.txt", above),
+        ("right", "", "vnew | edit other.txt", "row(other.txt code.txt col(acp acp-prompt))"),
+        ("right", "", "vsplit | edit other.txt", "row(other.txt code.txt col(acp acp-prompt))"),
+        // These ask for an edge of the screen.
+        ("right", "", "botright split other.txt", "col(row(code.txt col(acp acp-prompt)) other.txt)"),
+        ("right", "", "topleft vsplit other.txt", "row(other.txt code.txt col(acp acp-prompt))"),
+        ("bottom", "", "split other.txt", "col(other.txt code.txt acp acp-prompt)"),
+        ("bottom", "", "vsplit other.txt", "col(row(other.txt code.txt) acp acp-prompt)"),
+        // Where it stands above the chat already it may stay.
+        ("bottom", "<C-w>k", "split other.txt", "col(code.txt other.txt acp acp-prompt)"),
+        // There is no window for files.
+        ("current", "", "vsplit other.txt", "row(other.txt col(acp acp-prompt))"),
+        ("current", "", "split other.txt", "col(other.txt acp acp-prompt)"),
+        // What is no file goes where it is put, and a chat may be looked at twice.
+        ("right", "", "split", "row(code.txt col(acp acp-prompt acp-prompt))"),
+    ] {
+        let files = [("code.txt", "one\ntwo\nthree\n"), ("other.txt", "four\nfive\n")];
+        let mut chat = plain(Scripted::sized(&files, opened(), 120, 40));
+        window(&mut chat, &json!({ "layout": layout }));
+        chat.nvim.command("edit code.txt");
+        chat.nvim.command("AcpChat");
+        idle(&mut chat, 1);
+        chat.nvim.input(&format!("kept<Esc>{go}"));
+        chat.nvim.wait_for_screen("kept");
+        let sizes = |nvim: &mut Nvim| {
+            nvim.exec_lua("return vim.fn.winwidth(vim.fn.bufwinid('acp://demo prompt'))", [])
+        };
+        let before = sizes(&mut chat.nvim);
+        chat.nvim.command(open);
+        let what = format!("{layout}, {go}, {open}");
+        chat.nvim.wait_until(|nvim| arranged(nvim) == wanted, &format!("{wanted} after {what}"));
+        if open != "split" {
+            assert_eq!(current(&mut chat.nvim), "other.txt", "{what}");
+        }
+        if layout == "right" && !open.contains("botright") {
+            chat.nvim.wait_until(|nvim| sizes(nvim) == before, &format!("the chat's width after {what}"));
+        }
+        assert_eq!(chat.nvim.messages(), "", "{what}");
+    }
+}
+
 #[test]
 fn a_file_that_is_opened_in_a_chat_never_takes_a_window_that_is_to_keep_its_buffer() {
     let files = [("code.txt", "one\n"), ("other.txt", "four\n")];

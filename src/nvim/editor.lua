@@ -153,6 +153,33 @@ local function height_of_both(node, upper, lower)
   end
 end
 
+-- Where a window stands in the part of the layout that a chat's two windows have for themselves: beside one of them
+-- ("row"), or above or below ("col"). Nothing where it is not there, or where others may be: above and below a chat that
+-- is as wide as the screen.
+local function place_in_chat(node, upper, lower, win, is_root)
+  local kind, children = node[1], node[2]
+  if kind == "leaf" then
+    return nil
+  end
+  for _, child in ipairs(children) do
+    if holds(child, upper) and holds(child, lower) then
+      return place_in_chat(child, upper, lower, win, false)
+    end
+  end
+  if kind ~= "col" then
+    return nil
+  end
+  local is_between = false
+  for _, child in ipairs(children) do
+    local has_upper, has_lower = holds(child, upper), holds(child, lower)
+    if holds(child, win) then
+      local is_in = is_between or has_upper or has_lower
+      return (is_in or not is_root) and (child[1] == "leaf" and "col" or child[1]) or nil
+    end
+    is_between = (is_between or has_upper) and not has_lower
+  end
+end
+
 -- Marks that draw a bar in the margin of a row: the column before the text. Where the row wraps, what follows has a
 -- thinner one: text that an agent has filled up to there must not look like the beginning of a line.
 local bars = {}
@@ -221,6 +248,22 @@ return {
     end
     fix(high, "winfixheight", "col")
     fix(wide, "winfixwidth", "row")
+  end,
+
+  place_in_chat = function(transcript, prompt, win)
+    return place_in_chat(vim.fn.winlayout(), transcript, prompt, win, true)
+  end,
+
+  -- Has a window share the room of another; without one it gets an edge of the screen.
+  move_window = function(win, target, vertical)
+    if target then
+      local options = { vertical = vertical, rightbelow = vertical and vim.o.splitright or vim.o.splitbelow }
+      vim.fn.win_splitmove(win, target, options)
+    else
+      api.nvim_win_call(win, function()
+        vim.cmd.wincmd(vertical and "H" or "K")
+      end)
+    end
   end,
 
   -- Which windows this tab page has, and how they are arranged on a screen of this size.

@@ -12,7 +12,7 @@ impl App {
         let win = self.cx.editor.current_win()?;
         // What floats moves no other window.
         if !self.cx.editor.is_floating(win) {
-            self.chats.windows_moved();
+            self.chats.window_opened(&self.cx, win)?;
             self.cx.editor.helper::<()>("keep_on_screen", ())?;
         }
         Ok(())

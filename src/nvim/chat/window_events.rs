@@ -20,7 +20,13 @@ impl Chats {
         cx.chats.get(&key).map_or(Ok(()), |chat| self.windows.fit_prompt(&cx.editor, chat))
     }
 
-    /// A window has come, or the screen has another size.
+    /// A window has come, and the user is in it.
+    pub fn window_opened(&mut self, cx: &Context, win: Win) -> Result<()> {
+        self.windows.moved_by_others();
+        self.windows.note_split(&cx.editor, win)
+    }
+
+    /// The screen has another size.
     pub fn windows_moved(&mut self) {
         self.windows.moved_by_others();
     }
@@ -38,15 +44,20 @@ impl Chats {
         })
     }
 
-    /// A buffer was shown in a window. In one of a chat's it does not stay.
+    /// A buffer was shown in a window. In one of a chat's it does not stay, nor does a file among them.
     pub fn buffer_shown(&mut self, cx: &Context, buf: Buf) -> Result<()> {
+        let is_split = self.windows.split_for(&cx.editor, buf).is_some();
         if cx.chats.values().any(|chat| chat.contains(buf))
-            || self.windows.taken_by(&cx.editor, buf).is_none()
+            || !is_split && self.windows.taken_by(&cx.editor, buf).is_none()
         {
             return Ok(());
         }
         // Not now: who opens it is in the middle of that, and goes to a line next.
         cx.later(Duration::ZERO, move |this: &mut Self, cx| {
+            if let Some(win) = this.windows.split_for(&cx.editor, buf) {
+                this.windows.move_out(&cx.editor, win)?;
+                return leave_insert_mode(cx);
+            }
             let Some(taken) = this.windows.taken_by(&cx.editor, buf) else { return Ok(()) };
             this.windows.take_back(&cx.editor, taken, cx.chats.get(&taken.session))?;
             leave_insert_mode(cx)?;

@@ -46,6 +46,8 @@ struct View {
 pub struct Windows {
     pairs: Vec<Pair>,
     views: HashMap<SessionKey, View>,
+    /// Those that were split off one of a chat's and have shown no file since.
+    split_off: Vec<Win>,
     /// How often a window that does not float has come or gone, or the screen had another size.
     events: u64,
 }

@@ -115,7 +115,7 @@ pub fn may_be_taken(editor: &Editor, win: Win) -> bool {
 }
 
 /// The window the user was in before this one.
-fn previous(editor: &Editor) -> Result<Option<Win>> {
+pub fn previous(editor: &Editor) -> Result<Option<Win>> {
     let number: i64 = editor.func("winnr", "#")?;
     if number <= 0 {
         return Ok(None);

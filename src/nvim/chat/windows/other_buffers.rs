@@ -1,6 +1,6 @@
 //! Other buffers in the windows of a chat: a file that the user or a plugin opens while the cursor is there goes to a
-//! window for files, and the chat is shown again. 'winfixbuf' would only refuse it. Which window that is, is left to
-//! `code_window`.
+//! window for files, and the chat is shown again. 'winfixbuf' would only refuse it. A file for which a chat's window was
+//! split goes beside such a window. Which one that is, is left to `code_window`.
 
 use mlua::{Result, Table};
 
@@ -8,7 +8,7 @@ use crate::config::Layout;
 use crate::core::ids::SessionKey;
 use crate::nvim::chat::windows::{Windows, layout};
 use crate::nvim::context::ChatBuffers;
-use crate::nvim::editor::code_window::{code_window_but, split};
+use crate::nvim::editor::code_window::{code_window_but, previous, split};
 use crate::nvim::editor::{Buf, Editor, Win};
 
 /// A window of a chat that shows something else.
@@ -79,6 +79,37 @@ impl Windows {
             return self.hide(editor, chat);
         }
         Ok(())
+    }
+}
+
+impl Windows {
+    /// A window has come, and the user is in it.
+    pub fn note_split(&mut self, editor: &Editor, win: Win) -> Result<()> {
+        self.split_off.retain(|known| editor.win_is_valid(*known));
+        if previous(editor)?.is_some_and(|from| self.pairs.iter().any(|pair| pair.has(from))) {
+            self.split_off.push(win);
+        }
+        Ok(())
+    }
+
+    /// The window that was split off one of a chat's and shows this file.
+    pub fn split_for(&self, editor: &Editor, buf: Buf) -> Option<Win> {
+        let is_file = editor.buf_option::<String>(buf, "buftype").is_ok_and(|kind| kind.is_empty());
+        let shows = |win: &Win| editor.win_buf(*win).is_ok_and(|shown| shown == buf);
+        self.split_off.iter().copied().find(|win| is_file && shows(win))
+    }
+
+    /// Takes such a window out of the chat, to where files are.
+    pub fn move_out(&mut self, editor: &Editor, win: Win) -> Result<()> {
+        self.split_off.retain(|known| *known != win);
+        let here = editor.tab_wins()?;
+        let Some(pair) = self.pairs.iter().find(|pair| pair.is_in(&here)) else { return Ok(()) };
+        let both = [pair.sized.transcript, pair.sized.prompt];
+        let place: Option<String> = editor.helper("place_in_chat", (both[0], both[1], win))?;
+        let Some(place) = place else { return Ok(()) };
+        let target = code_window_but(editor, &[both[0], both[1], win])?;
+        self.moved_by_others();
+        editor.helper("move_window", (win, target, place == "row"))
     }
 }
 
