@@ -597,38 +597,79 @@ fn completion_works_before_the_agent_and_leaves_it_to_a_plugin() {
     assert_eq!(chat.nvim.exec_lua("return vim.fn.pumvisible()", []), 0.into(), "the plugin's menu is enough");
 }
 
-#[test]
-fn a_completion_plugin_that_lacks_the_source_does_not_cost_the_menu() {
+/// As much of blink.cmp as is asked of it, with the sources that the user has configured for prompts, and a
+/// Neovim with a chat beside it.
+fn beside_blink(for_prompts: &str) -> Scripted {
     let steps = vec![json!({ "expect": "initialize" }), json!({ "wait_eof": true })];
     let mut chat = Scripted::new(&[("docs/guide.md", "x")], steps);
-    chat.nvim.exec_lua(
-        "_G.providers, _G.enabled = { buffer = { module = 'blink.cmp.sources.buffer' } }, { 'buffer' }
+    let code = "_G.on = true
+         _G.sources = { providers = { buffer = { module = 'blink.cmp.sources.buffer' } },
+           per_filetype = { ['acp-prompt'] = FOR_PROMPTS } }
          package.loaded['blink.cmp'] = {}
-         package.loaded['blink.cmp.config'] = { sources = { providers = _G.providers } }
+         package.loaded['blink.cmp.config'] = { sources = _G.sources, enabled = function() return _G.on end }
          package.loaded['blink.cmp.sources.lib'] = {
            get_enabled_provider_ids = function()
-             return vim.bo.filetype == 'acp-prompt' and _G.enabled or {}
+             return _G.sources.per_filetype[vim.bo.filetype] or { 'buffer' }
            end,
-         }",
-        [],
-    );
+         }";
+    chat.nvim.exec_lua(&code.replace("FOR_PROMPTS", for_prompts), []);
+    chat
+}
+
+/// What `:checkhealth` says of completion in prompts.
+fn completion_health(nvim: &mut Nvim) -> String {
+    nvim.command("checkhealth acp");
+    let text = nvim.exec_lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')", []);
+    nvim.command("bwipeout");
+    text.as_str().expect("a text").to_owned()
+}
+
+#[test]
+fn a_completion_plugin_that_lacks_the_source_does_not_cost_the_menu() {
+    let mut chat = beside_blink("{ 'buffer' }");
     chat.nvim.command("AcpChat");
     chat.nvim.input("@gui");
     chat.nvim.wait_for_screen("@docs/guide.md");
-    let health = |nvim: &mut Nvim| {
-        nvim.command("checkhealth acp");
-        let text =
-            nvim.exec_lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')", []);
-        nvim.command("bwipeout");
-        text.as_str().expect("a text").to_owned()
-    };
     chat.nvim.input("<C-e><C-u><Esc>");
-    let text = health(&mut chat.nvim);
-    assert!(text.contains("blink.cmp doesn't have the source for prompts"), "{text}");
+    let text = completion_health(&mut chat.nvim);
+    assert!(text.contains("blink.cmp doesn't complete in prompts"), "{text}");
     // With the source the plugin's menu is enough.
-    chat.nvim.exec_lua("_G.providers.acp, _G.enabled = { module = 'acp.blink' }, { 'acp' }", []);
-    let text = health(&mut chat.nvim);
+    chat.nvim.exec_lua(
+        "_G.sources.providers.mine = { module = 'acp.blink' }
+         _G.sources.per_filetype['acp-prompt'] = { 'mine' }",
+        [],
+    );
+    let text = completion_health(&mut chat.nvim);
     assert!(text.contains("blink.cmp completes in prompts"), "{text}");
+}
+
+#[test]
+fn a_completion_plugin_completes_in_prompts_without_set_up() {
+    let mut chat = beside_blink("nil");
+    let text = completion_health(&mut chat.nvim);
+    assert!(text.contains("blink.cmp completes in prompts"), "{text}");
+    chat.nvim.command("AcpChat");
+    chat.nvim.input("@gui");
+    let has = "return vim.deep_equal(_G.sources.per_filetype['acp-prompt'], { 'acp' })
+        and _G.sources.providers.acp.module";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(has, []) == "acp.blink".into(), "the source");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.pumvisible()", []), 0.into(), "one menu is enough");
+    // Where it is turned off, the plugin's own opens.
+    chat.nvim.exec_lua("_G.on = false", []);
+    chat.nvim.input("<C-u>@gui");
+    chat.nvim.wait_for_screen("@docs/guide.md");
+}
+
+#[test]
+fn no_completion_plugin_is_told_of_prompts_where_the_plugins_own_menu_is_wanted() {
+    let mut chat = beside_blink("nil");
+    chat.configure("prompt = { complete = 'always' }");
+    chat.nvim.command("AcpChat");
+    chat.nvim.input("@gui");
+    chat.nvim.wait_for_screen("@docs/guide.md");
+    chat.nvim.input("<C-e><C-u><Esc>");
+    let text = completion_health(&mut chat.nvim);
+    assert!(text.contains("blink.cmp doesn't complete in prompts"), "{text}");
 }
 
 /// How long it takes to find files among 100,000; run it with `--ignored`, and with `--release` for the

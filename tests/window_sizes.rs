@@ -127,7 +127,10 @@ fn a_notification_that_goes_while_a_page_is_open_changes_no_sizes() {
         { relative = 'editor', anchor = 'NE', row = 0, col = 140, width = 53, height = 3 })";
     let float = nvim.exec_lua(code, []);
     nvim.command("Acp inspect");
-    nvim.wait_until(|nvim| nvim.exec_lua("return vim.fn.bufname()", []) == "acp://messages".into(), "the page");
+    nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.fn.bufname()", []) == "acp://messages".into(),
+        "the page",
+    );
     nvim.exec_lua("vim.api.nvim_win_close(..., true)", [float]);
     nvim.input("q");
     let all = |nvim: &mut Nvim| (files(nvim, "width"), files(nvim, "height"), sizes(nvim));

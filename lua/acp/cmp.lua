@@ -7,8 +7,8 @@ local complete = require("acp.complete")
 local Source = {}
 Source.__index = Source
 
--- As the language server protocol numbers them.
-local kinds = { command = 3, context = 18, file = 17, folder = 19 }
+-- As the language server protocol numbers them. Commands are keywords: functions get brackets behind them.
+local kinds = { command = 14, context = 18, file = 17, folder = 19 }
 
 function Source.new()
   return setmetatable({}, Source)
@@ -52,7 +52,8 @@ function Source.complete(_, params, callback)
       list[index] = {
         label = item.word,
         kind = kinds[item.kind],
-        labelDetails = { description = item.menu },
+        -- What a file is, its kind says.
+        labelDetails = item.menu ~= item.kind and { description = item.menu } or nil,
         -- They come in the order in which they fit; nvim-cmp filters by what is typed, which they all do.
         filterText = text,
         sortText = ("%05d"):format(index),

@@ -320,28 +320,43 @@ local function others(name)
   return require(name)
 end
 
---- Completion plugins that have sources of their own, and whether ours is among those for the current buffer.
+--- Completion plugins that have sources of their own: whether one completes in the current buffer with ours, and how it
+--- gets ours for prompts where the user has not said what it has there.
 local plugins = {
   {
     name = "blink.cmp",
     module = "blink.cmp",
     shows = function()
-      local sources = others("blink.cmp.sources.lib")
-      local providers = others("blink.cmp.config").sources.providers
-      for _, id in ipairs(sources.get_enabled_provider_ids("default")) do
-        if providers[id] and providers[id].module == "acp.blink" then
+      local config = others("blink.cmp.config")
+      if not config.enabled() then
+        return false
+      end
+      for _, id in ipairs(others("blink.cmp.sources.lib").get_enabled_provider_ids("default")) do
+        if config.sources.providers[id] and config.sources.providers[id].module == "acp.blink" then
           return true
         end
       end
       return false
+    end,
+    join = function()
+      local sources = others("blink.cmp.config").sources
+      if not sources.per_filetype["acp-prompt"] then
+        sources.providers.acp = sources.providers.acp or { name = "acp", module = "acp.blink" }
+        sources.per_filetype["acp-prompt"] = { "acp" }
+      end
     end,
   },
   {
     name = "nvim-cmp",
     module = "cmp",
     shows = function()
+      local config = others("cmp.config").get()
+      local enabled = config.enabled
+      if type(enabled) == "function" then
+        enabled = enabled()
+      end
       local wanted = {}
-      for _, source in ipairs(others("cmp.config").get().sources) do
+      for _, source in ipairs(enabled and config.sources or {}) do
         wanted[source.name] = true
       end
       local ours = package.loaded["acp.cmp"]
@@ -352,8 +367,31 @@ local plugins = {
       end
       return false
     end,
+    join = function()
+      if not others("cmp.config").filetypes["acp-prompt"] then
+        local cmp = others("cmp")
+        cmp.register_source("acp", require("acp.cmp").new())
+        cmp.setup.filetype("acp-prompt", { sources = { { name = "acp" } } })
+      end
+    end,
   },
 }
+
+-- Those that were asked to complete in prompts already.
+---@type table<string, true>
+local joined = {}
+
+--- Has completion plugins that are loaded by now complete in prompts, unless the user's configuration says what they
+--- have there.
+function M.join()
+  for _, plugin in ipairs(plugins) do
+    if package.loaded[plugin.module] and not joined[plugin.name] then
+      joined[plugin.name] = true
+      -- One that is built otherwise than we know is left alone: the plugin's own menu opens.
+      pcall(plugin.join)
+    end
+  end
+end
 
 --- The completion plugin that is loaded, and whether it shows our items in the current buffer.
 ---@return string? name
@@ -403,6 +441,15 @@ function M.attach(buf, when)
   given[buf] = nil
   if when == "never" then
     return
+  end
+  if when == "auto" then
+    M.join()
+    vim.api.nvim_create_autocmd("InsertEnter", {
+      group = group,
+      buffer = buf,
+      -- A plugin manager may load one at this event.
+      callback = vim.schedule_wrap(M.join),
+    })
   end
   vim.api.nvim_create_autocmd({ "TextChangedI", "TextChangedP" }, {
     group = group,

@@ -288,14 +288,20 @@ local function check_completion()
   local prompt = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_call(prompt, function()
     vim.cmd("noautocmd setlocal filetype=acp-prompt")
-    local name, shows = require("acp.complete").plugin()
+    local complete = require("acp.complete")
+    local _, _, options = require("acp").probe()
+    if (vim.tbl_get(options, "prompt", "complete") or "auto") == "auto" then
+      -- As it is once there is a prompt.
+      complete.join()
+    end
+    local name, shows = complete.plugin()
     if not name then
       health.ok("the plugin's own menu completes in prompts")
     elseif shows then
       health.ok(("%s completes in prompts"):format(name))
     else
       health.info(
-        ("%s doesn't have the source for prompts, so the plugin's own menu opens there; `:help acp-completion`"):format(
+        ("%s doesn't complete in prompts, so the plugin's own menu opens there; `:help acp-completion`"):format(
           name
         )
       )

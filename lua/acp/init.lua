@@ -646,9 +646,10 @@ end
 --- Whether the library runs, and if not why; the options' mistakes, if any. For |:checkhealth|.
 ---@return acp.Native? library
 ---@return string? problem
+---@return acp.Options options what setup() was given
 function M.probe()
   local ok, problem = pcall(ready)
-  return native, not ok and text_of(problem) or nil
+  return native, not ok and text_of(problem) or nil, options
 end
 
 return M

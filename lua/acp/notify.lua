@@ -356,7 +356,8 @@ local M = {}
 ---@param level integer one of `vim.log.levels`
 function M.show(text, level)
   if not is_neovims_own(vim.notify) then
-    vim.notify("acp: " .. text, level, { title = "acp" })
+    -- Without a title, which not all of them show, and those that do would say it twice.
+    vim.notify("acp: " .. text, level)
     return
   end
   text = text:gsub("%c", " ")

@@ -260,7 +260,7 @@ options! {
     pub struct PromptOptions in "prompt." {
         complete: Complete = Complete::Auto, Complete::KIND,
             "Whether completion opens by itself when you type `@`, or `/` at the start of a prompt. `\"auto\"` \
-             leaves it to blink.cmp or nvim-cmp where one of them has the plugin's source for prompts; see |acp-completion|.";
+             leaves it to blink.cmp or nvim-cmp where one of them is loaded, and gives it the plugin's source; see |acp-completion|.";
         suggestions: bool = true, BOOLEAN,
             "Whether an empty prompt shows in grey what the agent suggests to say next; see |acp-suggestions|.";
     }

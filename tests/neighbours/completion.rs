@@ -1,12 +1,16 @@
 //! Completion in the prompt beside plugins that complete: in their menu with the source, else in the plugin's own.
 
+use serde_json::json;
+
 use crate::load;
-use crate::support::script::{Scripted, steps};
+use crate::support::script::{Scripted, steps, update};
 
 const BLINK: &str = "require('blink.cmp').setup({ fuzzy = { implementation = 'lua' }, %s })";
 
 fn with_blink(options: &str) -> Option<Scripted> {
-    let mut chat = Scripted::new(&[("notes.txt", "one\n"), ("numbers.txt", "two\n")], steps([]));
+    let commands = update(json!({ "sessionUpdate": "available_commands_update",
+        "availableCommands": [{ "name": "tour", "description": "Show all" }] }));
+    let mut chat = Scripted::new(&[("notes.txt", "one\n"), ("numbers.txt", "two\n")], steps([commands]));
     if !load(&mut chat.nvim, "0.10", &["blink.cmp"]) {
         return None;
     }
@@ -40,8 +44,22 @@ fn blink_completes_references_with_the_source() {
 
 #[test]
 #[ignore = "make test-neighbours"]
-fn without_the_source_the_plugins_own_menu_opens_beside_blink() {
+fn blink_completes_in_prompts_without_set_up_and_nothing_else_does() {
     let Some(mut chat) = with_blink("") else { return };
+    chat.nvim.input("/");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(IS_OPEN, []) == true.into(), "the menu");
+    chat.nvim.wait_for_screen("/tour");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.pumvisible()", []), 0.into());
+    chat.nvim.input("<C-y>");
+    let line = "return vim.api.nvim_get_current_line()";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(line, []) == "/tour".into(), "the command, without brackets");
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn where_blink_is_turned_off_the_plugins_own_menu_opens() {
+    let off = "enabled = function() return vim.bo.filetype ~= 'acp-prompt' end";
+    let Some(mut chat) = with_blink(off) else { return };
     chat.nvim.input("look at @not");
     chat.nvim.wait_until(
         |nvim| nvim.exec_lua("return vim.fn.pumvisible()", []) == 1.into(),
@@ -116,8 +134,19 @@ fn nvim_cmp_completes_references_with_the_source() {
 
 #[test]
 #[ignore = "make test-neighbours"]
-fn without_the_source_the_plugins_own_menu_opens_beside_nvim_cmp() {
+fn nvim_cmp_completes_in_prompts_without_set_up() {
     let Some(mut chat) = with_cmp("") else { return };
+    chat.nvim.input("look at @not");
+    let is_open = "return require('cmp').visible()";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(is_open, []) == true.into(), "the menu");
+    chat.nvim.wait_for_screen("notes.txt");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.pumvisible()", []), 0.into());
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn where_nvim_cmp_has_other_sources_for_prompts_the_plugins_own_menu_opens() {
+    let Some(mut chat) = with_cmp("cmp.setup.filetype('acp-prompt', { sources = {} })") else { return };
     chat.nvim.input("look at @not");
     chat.nvim.wait_until(
         |nvim| nvim.exec_lua("return vim.fn.pumvisible()", []) == 1.into(),
