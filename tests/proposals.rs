@@ -811,12 +811,14 @@ fn a_picker_in_place_of_neovims_own_opens_in_any_case_and_gets_a_preview() {
         local preview = { reset = function() end, highlight = function(_, how) _G.ft = how.ft end,
           set_lines = function(_, all) snacks = all end }
         _G.options.snacks.preview({ preview = preview })
-        return { core[#core], snacks[#snacks], _G.ft, vim.bo[buf].buflisted, _G.items[1], _G.items[3] }";
+        return { core[1], core[#core], snacks[#snacks], _G.ft, vim.bo[buf].buflisted, _G.items[1], _G.items[3] }";
     let seen = chat.nvim.exec_lua(code, []);
     let seen: Vec<String> = seen.as_array().expect("a list").iter().map(ToString::to_string).collect();
     assert_eq!(
         seen,
         [
+            // Where a picker shows a single line of it, that one changes.
+            "\"+ new 1\"",
             "\"+ new 90\"",
             "\"+ new 90\"",
             "\"diff\"",

@@ -202,7 +202,7 @@ fn a_closed_question_stays_open_says_how_it_is_answered_and_a_late_answer_does_n
     chat.nvim.listen();
     chat.nvim.exec_lua("_G.choose(nil, nil)", []);
     let said = |nvim: &mut Nvim| nvim.exec_lua("return table.concat(_G.said)", []);
-    let how = "acp: left open; 1 .. 9 on it in the chat, or :Acp answer";
+    let how = "acp: left open: :Acp answer, or 1 .. 9 in the chat";
     chat.nvim.wait_until(|nvim| said(nvim).as_str() == Some(how), "to be told how to answer");
     assert!(!chat.record().iter().any(|line| line["id"] == "p"), "closing it is no answer");
     chat.nvim.command("Acp answer");
@@ -326,10 +326,17 @@ fn of_several_questions_a_command_answers_the_one_that_was_seen_last_and_says_so
 #[test]
 fn of_several_questions_that_were_not_seen_a_command_asks_which_is_meant() {
     let mut chat = asking_thrice();
+    chat.nvim.listen();
     for id in ["one", "two", "three"] {
         has_asked(&mut chat, &format!("Fake wants to run {id}"));
         chat.nvim.exec_lua("_G.choose(nil, nil)", []);
     }
+    let said = "return table.concat(_G.said, ' / ')";
+    let how = "acp: 3 left open: :Acp answer, or 1 .. 9 in the chat";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(said, []) == how.into(), "to be told once how to answer");
+    chat.nvim.command("Acp review");
+    let all = format!("{how} / acp: nothing is left to decide; a question waits: :Acp answer");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(said, []) == all.as_str().into(), "what waits");
     chat.nvim.command("Acp allow");
     assert_eq!(answer_of(&mut chat, "three"), "a");
     chat.nvim.command("Acp reject");
@@ -339,6 +346,21 @@ fn of_several_questions_that_were_not_seen_a_command_asks_which_is_meant() {
     chat.nvim.command("Acp allow");
     assert_eq!(answer_of(&mut chat, "one"), "a");
     chat.wait_for("Done");
+}
+
+#[test]
+fn who_closes_one_question_and_answers_the_others_is_told_how_to_answer_it() {
+    let mut chat = asking_thrice();
+    chat.nvim.listen();
+    has_asked(&mut chat, "Fake wants to run one");
+    chat.nvim.exec_lua("_G.choose(nil, nil)", []);
+    for id in ["two", "three"] {
+        has_asked(&mut chat, &format!("Fake wants to run {id}"));
+        chat.nvim.exec_lua("_G.choose('Allow', 1)", []);
+    }
+    let said = "return _G.said[#_G.said] or ''";
+    let how = "acp: left open: :Acp answer, or 1 .. 9 in the chat";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(said, []) == how.into(), "to be told how to answer");
 }
 
 #[test]
@@ -476,7 +498,7 @@ fn what_is_typed_in_the_prompt_never_reaches_a_question() {
     chat.nvim.input("<Esc>dd");
     chat.nvim.wait_for_screen("3: Reject");
     chat.nvim.input("<Esc>");
-    chat.nvim.wait_for_screen("left open; 1 .. 9");
+    chat.nvim.wait_for_screen("left open: :Acp answer");
     assert!(!chat.record().iter().any(|line| line["id"] == "p"), "nothing was answered");
     chat.decide("reject");
     assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "r");

@@ -21,6 +21,8 @@ pub struct Questions {
     preview: Rc<Vec<String>>,
     /// The picker on the screen, and its question.
     open: Option<(AskId, OpenPicker)>,
+    /// The last one whose picker was closed without an answer, until the user is told how it is answered.
+    left: Option<AskId>,
     /// A question came or went: see whether one can be shown.
     pub retry: bool,
     /// What the queue's times are counted from: a clock that is set does not matter to it.
@@ -40,6 +42,7 @@ impl Default for Questions {
             queue: QuestionQueue::default(),
             preview: Rc::default(),
             open: None,
+            left: None,
             retry: false,
             began: Instant::now(),
         }

@@ -111,7 +111,7 @@ impl Files {
             Decision::Continue => ask_next(cx, waiting),
             Decision::PutOff => {
                 cx.raise(EditorEvent::QuestionClosed(ask));
-                cx.notify_of_question("left open; :Acp answer asks again", Level::Info);
+                cx.notify_of_question("left open: :Acp answer asks again", Level::Info);
             }
         }
         Ok(())

@@ -173,16 +173,18 @@ impl Questions {
                 }
             }
             Control::Toggle => {
-                let mark = |choice: bool| if value == Some(&json!(choice)) { " (chosen)" } else { "" };
-                let items = [("Yes", true), ("No", false)];
-                let items = items.map(|(text, yes)| (text.to_owned() + mark(yes), Some(json!(yes)))).to_vec();
+                let item = |(text, yes): (&str, bool)| {
+                    let is_chosen = value == Some(&json!(yes));
+                    (text.to_owned(), Some(json!(yes)), is_chosen)
+                };
+                let items = [("Yes", true), ("No", false)].map(item).to_vec();
                 self.ask_one(cx, step, items);
             }
             Control::One(options) => {
                 let chosen = value.and_then(Value::as_str);
                 let item = |option: &Choice| {
-                    let mark = if chosen == Some(&*option.value) { " (chosen)" } else { "" };
-                    (described(option, options) + mark, Some(json!(option.value)))
+                    let is_chosen = chosen == Some(&*option.value);
+                    (described(option, options), Some(json!(option.value)), is_chosen)
                 };
                 let items = options.iter().map(item).collect();
                 self.ask_one(cx, step, items);
@@ -250,8 +252,14 @@ impl Questions {
         });
     }
 
-    fn ask_one(&mut self, cx: &mut Context, step: Step, items: Vec<(String, Option<Value>)>) {
-        let mut items: Vec<_> = items.into_iter().map(|(text, value)| (text, Pick::Value(value))).collect();
+    /// Each item is what it says, its value, and whether that is the field's by now. Such a one is the first: a key that
+    /// takes what is offered leaves it as it is.
+    fn ask_one(&mut self, cx: &mut Context, step: Step, mut items: Vec<(String, Option<Value>, bool)>) {
+        items.sort_by_key(|(.., is_chosen)| !is_chosen);
+        let item = |(text, value, is_chosen): (String, Option<Value>, bool)| {
+            (text + if is_chosen { " (chosen)" } else { "" }, Pick::Value(value))
+        };
+        let mut items: Vec<_> = items.into_iter().map(item).collect();
         items.extend(ways_out(cx, &step));
         let prompt = field_prompt(cx, &step, ROOM);
         let items = Items { question: (step.key, step.ask), prompt, items };
@@ -287,8 +295,8 @@ impl Questions {
             let mark = if chosen.contains(&option.value) { "[x]" } else { "[ ]" };
             (format!("{mark} {}", described(option, options)), Many::Switch(option.value.clone()))
         };
-        let mut items: Vec<_> = options.iter().map(item).collect();
-        items.push((format!("Done: {} chosen", chosen.len()), Many::Done));
+        let mut items = vec![(format!("Done: {} chosen", chosen.len()), Many::Done)];
+        items.extend(options.iter().map(item));
         items.extend(ways_out(cx, &step).into_iter().map(|(text, pick)| (text, Many::Out(pick))));
         // In the order in which they are offered.
         let ordered: Vec<String> = options

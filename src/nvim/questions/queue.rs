@@ -166,17 +166,32 @@ impl Questions {
         self.queue.has_just_answered(self.now())
     }
 
-    /// Says how a question is answered that was closed and stays open.
+    /// Says how questions are answered that were closed and stay open, once the last of them is: a picker for the next
+    /// one opens first.
     pub fn left_open(&mut self, cx: &Context, ask: AskId) {
         self.queue.defer(ask);
-        let keys = cx.config.keys.shown("answer");
-        let keys = if keys.is_empty() { String::new() } else { format!("{keys} on it in the chat, or ") };
-        let text = format!("left open; {keys}:Acp answer");
+        self.left = Some(ask);
+        self.tell_left_open(cx);
+    }
+
+    fn tell_left_open(&self, cx: &Context) {
+        let Some(last) = self.left else { return };
         // Not right below what a picker wrote on the screen, or Neovim would wait for a key.
-        let soon = cx.later(Duration::from_millis(10), move |_: &mut Self, cx| {
+        let soon = cx.later(Duration::from_millis(10), move |this: &mut Self, cx| {
+            let all = || cx.sessions.values().flat_map(Session::asks);
+            if this.left != Some(last) || all().any(|open| !this.queue.is_deferred(open.ask)) {
+                return Ok(());
+            }
+            this.left = None;
+            let what = match all().count() {
+                0 | 1 => "left open".to_owned(),
+                some => format!("{some} left open"),
+            };
+            let keys = cx.config.keys.shown("answer");
+            let keys = if keys.is_empty() { String::new() } else { format!(", or {keys} in the chat") };
             // Or what is drawn for that screen next, such as the mode, would wipe the message out.
             cx.editor.command("redraw")?;
-            cx.editor.notify_question(&text, Level::Info);
+            cx.editor.notify_question(&format!("{what}: :Acp answer{keys}"), Level::Info);
             Ok(())
         });
         cx.editor.notify_error(soon);
@@ -236,6 +251,7 @@ impl Questions {
                         this.retry = true;
                         this.open = None;
                         cx.resume(then, answer);
+                        this.tell_left_open(cx);
                     } else if answer.is_some() {
                         cx.raise(EditorEvent::AnsweredInVain(ask));
                     }

@@ -154,7 +154,7 @@ impl Reviews {
         match step(&places, &now, count, forward) {
             Some((path, row)) => self.go_to_row(cx, &path, row),
             None => self.when_left_is_known(cx, move |this: &mut Self, cx| match this.listed().is_empty() {
-                true => fail(this.nothing_left()),
+                true => fail(this.nothing_left(cx)),
                 false if this.open().next().is_none() => fail(NO_LINES),
                 false => this.step_hunk(cx, forward),
             }),

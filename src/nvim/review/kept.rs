@@ -15,6 +15,7 @@ use crate::core::changes::undecided::Undecided;
 use crate::core::changes::unknown_change::UnknownChange;
 use crate::core::ids::{EntryId, JobId, Moment, OriginId, SessionKey};
 use crate::core::message::{Command, Outcome, PutBack, Work};
+use crate::core::session::Session;
 use crate::core::store::undecided::{Adopted, Fact, StoredFile, StoredOrigin, StoredUndo, UndecidedRequest};
 use crate::core::text::Text;
 use crate::nvim::buffers::path_cache::canonical;
@@ -356,10 +357,17 @@ impl Reviews {
     }
 
     /// That nothing is left to decide, as far as it is known.
-    pub fn nothing_left(&self) -> String {
+    pub fn nothing_left(&self, cx: &Context) -> String {
         const NOTHING: &str = "nothing is left to decide";
-        self.left_elsewhere(NOTHING)
-            .unwrap_or_else(|| format!("{NOTHING}; agents' changes are all kept or undone"))
+        if let Some(elsewhere) = self.left_elsewhere(NOTHING) {
+            return elsewhere;
+        }
+        let why = match self.origins.latest(None) {
+            _ if cx.sessions.values().any(Session::waits_for_user) => "a question waits: :Acp answer",
+            Some(_) => "agents' changes are all kept or undone",
+            None => "no agent has changed a file since Neovim started",
+        };
+        format!("{NOTHING}; {why}")
     }
 
     /// The same at the top of the review's page.

@@ -46,7 +46,7 @@ impl Reviews {
             }
             this.when_left_is_known(cx, move |this: &mut Self, cx| match this.is_open(&wanted) {
                 true => show(this, cx),
-                false => fail(this.nothing_left()),
+                false => fail(this.nothing_left(cx)),
             })
         })
     }

@@ -26,8 +26,6 @@ use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Call;
 use crate::nvim::review::split::{Shown, Split, SplitContent};
 
-const NOTHING: &str = "nothing is left to decide; agents' changes are all kept or undone";
-
 impl Reviews {
     /// `:Acp diff`.
     pub fn diff_command(&mut self, cx: &mut Context, word: Option<&str>) -> Result<()> {
@@ -47,7 +45,7 @@ impl Reviews {
                 }
                 match here.or_else(|| self.open().next().map(|(path, ..)| path.to_owned())) {
                     Some(path) => self.split_changed(cx, &path),
-                    None => fail(NOTHING),
+                    None => fail(self.nothing_left(cx)),
                 }
             }
             Some(other) => fail(format!("diff takes open, close, next or previous, not {other:?}")),
@@ -99,7 +97,9 @@ impl Reviews {
         then: impl FnOnce(&mut Self, &mut Context) -> Result<()> + 'static,
     ) -> Result<()> {
         let reviewed = self.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
-        let Some(file) = reviewed.filter(|file| !file.is_settled()) else { return fail(NOTHING) };
+        let Some(file) = reviewed.filter(|file| !file.is_settled()) else {
+            return fail(self.nothing_left(cx));
+        };
         let lines = owned(file.base_lines());
         let title = if file.was_there { "before" } else { "before: it was not there" };
         let title = format!("{}: {title}", name_in_project(cx, &path));
@@ -153,7 +153,7 @@ impl Reviews {
         let here = shown.map(|(path, _)| path).or(self.path_of(buf).map(Path::to_owned));
         match neighbour(&paths, here.as_deref(), forward) {
             Some(next) => self.split_changed_then(cx, &next, then),
-            None => fail(NOTHING),
+            None => fail(self.nothing_left(cx)),
         }
     }
 

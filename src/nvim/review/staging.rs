@@ -14,6 +14,7 @@ use crate::config::{DiffStyle, Pane};
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::changes::hunk_page::{Page, plural};
 use crate::core::changes::proposal::{ProposalPage, ProposedFile, fits_into_file, page, proposal_bar};
+use crate::core::changes::review_edits::{ADDED, REMOVED};
 use crate::core::locations::Look;
 use crate::core::message::{FileDiff, Outcome, Work};
 use crate::core::session::tool_call::Status;
@@ -536,11 +537,17 @@ impl Reviews {
     }
 }
 
-/// A page's lines for pickers that show them beside the answers.
+/// A page's lines for pickers that show them beside the answers, in windows of a few lines: the first of them is one that
+/// changes. Of several files each has its name; of a single one the question has it.
 fn preview(page: &Page) -> Vec<String> {
-    let lines = page.lines.iter().take(MOST_PREVIEWED).map(|line| line.strip_prefix("  ").unwrap_or(line));
+    let is_change = |line: &String| line.starts_with(REMOVED) || line.starts_with(ADDED);
+    let first = page.lines.iter().position(is_change).unwrap_or_default();
+    let is_one_file = page.folds.iter().filter(|fold| **fold == ">1").count() < 2;
+    let head = page.lines.iter().take(if is_one_file || first == 0 { 0 } else { 1 });
+    let all: Vec<&String> = head.chain(&page.lines[first..]).collect();
+    let lines = all.iter().take(MOST_PREVIEWED).map(|line| line.strip_prefix("  ").unwrap_or(line));
     let mut lines: Vec<String> = lines.map(str::to_owned).collect();
-    if let Some(more) = page.lines.len().checked_sub(MOST_PREVIEWED).filter(|more| *more > 0) {
+    if let Some(more) = all.len().checked_sub(MOST_PREVIEWED).filter(|more| *more > 0) {
         lines.push(format!("\u{2026} {more} more {}", plural(more, "line")));
     }
     lines
