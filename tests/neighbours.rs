@@ -120,7 +120,7 @@ fn lualine_with_the_recipe_leaves_the_bars() {
         "require('lualine').setup({
            winbar = { lualine_c = { 'filename' } },
            inactive_winbar = { lualine_c = { 'filename' } },
-           options = { disabled_filetypes = { winbar = { 'acp', 'acp-prompt', 'acp-proposal', 'acp-terminal', 'acp-plan' } } },
+           options = { disabled_filetypes = { winbar = { 'acp', 'acp-prompt', 'acp-proposal', 'acp-terminal', 'acp-plan', 'acp-messages', 'acp-audit' } } },
          })",
         [],
     );

@@ -275,6 +275,9 @@ local function fit_tables(chat)
     -- Without the margin.
     narrowest = math.min(narrowest, api.nvim_win_get_width(win) - 1)
   end
+  if tables.are_drawn_by_others(chat.buf) then
+    narrowest = 0
+  end
   tables.room = narrowest
   if chat.room ~= narrowest then
     local before = chat.room

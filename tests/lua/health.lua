@@ -183,12 +183,13 @@ lualine.winbar = { lualine_c = { "filename" } }
 lualine.options = { disabled_filetypes = { winbar = { "acp" } } }
 holds("it", check(), {
   "WARNING lualine's winbar replaces the bars",
-  'winbar = { "acp", "acp-prompt", "acp-proposal", "acp-terminal", "acp-plan" }',
+  'winbar = { "acp", "acp-prompt", "acp-proposal", "acp-terminal", "acp-plan", "acp-messages", "acp-audit" }',
 })
-lualine.options.disabled_filetypes.winbar = { "acp", "acp-prompt", "acp-terminal", "acp-plan" }
+lualine.options.disabled_filetypes.winbar =
+  { "acp", "acp-prompt", "acp-terminal", "acp-plan", "acp-messages", "acp-audit" }
 holds("it", check(), { "WARNING lualine's winbar replaces the bars" })
 lualine.options.disabled_filetypes.winbar =
-  { "acp", "acp-prompt", "acp-proposal", "acp-terminal", "acp-plan", "help" }
+  { "acp", "acp-prompt", "acp-proposal", "acp-terminal", "acp-plan", "acp-messages", "acp-audit", "help" }
 holds("it", check(), { "OK lualine leaves the bars" })
 package.loaded["lualine"] = nil
 

@@ -58,3 +58,42 @@ fn markview_draws_what_is_being_written() {
     let Some(mut chat) = writing("markview.nvim", MARKVIEW, "0.10") else { return };
     chat.nvim.wait_until(|nvim| nvim.screen().matches("\u{25cf}").count() == 3, "its marks");
 }
+
+/// A table whose columns lack blanks.
+const TABLE: &str = "Said:\n\n| a | long |\n| --- | --- |\n| much longer | b |\n\nafter";
+
+/// Where the rows of the table end on the screen. A plugin may draw the bars in its own way.
+fn ends_of_rows(nvim: &mut crate::support::Nvim) -> Vec<usize> {
+    let screen = nvim.screen();
+    let rows = screen.lines().filter(|line| line.contains(" long") || line.contains("much longer"));
+    rows.map(|row| row.trim_end().chars().count()).collect()
+}
+
+fn a_table_is_aligned_once(plugin: &str, setup: &str) {
+    let mut chat = Scripted::sized(&[], steps([prompt(), says(TABLE)]), 140, 40);
+    if !load(&mut chat.nvim, "0.10", &[plugin]) {
+        return;
+    }
+    chat.nvim.exec_lua(&format!("{setup} {DRAWS}"), []);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("after");
+    // Once it has drawn the frame, the head and the row end in the same column.
+    let is_aligned = |nvim: &mut crate::support::Nvim| {
+        let has_frame = nvim.screen().contains(['\u{250c}', '\u{256d}']);
+        has_frame && matches!(ends_of_rows(nvim)[..], [head, row] if head == row)
+    };
+    chat.nvim.wait_until(is_aligned, "a table that is aligned");
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn render_markdown_aligns_tables_alone() {
+    a_table_is_aligned_once("render-markdown.nvim", RENDER_MARKDOWN);
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn markview_aligns_tables_alone() {
+    a_table_is_aligned_once("markview.nvim", MARKVIEW);
+}

@@ -5,7 +5,7 @@ local M = {}
 
 local health = vim.health
 
-local ours = { "acp", "acp-prompt", "acp-proposal", "acp-terminal", "acp-plan" }
+local ours = { "acp", "acp-prompt", "acp-proposal", "acp-terminal", "acp-plan", "acp-messages", "acp-audit" }
 
 -- Whether lualine draws bars, and leaves ours alone.
 ---@return boolean draws

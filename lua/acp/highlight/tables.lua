@@ -3,8 +3,35 @@
 
 local M = {}
 
---- Cells that a line of the transcript has on the screen.
+--- Cells that a line of the transcript has on the screen; none where somebody else draws its tables.
 M.room = 80
+
+--- Plugins that draw tables, by a module that they load, and how each is asked whether it draws in a buffer.
+---@type table<string, fun(module: table, buf: integer): boolean>
+local others = {
+  ["render-markdown.core.manager"] = function(manager, buf)
+    return manager.attached(buf)
+  end,
+  ["markview.spec"] = function(spec, buf)
+    local filetypes = spec.get({ "preview", "filetypes" }, { fallback = {}, ignore_enable = true })
+    return vim.list_contains(filetypes, vim.bo[buf].filetype)
+  end,
+}
+
+--- Whether another plugin draws the tables of a buffer: its blanks and ours would be too many.
+---@param buf integer
+---@return boolean
+function M.are_drawn_by_others(buf)
+  for name, draws in pairs(others) do
+    local module = package.loaded[name]
+    -- One that is built otherwise than we know may draw what it likes.
+    local ok, found = pcall(draws, module, buf)
+    if module and ok and found then
+      return true
+    end
+  end
+  return false
+end
 
 --- Longer tables are left alone.
 local MOST_ROWS = 200
