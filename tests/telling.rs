@@ -90,6 +90,27 @@ fn a_message_is_cut_between_its_words() {
 }
 
 #[test]
+fn a_message_that_is_cut_does_not_say_the_opposite() {
+    // Messages that come close together are another line.
+    let show = |text: &str| {
+        let mut chat = beside();
+        chat.nvim.resize(80, 24);
+        chat.nvim.exec_lua("require('acp.notify').show(..., vim.log.levels.INFO)", [text.into()]);
+        chat.nvim.wait_for_screen(":messages");
+        let screen = chat.nvim.screen();
+        screen.lines().find(|line| line.contains(":messages")).unwrap_or_default().trim_end().to_owned()
+    };
+    let line =
+        show("the output of the build of all of its parts names no place in a file that exists anywhere");
+    assert!(line.contains("\u{2026} names no place in a file that exists anywhere :messages"), "{line}");
+    // What has no room from there on is left out.
+    let line = show(
+        "whatever the agent wrote into the file that you are looking at is not to be found in it, so it is shown where it was",
+    );
+    assert!(line.ends_with("\u{2026} :messages"), "{line}");
+}
+
+#[test]
 fn who_types_sees_an_error_and_is_not_held_up_by_it() {
     let mut chat = beside();
     chat.nvim.input("i");

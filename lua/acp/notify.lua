@@ -28,6 +28,9 @@ local function length(chunks)
   return all
 end
 
+-- What is left of a message's beginning, at least.
+local LEAST_HEAD = 16
+
 -- A word that is longer than this is cut itself.
 local LONGEST_WORD = 16
 
@@ -59,6 +62,26 @@ local function ending(text, room)
   return space and space <= LONGEST_WORD and tail:sub(space) or tail
 end
 
+-- What a sentence says the opposite without.
+local DENIALS = { " no ", " not ", " never ", " nothing ", " none ", " without ", "n't " }
+
+-- The end of a text from the word before a denial that would be left out between its head and its tail; nothing if none
+-- would.
+local function from_denial(text, head, tail)
+  local last
+  for _, denial in ipairs(DENIALS) do
+    local at = text:find(denial, 1, true)
+    while at do
+      if at + #denial > #head and at <= #text - #tail and at > (last or 0) then
+        last = at
+      end
+      at = text:find(denial, at + 1, true)
+    end
+  end
+  local before = last and text:sub(1, last - 1):find(" [^ ]*$")
+  return before and text:sub(before)
+end
+
 -- The chunks cut to `room` cells; the last cells say where the rest is, unless something else does. Of a single message
 -- the end stays, too.
 local function fit(chunks, room, is_told)
@@ -71,6 +94,12 @@ local function fit(chunks, room, is_told)
     local left = room - width(more) - 1
     local tail = ending(text, math.floor(left / 2))
     local head = beginning(text, left - width(tail))
+    local denied = from_denial(text, head, tail)
+    if denied then
+      -- Where there is no room for all of that, the end is what is left out.
+      tail = width(denied) <= left - LEAST_HEAD and denied or ""
+      head = beginning(text, left - width(tail))
+    end
     return { { head .. "…" .. tail, group }, { more, "Comment" } }
   end
   local more = room > 40 and "… :messages" or "…"

@@ -137,9 +137,7 @@ impl Questions {
             OpenQuestions::Never => ":Acp answer",
             _ => "when you pause",
         };
-        // A message that is longer than the line would have Neovim wait for a key.
-        let room = usize::from(cx.editor.size().0).saturating_sub(how.len() + 24).max(20);
-        cx.notify_of_question(format!("{} ({how})", cut_end(&prompt, room)), Level::Warn);
+        cx.notify_of_question(format!("{prompt} ({how})"), Level::Warn);
     }
 
     /// The answer that the key of this number gives in the chat, to the question of the entry under the cursor.
