@@ -5,6 +5,7 @@
 mod support;
 
 use serde_json::json;
+use support::Nvim;
 use support::script::{Scripted, ends, permission, prompt, runs, says, steps, update, writes};
 
 const FIVE: &[(&str, &str)] = &[("a.txt", "one\ntwo\nthree\nfour\nfive\n")];
@@ -127,6 +128,53 @@ fn every_group_can_be_read_on_every_stock_scheme_light_and_dark_with_and_without
         }
     }
     assert!(seen > 1000 && bad.is_empty(), "of {seen}: {bad:#?}");
+}
+
+/// Every pair of a stock colour scheme and a background.
+fn schemes(nvim: &mut Nvim) -> Vec<(String, &'static str)> {
+    let found = nvim.exec_lua("return vim.fn.getcompletion('', 'color')", []);
+    let names =
+        found.as_array().expect("a list").iter().map(|name| name.as_str().expect("a name").to_owned());
+    let all: Vec<_> = names.flat_map(|name| ["dark", "light"].map(|it| (name.clone(), it))).collect();
+    assert!(all.len() > 40, "{all:?}");
+    all
+}
+
+#[test]
+fn proposed_code_can_be_read_on_every_stock_scheme() {
+    let old = "local function greet(name)\n  return name\nend\n";
+    let new = "local function greet(name)\n  -- About the name.\n  name = name or 'nobody'\n  \
+               return ('%s!'):format(name, 12, true)\nend\n";
+    let content = json!([{ "type": "diff", "path": "$PROJECT/a.lua", "oldText": old, "newText": new }]);
+    let call = json!({ "toolCallId": "c", "title": "Edit a.lua", "kind": "edit", "content": content });
+    let mut chat = Scripted::sized(&[("a.lua", old)], steps([prompt(), permission("p", call)]), 120, 30);
+    chat.configure("permission = { open = 'never' }");
+    chat.nvim.command("set termguicolors | edit a.lua");
+    chat.chat();
+    chat.send("go");
+    chat.nvim.wait_for_screen("About the name");
+    for (scheme, background) in schemes(&mut chat.nvim) {
+        let behind = chat.nvim.exec_lua(
+            "local scheme, background = ...
+             vim.o.background = background
+             vim.cmd.colorscheme(scheme)
+             vim.o.background = background
+             local look = vim.api.nvim_get_hl(0, { name = 'AcpDiffAdd', link = false })
+             return look.reverse and look.fg or look.bg",
+            [scheme.as_str().into(), background.into()],
+        );
+        // Each line as a whole has the background of what is added, and letters that can be read.
+        let can_be_read = |nvim: &mut Nvim| {
+            let lines = ["-- About the name.", "name = name or 'nobody'", "return ('%s!')"];
+            let cells = lines.map(|line| nvim.styles_of(line)).concat();
+            cells.iter().all(|(letter, style)| {
+                let contrast = ratio(style.foreground.into(), style.background.into());
+                u64::from(style.background) == behind.as_u64().expect("a colour")
+                    && (letter == " " || contrast >= 3.0)
+            })
+        };
+        chat.nvim.wait_until(can_be_read, &format!("code that can be read: {scheme}, {background}"));
+    }
 }
 
 #[test]

@@ -244,7 +244,7 @@ fn all_changes_are_reviewed_in_one_buffer_and_comments_go_to_the_agent() {
     ~
     acp://review
     ");
-    assert!(chat.nvim.groups_of("- two").contains(&"AcpDiffDelete".to_owned()));
+    assert!(chat.nvim.groups_of("- two").contains(&"AcpDiffDeleteSign".to_owned()));
     chat.nvim.input("]cgc");
     chat.nvim.wait_for_screen("Comment on a.txt:6");
     chat.nvim.input("not six, seven<C-s>");

@@ -199,6 +199,17 @@ impl Nvim {
         }
     }
 
+    /// The cells of a text that is on the screen, each with its look.
+    #[track_caller]
+    pub fn styles_of(&mut self, text: &str) -> Vec<(String, grid::Style)> {
+        self.catch_up();
+        let Some((row, column)) = self.grid.find(text) else {
+            panic!("{text:?} is not on the screen\n{}", self.report())
+        };
+        let cells = column..column + text.chars().count();
+        cells.map(|at| (self.grid.cell(row, at).to_owned(), self.grid.style(row, at))).collect()
+    }
+
     /// Where the cursor stands on the screen: row and column, from 0.
     pub fn cursor(&mut self) -> (usize, usize) {
         self.catch_up();

@@ -26,6 +26,7 @@ impl App {
     /// There is another colour scheme, or another background.
     pub fn colours_changed(&mut self) -> Result<()> {
         highlight_groups::define(&self.cx.editor)?;
+        self.looks_changed();
         self.chats.colours_changed(&self.cx)
     }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 use mlua::{Result, Table, Value};
 
 use crate::nvim::diff_view::appearance::{Appearance, Coloured, cells};
+use crate::nvim::editor::highlight_groups::{keeps_colour, of_sign};
 use crate::nvim::editor::{Buf, Editor};
 
 /// At most this many virtual lines for one hunk; the rest is said in a line.
@@ -20,11 +21,11 @@ pub fn push(marks: &Table, row: usize, column: usize, options: Table) -> Result<
     marks.raw_push(options)
 }
 
-pub fn line(editor: &Editor, group: &str, sign: &str) -> Result<Table> {
+pub fn line(editor: &Editor, group: &'static str, sign: &str) -> Result<Table> {
     editor.table([
         ("line_hl_group", editor.string(group)?),
         ("sign_text", editor.string(sign)?),
-        ("sign_hl_group", editor.string(group)?),
+        ("sign_hl_group", editor.string(of_sign(group))?),
     ])
 }
 
@@ -75,6 +76,8 @@ pub fn virtual_lines<'a>(
         for (piece, is_strong, colour) in pieces(text, words(at), colours) {
             let mut groups = vec![Group::Named(group)];
             groups.extend(is_strong.then_some(Group::Named(strong)));
+            let behind = if is_strong { strong } else { group };
+            let colour = colour.filter(|colour| keeps_colour(editor, behind, *colour).unwrap_or(false));
             groups.extend(colour.map(Group::Numbered));
             let trails = trails.saturating_sub(piece.start);
             shown.push((appearance.shown(editor, &text[piece], &mut column, trails), groups));
@@ -91,7 +94,7 @@ pub fn virtual_lines<'a>(
             let chunks = editor.lua.create_table()?;
             let begin = margin.clone().unwrap_or_else(|| format!("{sign} "));
             let begin = if number == 0 { begin } else { " ".repeat(begin.chars().count()) };
-            chunks.raw_push(chunk(editor, &begin, &[Group::Named(group)])?)?;
+            chunks.raw_push(chunk(editor, &begin, &[Group::Named(of_sign(group))])?)?;
             for (text, groups) in &row {
                 chunks.raw_push(chunk(editor, text, groups)?)?;
             }

@@ -40,7 +40,56 @@ const LINKS: [(&str, &str); 29] = [
     ("AcpWinbar", "Title"),
 ];
 
+/// Letters in the colours of their language are read with less.
+const MIN_LETTERS: f64 = 3.0;
+
+/// In Lua's registry, by the group: whether its letters all have one colour, what is behind them, and by the id of a
+/// language's group whether that can be read there.
+const LETTERS: &str = "acp.letters";
+
+/// Whether letters on a group's background, in lines that are not in a buffer, keep the colour that their language has
+/// for them, a group's id. As in lines of a buffer, not where the group has a colour for letters itself.
+pub fn keeps_colour(editor: &Editor, group: &str, colour: i64) -> Result<bool> {
+    let all: Table = editor.lua.named_registry_value(LETTERS)?;
+    let of_group = match all.get::<Option<Table>>(group)? {
+        Some(of_group) => of_group,
+        None => {
+            let of_group = Groups::new(editor)?.letters_on(group)?;
+            all.set(group, &of_group)?;
+            of_group
+        }
+    };
+    if of_group.get("is_plain")? {
+        return Ok(false);
+    }
+    if let Some(known) = of_group.get::<Option<bool>>(colour)? {
+        return Ok(known);
+    }
+    let options = editor.table([("id", Value::Integer(colour)), ("link", Value::Boolean(false))])?;
+    let looks: Table = editor.api("nvim_get_hl", (0, options))?;
+    let is_true: bool = of_group.get("is_true")?;
+    let text = match is_true {
+        true => looks.get::<Option<u32>>("fg")?,
+        false => looks.get::<Option<u8>>("ctermfg")?.map(of_256),
+    };
+    let can_be_read = match text {
+        Some(text) => least(text, &[of_group.get("behind")?]) >= MIN_LETTERS,
+        // As all of the line.
+        None => true,
+    };
+    of_group.set(colour, can_be_read)?;
+    Ok(can_be_read)
+}
+
+/// The group of the signs beside lines of a group.
+pub fn of_sign(group: &'static str) -> &'static str {
+    SIGNS.iter().find(|(_, of)| *of == group).map_or(group, |(sign, _)| sign)
+}
+
+const SIGNS: [(&str, &str); 2] = [("AcpDiffAddSign", "AcpDiffAdd"), ("AcpDiffDeleteSign", "AcpDiffDelete")];
+
 pub fn define(editor: &Editor) -> Result<()> {
+    editor.lua.set_named_registry_value(LETTERS, editor.lua.create_table()?)?;
     let groups = Groups::new(editor)?;
     for (group, link) in LINKS {
         let is_ours = groups.set(group, editor.table([("link", editor.string(link)?)])?)?;
@@ -49,6 +98,7 @@ pub fn define(editor: &Editor) -> Result<()> {
         }
     }
     groups.define_removed()?;
+    groups.define_signs()?;
     groups.define_colours()
 }
 
@@ -76,6 +126,7 @@ struct Pair<T> {
     /// Whether the group itself says so.
     has_text: bool,
     has_behind: bool,
+    is_reversed: bool,
 }
 
 impl<T: Copy + PartialEq> Pair<T> {
@@ -110,8 +161,14 @@ impl<'a> Groups<'a> {
         let (black, white) = ((0, 0), (0xff_ffff, 15));
         let ((text, text_256), (behind, behind_256)) = if is_light { (black, white) } else { (white, black) };
         let terminal = Colours {
-            gui: Pair { text, behind, has_text: false, has_behind: false },
-            cterm: Pair { text: text_256, behind: behind_256, has_text: false, has_behind: false },
+            gui: Pair { text, behind, has_text: false, has_behind: false, is_reversed: false },
+            cterm: Pair {
+                text: text_256,
+                behind: behind_256,
+                has_text: false,
+                has_behind: false,
+                is_reversed: false,
+            },
         };
         let mut groups = Self { editor, ours, is_light, normal: terminal, bars: Vec::new() };
         groups.normal = groups.colours("Normal")?;
@@ -135,6 +192,22 @@ impl<'a> Groups<'a> {
         let reversed = cterm.is_some_and(|cterm| is_reversed(&cterm));
         let cterm = pair(self.normal.cterm, looks.get("ctermfg")?, looks.get("ctermbg")?, reversed);
         Ok(Colours { gui, cterm })
+    }
+
+    /// What is to be known of a group to tell which colours can be read on it.
+    fn letters_on(&self, group: &str) -> Result<Table> {
+        let screens: Vec<Table> = self.editor.api("nvim_list_uis", ())?;
+        let is_true = screens.iter().any(|screen| screen.get("rgb").unwrap_or(false));
+        let Colours { gui, cterm } = self.colours(group)?;
+        let (is_plain, behind) = match is_true {
+            true => (gui.has_text || gui.is_reversed, gui.behind),
+            false => (cterm.has_text || cterm.is_reversed, of_256(cterm.behind)),
+        };
+        self.editor.table([
+            ("is_true", Value::Boolean(is_true)),
+            ("is_plain", Value::Boolean(is_plain)),
+            ("behind", Value::Integer(behind.into())),
+        ])
     }
 
     /// Sets a group, unless somebody else has. Says whether it did.
@@ -205,6 +278,24 @@ impl<'a> Groups<'a> {
         }
     }
 
+    /// Signs beside lines that come or go have the lines' colours, and letters of their own where those have none: else
+    /// they would have the pale ones of the column that they stand in.
+    fn define_signs(&self) -> Result<()> {
+        for (sign, of) in SIGNS {
+            let Colours { gui, cterm } = self.colours(of)?;
+            let looks = self.editor.table([
+                ("fg", Value::Integer(gui.text.into())),
+                ("ctermfg", Value::Integer(cterm.text.into())),
+            ])?;
+            looks.set("bg", gui.has_behind.then_some(gui.behind))?;
+            looks.set("ctermbg", cterm.has_behind.then_some(cterm.behind))?;
+            if self.set(sign, looks)? {
+                self.make_readable(sign)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The colours of what commands print, as they are in a terminal where the colour scheme says so
     /// (`:help terminal-config`).
     fn define_colours(&self) -> Result<()> {
@@ -244,8 +335,8 @@ fn pair<T: Copy>(normal: Pair<T>, text: Option<T>, behind: Option<T>, is_reverse
     let (has_text, has_behind) = (text.is_some(), behind.is_some());
     let (text, behind) = (text.unwrap_or(normal.text), behind.unwrap_or(normal.behind));
     match is_reversed {
-        true => Pair { text: behind, behind: text, has_text: has_behind, has_behind: true },
-        false => Pair { text, behind, has_text, has_behind },
+        true => Pair { text: behind, behind: text, has_text: has_behind, has_behind: true, is_reversed },
+        false => Pair { text, behind, has_text, has_behind, is_reversed },
     }
 }
 

@@ -359,7 +359,7 @@ impl Drawn {
                 virtual_lines(editor, appearance, &hunk.removed, '-', &|at| words.removed(at), above)?;
             if hunk.added.is_empty() {
                 options.raw_set("sign_text", if *mixed { "~" } else { "-" })?;
-                options.raw_set("sign_hl_group", "AcpDiffDelete")?;
+                options.raw_set("sign_hl_group", "AcpDiffDeleteSign")?;
             }
             push(&marks, row, 0, options)?;
         }
