@@ -594,6 +594,35 @@ fn who_puts_away_what_they_are_asked_about_finds_it_in_the_chat() {
 }
 
 #[test]
+fn who_closes_the_page_of_the_first_of_several_proposals_answers_that_one() {
+    for away in ["bdelete", "quit"] {
+        let new = numbered("new", 60);
+        let ids = ["one", "two", "three"];
+        let ask = |id: &&str| {
+            let name = format!("{id}.txt");
+            permission(id, edit(id, &format!("Write {name}"), json!([diff(&name, None, &new)])))
+        };
+        let mut all = vec![prompt()];
+        all.extend(ids.iter().map(ask));
+        let mut chat = started(&[], all, (80, 24), "");
+        chat.send("go");
+        chat.nvim.wait_for_screen("+ new 1");
+        chat.wait_for("three.txt");
+        chat.nvim.stop_insert();
+        chat.nvim.exec_lua("vim.api.nvim_set_current_win(vim.fn.win_getid(1))", []);
+        chat.nvim.command(away);
+        // Wherever Neovim puts the cursor then.
+        chat.wait_for("new 60");
+        chat.nvim.command("Acp reject");
+        let is_answer = |line: &Value| line.get("method").is_none() && line["id"].is_string();
+        let answers = |chat: &Scripted| chat.record().into_iter().filter(is_answer).collect::<Vec<_>>();
+        let first = chat.answer("one");
+        assert_eq!(first["result"]["outcome"]["optionId"], "r", "{away}");
+        assert_eq!(answers(&chat).len(), 1, "{away}: one question was answered");
+    }
+}
+
+#[test]
 fn a_question_that_is_put_off_leaves_the_screen_to_the_next_one_and_comes_back() {
     for style in ["inline", "split"] {
         let text = numbered("line", 100);

@@ -216,6 +216,10 @@ impl App {
                 Questions::answered_in_vain(&self.cx, ask, self.cx.conflicts.is_open(ask));
             }
             EditorEvent::QuestionsChanged | EditorEvent::DiffsPlaced => self.asking.retry = true,
+            EditorEvent::ProposalPutAway => {
+                self.chats.proposal_put_away();
+                self.asking.retry = true;
+            }
             EditorEvent::ConflictShown(buf) => self.reviews.clear_proposals_in(&self.cx, buf)?,
             EditorEvent::WindowGivenBack => self.follow_due()?,
             EditorEvent::FileRestored { path, held } => {

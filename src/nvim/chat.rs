@@ -61,6 +61,8 @@ pub struct Chats {
     has_unfolded: bool,
     /// The line that the transcript's cursor was taken to for it, from the end.
     read_from: Option<usize>,
+    /// Its page was closed by the user, and the chat does not show it yet.
+    is_put_away: bool,
 }
 
 /// A plan, and the session that made it.
@@ -87,6 +89,7 @@ impl Chats {
             unfolded: None,
             has_unfolded: false,
             read_from: None,
+            is_put_away: false,
         }
     }
 }

@@ -275,6 +275,8 @@ pub enum EditorEvent {
     ReviewOutdated(Buf),
     /// What a call of a session proposes is where it belongs, or it is known that it can't be.
     DiffsPlaced,
+    /// The user has closed the page, or the window, of what they are asked about: the chat shows it.
+    ProposalPutAway,
     /// The window that showed what was asked about shows again what the user had in it.
     WindowGivenBack,
     /// The user has sent comments on changes to an agent.

@@ -74,6 +74,7 @@ impl App {
         if !touched.is_empty() {
             self.draw_now()?;
         }
+        self.chats.enter_put_away(&self.cx, in_chat)?;
         let sight = match (shape, call) {
             (Shape::Pending, _) => return Ok(Sight::Pending),
             (Shape::Blocked, _) if self.cx.config.permission.open == OpenQuestions::Auto => {

@@ -62,6 +62,28 @@ impl Chats {
         Ok(if seen <= first && rows(seen)? <= room { Sight::Whole } else { Sight::Part })
     }
 
+    /// The user has closed the page of what they are asked about, and Neovim may have put them into the chat for it.
+    pub fn proposal_put_away(&mut self) {
+        self.is_put_away = true;
+    }
+
+    /// Whoever came to the end of a chat by that is on the call: another question may stand at the end, and a command
+    /// would answer that one.
+    pub fn enter_put_away(&mut self, cx: &Context, call: Option<(SessionKey, EntryId)>) -> Result<()> {
+        let Some((key, entry)) = call.filter(|_| std::mem::take(&mut self.is_put_away)) else {
+            return Ok(());
+        };
+        let win = cx.chats.get(&key).and_then(|chat| chat.window(&cx.editor));
+        let (Some(chat), Some(win)) = (self.open.get(&key), win) else { return Ok(()) };
+        let last = cx.editor.line_count(cx.editor.win_buf(win)?)?;
+        if cx.editor.current_win()? != win || cx.editor.cursor(win)?.0 != last {
+            return Ok(());
+        }
+        let line = chat.head_row(&cx.editor, entry)? + 1;
+        self.read_from = Some(line);
+        cx.editor.set_cursor(win, line, 0)
+    }
+
     /// Takes a transcript that stands at its end to a row, once. Who reads in it is left where they are.
     fn read_from(&mut self, cx: &Context, win: Win, row: usize) -> Result<()> {
         let last = cx.editor.line_count(cx.editor.win_buf(win)?)?;

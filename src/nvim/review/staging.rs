@@ -496,7 +496,7 @@ impl Reviews {
             if let Some(stage) = &mut this.stage {
                 stage.shape = Shape::InChat;
             }
-            cx.raise(EditorEvent::DiffsPlaced);
+            cx.raise(EditorEvent::ProposalPutAway);
             Ok(())
         })
     }
