@@ -312,6 +312,66 @@ fn lines_that_both_changed_are_shown_and_decided_by_the_user() {
 }
 
 #[test]
+fn a_place_that_is_asked_about_is_on_the_screen_and_the_window_shows_afterwards_what_it_did() {
+    let text = |lines: [&str; 2]| -> String {
+        let line = |number: usize| match number {
+            60 => format!("{}\n", lines[0]),
+            150 => format!("{}\n", lines[1]),
+            _ => format!("line {number}\n"),
+        };
+        (1..=200).map(line).collect()
+    };
+    let (old, new) = (text(["line 60", "line 150"]), text(["agent's 60", "agent's 150"]));
+    for is_own in [true, false] {
+        let steps = turns([read("r", "a.txt"), write("w", "a.txt", &new)]);
+        let mut chat = Scripted::sized(&[("a.txt", &old)], steps, 80, 24);
+        let buf = open(&mut chat.nvim, "a.txt");
+        chat.chat();
+        if !is_own {
+            catch_pickers(&mut chat.nvim);
+        }
+        turn(&mut chat, 1);
+        go_to(&mut chat.nvim, buf);
+        // One of them in a fold.
+        chat.nvim.input("60Gccmine 60<Esc>150Gccmine 150<Esc>:148,152fold<CR>10Gzt");
+        let view = "return vim.inspect(vim.api.nvim_win_call(vim.fn.bufwinid('a.txt'), vim.fn.winsaveview))";
+        let before = chat.nvim.exec_lua(view, []);
+        chat.nvim.command("AcpChat");
+        chat.nvim.command("startinsert");
+        chat.send("go");
+        chat.nvim.stop_insert();
+        let sees = |nvim: &mut Nvim, number: usize| {
+            let screen = nvim.screen();
+            [format!("mine {number}"), format!("agent's {number}")].iter().all(|text| screen.contains(text))
+        };
+        chat.nvim.wait_until(|nvim| sees(nvim, 60), "the first place");
+        if is_own {
+            chat.nvim.wait_for_screen("4: One by one");
+            assert!(sees(&mut chat.nvim, 60), "{}", chat.nvim.screen());
+            chat.nvim.input("4<CR>");
+            chat.nvim.wait_for_screen("(1 of 2)");
+            assert!(sees(&mut chat.nvim, 60), "{}", chat.nvim.screen());
+            chat.nvim.input("1<CR>");
+            chat.nvim.wait_for_screen("(2 of 2)");
+            chat.nvim.wait_until(|nvim| sees(nvim, 150), "the second place");
+            chat.nvim.input("2<CR>");
+        } else {
+            wait_for_picker(&mut chat.nvim);
+            chat.nvim.exec_lua("_G.choose(4)", []);
+            wait_for_picker(&mut chat.nvim);
+            chat.nvim.exec_lua("_G.choose(1)", []);
+            wait_for_picker(&mut chat.nvim);
+            chat.nvim.wait_until(|nvim| sees(nvim, 150), "the second place");
+            chat.nvim.exec_lua("_G.choose(2)", []);
+        }
+        assert_eq!(chat.answer("w")["result"], json!({}));
+        let mine = chat.nvim.buffer_text(buf);
+        assert!(mine.contains("agent's 60") && mine.contains("mine 150"), "{mine}");
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(view, []) == before, "what the window showed");
+    }
+}
+
+#[test]
 fn a_conflict_stands_alone_in_the_file_also_where_its_change_was_proposed_before() {
     let call = json!({ "toolCallId": "c", "title": "Edit a.txt", "kind": "edit", "status": "pending", "content": [
         { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "one\n", "newText": "agent's\n" },

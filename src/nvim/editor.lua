@@ -704,6 +704,18 @@ return {
     return height.all - height.fill
   end,
 
+  -- Opens the fold that hides a line in a window; says whether one did. From 0.
+  open_fold = function(win, row)
+    return api.nvim_win_call(win, function()
+      local line = row + 1
+      local is_hidden = vim.fn.foldclosed(line) > 0
+      if is_hidden then
+        vim.cmd(line .. "foldopen!")
+      end
+      return is_hidden
+    end)
+  end,
+
   -- Whether two windows lie over each other.
   overlap = function(one, other)
     local function area(win)

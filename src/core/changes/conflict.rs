@@ -3,6 +3,9 @@
 
 use crate::core::changes::reconcile::{ConflictHunk, Pick};
 
+/// More lines are not shown beside a question.
+const PREVIEWED: usize = 500;
+
 /// A conflict on its way to a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
@@ -93,6 +96,30 @@ impl Conflict {
             [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
             parts => parts.concat(),
         }
+    }
+
+    /// The place that the open question is about, or the first of all.
+    pub fn place(&self) -> Option<&ConflictHunk> {
+        match &self.asked {
+            Asked::All => self.hunks.first(),
+            Asked::Each(picks) => self.hunks.get(picks.len()),
+        }
+    }
+
+    /// What the open question is about, for pickers that show it beside the answers: as a diff that leads from the user's
+    /// lines to the others.
+    pub fn preview(&self) -> Vec<String> {
+        let meant = match &self.asked {
+            Asked::All => &self.hunks[..],
+            Asked::Each(picks) => self.hunks.get(picks.len()..picks.len() + 1).unwrap_or_default(),
+        };
+        let lines = meant.iter().flat_map(|hunk| {
+            let ours = hunk.ours.iter().map(|line| format!("- {line}"));
+            let theirs = hunk.theirs.iter().map(|line| format!("+ {line}"));
+            let head = (meant.len() > 1).then(|| format!("@@ {}", hunk.row + 1));
+            head.into_iter().chain(ours).chain(theirs)
+        });
+        lines.take(PREVIEWED).collect()
     }
 
     /// What was chosen so far counts no more: all is asked again.
@@ -189,6 +216,18 @@ mod tests {
     fn two(them: Option<&str>, is_write: bool) -> Conflict {
         let hunks = vec![hunk(2, &["  mine"], &["a", "b"]), hunk(9, &[], &["c"])];
         Conflict::new(hunks, them.map(str::to_owned), is_write)
+    }
+
+    #[test]
+    fn a_question_is_shown_with_the_lines_that_it_is_about() {
+        let mut conflict = two(Some("Demo"), true);
+        assert_eq!(conflict.preview(), ["@@ 3", "-   mine", "+ a", "+ b", "@@ 10", "+ c"]);
+        assert_eq!(conflict.place().map(|hunk| hunk.row), Some(2));
+        assert_eq!(conflict.answer(Some(3)), Decision::Continue);
+        assert_eq!(conflict.preview(), ["-   mine", "+ a", "+ b"]);
+        assert_eq!(conflict.answer(Some(0)), Decision::Continue);
+        assert_eq!(conflict.preview(), ["+ c"]);
+        assert_eq!(conflict.place().map(|hunk| hunk.row), Some(9));
     }
 
     #[test]

@@ -100,7 +100,7 @@ fn helpers(editor: &Editor) -> Result<Table> {
 }
 
 /// What Neovim's own picker asks with, below the items.
-pub const ASKS_FOR_NUMBER: &str = "Type number and <Enter> or click with the mouse (q or empty cancels): ";
+const ASKS_FOR_NUMBER: &str = "Type number and <Enter> or click with the mouse (q or empty cancels): ";
 
 /// Where the function is kept that `vim.ui.select` was at the start, if it was Neovim's own.
 const OWN_SELECT: &str = "acp.own_select";
@@ -121,13 +121,27 @@ pub fn is_builtin(editor: &Editor) -> bool {
     read().unwrap_or(true)
 }
 
+/// How many rows at the end of the screen Neovim's own picker covers; none where another one is in its place.
+pub fn rows_covered(editor: &Editor, prompt: &str, items: &[String]) -> usize {
+    if !is_builtin(editor) {
+        return 0;
+    }
+    let columns = usize::from(editor.size().0).max(1);
+    let rows = |text: &str, before: usize| (text.chars().count() + before).div_ceil(columns).max(1);
+    // The line above it, and the one that asks for a number.
+    let asks = rows(ASKS_FOR_NUMBER, 0);
+    // Without lines for commands it scrolls more.
+    let more = if has_no_line(editor) { 1 + asks } else { 0 };
+    rows(prompt, 0) + items.iter().map(|item| rows(item, 3)).sum::<usize>() + 1 + asks + more
+}
+
 /// Whether something draws Neovim's own picker over the middle of the screen, and not at its end.
 pub fn is_popup(editor: &Editor) -> Result<bool> {
     helpers(editor)?.get::<Function>("is_popup")?.call(())
 }
 
 /// Whether 'cmdheight' is 0.
-pub fn has_no_line(editor: &Editor) -> bool {
+fn has_no_line(editor: &Editor) -> bool {
     editor.global_option::<i64>("cmdheight").is_ok_and(|lines| lines == 0)
 }
 

@@ -1,10 +1,10 @@
 //! Lines that the user and somebody else changed, each in their own way: both are shown in the file, and
 //! the user says which are to stand, by the same rules as for permission. Until then the file is as the
-//! user left it. Merging is the core's business.
+//! user left it. Merging is the core's business, how a conflict looks in the file `conflict_view`'s.
 
 use std::rc::Rc;
 
-use mlua::{Result, Value};
+use mlua::Result;
 
 use crate::config::OnConflict;
 use crate::core::changes::conflict::{Conflict, Decision, Question, places, which};
@@ -13,17 +13,13 @@ use crate::core::changes::file_task::Task;
 use crate::core::changes::reconcile::{ConflictHunk, Pick};
 use crate::core::ids::{AskId, SessionKey};
 use crate::core::message::Severity;
-use crate::core::text::visible::visible;
 use crate::nvim::context::conflicts::OpenConflict;
 use crate::nvim::context::{self, Context};
-use crate::nvim::editor::code_window::code_window;
-use crate::nvim::editor::{Buf, Editor, Level};
+use crate::nvim::editor::{Level, picker};
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::files::Files;
+use crate::nvim::files::conflict_view::{self, clear_clashes, show_clashes, show_in_window};
 use crate::nvim::files::job::{Job, Waiting};
-
-/// Lines of the other side that are shown; the file itself has them all once they are taken.
-const SHOWN: usize = 60;
 
 /// What an agent is told whose write is refused.
 fn refused(which: &str) -> String {
@@ -64,7 +60,7 @@ impl Files {
                 );
                 cx.raise(EditorEvent::ConflictShown(job.buf));
                 cx.conflicts.add(OpenConflict { ask, session, path: job.path.clone(), buf: job.buf });
-                self.conflicts.push(Waiting { ask, session, job, conflict });
+                self.conflicts.push(Waiting { ask, session, job, conflict, scrolled: None });
                 self.tell_session(cx, session);
                 cx.note(Some(session), Severity::Warning, text.clone());
                 cx.announce(session, &text, Level::Warn);
@@ -120,7 +116,10 @@ impl Files {
     /// Takes a conflict off the screen.
     fn close_conflict(&mut self, cx: &mut Context, ask: AskId) -> Result<Option<(Box<Job>, Conflict)>> {
         let Some(at) = self.conflicts.iter().position(|waiting| waiting.ask == ask) else { return Ok(None) };
-        let Waiting { job, conflict, session, .. } = self.conflicts.remove(at);
+        let Waiting { job, conflict, session, scrolled, .. } = self.conflicts.remove(at);
+        if let Some(scrolled) = scrolled {
+            conflict_view::scroll_back(&cx.editor, job.buf, scrolled)?;
+        }
         cx.conflicts.remove(ask);
         self.tell_session(cx, session);
         cx.raise(EditorEvent::QuestionsChanged);
@@ -169,68 +168,19 @@ impl Files {
     }
 }
 
-// In the file.
-
-fn show_clashes(editor: &Editor, buf: Buf, conflict: &Conflict) -> Result<()> {
-    let ns = editor.namespace("acp.conflict")?;
-    let last = editor.line_count(buf)?;
-    for hunk in &conflict.hunks {
-        for row in hunk.row..(hunk.row + hunk.ours.len()).min(last) {
-            let options = editor.table([("line_hl_group", editor.string("AcpConflict")?)])?;
-            editor.set_extmark(buf, ns, row, 0, options)?;
-        }
-        let mut lines = vec![(format!("\u{256d} {}", conflict.theirs()), "AcpMeta")];
-        lines.extend(hunk.theirs.iter().take(SHOWN).map(|line| (visible(line).into_owned(), "AcpDiffAdd")));
-        match hunk.theirs.len() {
-            0 => lines.push(("(these lines are gone)".to_owned(), "AcpMeta")),
-            many if many > SHOWN => lines.push((format!("\u{2026} {} more", many - SHOWN), "AcpMeta")),
-            _ => {}
-        }
-        let virtual_lines = editor.lua.create_table()?;
-        for (text, group) in lines {
-            let chunk = editor.lua.create_sequence_from([text.as_str(), group])?;
-            virtual_lines.push(editor.lua.create_sequence_from([chunk])?)?;
-        }
-        let (row, above) = match hunk.row + hunk.ours.len() {
-            0 => (0, true),
-            end => (end - 1, false),
-        };
-        let options = editor.table([
-            ("virt_lines", Value::Table(virtual_lines)),
-            ("virt_lines_above", Value::Boolean(above)),
-        ])?;
-        editor.set_extmark(buf, ns, row.min(last - 1), 0, options)?;
-    }
-    Ok(())
-}
-
 /// Has the open question about a conflict asked.
-fn ask_next(cx: &mut Context, waiting: &Waiting) {
+fn ask_next(cx: &mut Context, waiting: &mut Waiting) {
     let name = cx.short_name(Some(waiting.session), &waiting.job.path);
     let Some(Question { prompt, items }) = waiting.conflict.question(&name) else { return };
+    if let Some(hunk) = waiting.conflict.place() {
+        let covered = picker::rows_covered(&cx.editor, &prompt, &items);
+        let shown =
+            conflict_view::scroll_to(&cx.editor, waiting.job.buf, hunk, covered, &mut waiting.scrolled);
+        cx.editor.notify_error(shown);
+    }
     let ask = waiting.ask;
     let then = context::then(move |files: &mut Files, cx, item| files.conflict_answered(cx, ask, item));
-    let choosing = Choosing { ask, kind: "acp_conflict", prompt, items, preview: Rc::default(), then };
+    let preview = Rc::new(waiting.conflict.preview());
+    let choosing = Choosing { ask, kind: "acp_conflict", prompt, items, preview, then };
     cx.raise(EditorEvent::QuestionAsked(Box::new(choosing)));
-}
-
-fn clear_clashes(editor: &Editor, buf: Buf) -> Result<()> {
-    if !editor.buf_is_valid(buf) {
-        return Ok(());
-    }
-    editor.clear_namespace(buf, editor.namespace("acp.conflict")?, 0, -1)
-}
-
-/// What is asked about is to be seen; the cursor stays where it is.
-fn show_in_window(editor: &Editor, buf: Buf) -> Result<()> {
-    let here = editor.tab_wins()?;
-    if !editor.buf_is_loaded(buf) || editor.wins_of(buf).iter().any(|win| here.contains(win)) {
-        return Ok(());
-    }
-    if let Some(win) = code_window(editor)?
-        && (win != editor.current_win()? || editor.mode().0 == "n")
-    {
-        editor.set_win_buf(win, buf)?;
-    }
-    Ok(())
 }

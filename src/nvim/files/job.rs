@@ -8,6 +8,7 @@ use crate::core::changes::file_job::FileJob;
 use crate::core::changes::file_task::Task;
 use crate::core::ids::{AskId, SessionKey};
 use crate::nvim::editor::Buf;
+use crate::nvim::files::conflict_view::Scrolled;
 
 pub struct Job {
     pub path: PathBuf,
@@ -38,4 +39,6 @@ pub struct Waiting {
     pub session: SessionKey,
     pub job: Box<Job>,
     pub conflict: Conflict,
+    /// The window that was scrolled for it.
+    pub scrolled: Option<Scrolled>,
 }

@@ -94,19 +94,9 @@ impl Questions {
     /// How many rows at the bottom of the screen Neovim's own picker takes for a question; none where a plugin has put
     /// another in its place, which leaves the screen to the user.
     pub fn picker_rows(cx: &Context, key: SessionKey, ask: AskId) -> usize {
-        if !picker::is_builtin(&cx.editor) {
-            return 0;
-        }
-        let columns = usize::from(cx.editor.size().0).max(1);
         let prompt = Self::permission_prompt(cx, key, ask).unwrap_or_default();
         let open = cx.sessions.get(&key).and_then(|session| session.open_ask(ask));
-        let rows = |text: &str, before: usize| (text.chars().count() + before).div_ceil(columns).max(1);
-        let items: usize = open.map(Self::items).iter().flatten().map(|item| rows(item, 3)).sum();
-        // The line above it, and the one that asks for a number.
-        let asks = rows(picker::ASKS_FOR_NUMBER, 0);
-        // Without lines for commands it scrolls more.
-        let more = if picker::has_no_line(&cx.editor) { 1 + asks } else { 0 };
-        rows(&prompt, 0) + items + 1 + asks + more
+        picker::rows_covered(&cx.editor, &prompt, &open.map(Self::items).unwrap_or_default())
     }
 
     /// Whether a picker shows only the beginning and the end of what a call does.
