@@ -337,6 +337,10 @@ fn of_several_questions_that_were_not_seen_a_command_asks_which_is_meant() {
     chat.nvim.command("Acp review");
     let all = format!("{how} / acp: nothing is left to decide; a question waits: :Acp answer");
     chat.nvim.wait_until(|nvim| nvim.exec_lua(said, []) == all.as_str().into(), "what waits");
+    chat.nvim.command("Acp allow nonsense");
+    let offers = "the agent offers no such option; it offers Allow, Always allow";
+    let last = "return _G.said[#_G.said]";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(last, []).to_string().contains(offers), "what is offered");
     chat.nvim.command("Acp allow");
     assert_eq!(answer_of(&mut chat, "three"), "a");
     chat.nvim.command("Acp reject");

@@ -22,10 +22,15 @@ pub fn status_mark(status: Status, icons: bool) -> (&'static str, &'static str) 
 
 /// `$0.12`, `0.12 EUR`; less than a cent is not rounded away.
 pub fn price(cost: &Cost) -> String {
+    const LEAST: f64 = 0.0001;
     let digits = if cost.amount > 0.0 && cost.amount < 0.01 { 4 } else { 2 };
+    let (less, amount) = match cost.amount > 0.0 && cost.amount < LEAST {
+        true => ("<", LEAST),
+        false => ("", cost.amount),
+    };
     match cost.currency.as_str() {
-        "USD" => format!("${:.digits$}", cost.amount),
-        currency => format!("{:.digits$} {}", cost.amount, one_line(currency)),
+        "USD" => format!("{less}${amount:.digits$}"),
+        currency => format!("{less}{amount:.digits$} {}", one_line(currency)),
     }
 }
 
@@ -172,6 +177,14 @@ pub fn taken(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_cost_is_rounded_to_nothing() {
+        let said = |amount: f64, currency: &str| price(&Cost { amount, currency: currency.into() });
+        let all = [1.234, 0.0049, 0.00001, 0.0].map(|amount| said(amount, "USD"));
+        assert_eq!(all, ["$1.23", "$0.0049", "<$0.0001", "$0.00"]);
+        assert_eq!(said(0.00001, "EUR"), "<0.0001 EUR");
+    }
 
     #[test]
     fn a_text_is_cut_to_cells() {

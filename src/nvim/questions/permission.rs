@@ -217,7 +217,14 @@ impl Questions {
                 }
                 Ok(())
             }
-            None if named.is_some() => fail("the agent offers no such option"),
+            None if named.is_some() => {
+                let fitting = open.options().iter().filter(|option| fits(&option.kind));
+                let names: Vec<&str> = fitting.map(|option| option.name.as_str()).collect();
+                match names.is_empty() {
+                    true => fail("the agent offers no such option"),
+                    false => fail(format!("the agent offers no such option; it offers {}", names.join(", "))),
+                }
+            }
             None => {
                 // Nothing of that kind is offered: the user sees what is.
                 self.take_up(ask);
