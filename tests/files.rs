@@ -276,6 +276,21 @@ fn what_the_user_has_saved_is_not_dropped_by_an_agent_that_writes_its_own_text_a
 }
 
 #[test]
+fn a_file_that_the_plugin_opens_has_the_name_that_edit_would_give_it() {
+    // One that could be taken for an address stays whole.
+    for (path, wanted) in [("src/b.txt", "src/b.txt"), ("src/a:b.txt", "/.../a:b.txt")] {
+        let mut chat = Scripted::new(&[(path, "one\n")], turns([write("w", path, "new\n")]));
+        chat.chat();
+        turn(&mut chat, 1);
+        chat.nvim.command("Acp diff");
+        let names = "local names = vim.tbl_map(vim.fn.bufname, vim.api.nvim_list_bufs())
+            names = vim.tbl_filter(function(name) return name:find('^[^a].*b.txt$') end, names)
+            return table.concat(vim.tbl_map(function(name) return (name:gsub('^/.*/', '/.../')) end, names), ' ')";
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(names, []) == wanted.into(), wanted);
+    }
+}
+
+#[test]
 fn lines_that_both_changed_are_shown_and_decided_by_the_user() {
     for (number, expected, told) in [
         (1, "agent's\ntwo", "you took Fake's in 1 place"),

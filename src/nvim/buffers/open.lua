@@ -1,6 +1,13 @@
 -- Opening a file to look at it, and what that leaves undone until somebody works in it.
 local api = vim.api
 
+-- What |:edit| would call a file, which is what bars and lists show. A name that other plugins could take for an address
+-- (`term://`) stays whole.
+local function name_of(path)
+  local short = vim.fn.fnamemodify(path, ":.")
+  return short:find(":", 1, true) and path or short
+end
+
 return {
   -- The buffer of a file, loaded: unlisted when it is new, without a question about swap files. Gives its
   -- number, and the name of its swap file if another one stands in the way of the usual name.
@@ -8,7 +15,7 @@ return {
   -- File type plugins wait until somebody enters the buffer: some of them start programs, and the first
   -- Python file would have Neovim look for a Python, which takes seconds (:help provider-python).
   load = function(path)
-    local buf = vim.fn.bufadd(path)
+    local buf = vim.fn.bufadd(name_of(path))
     if api.nvim_buf_is_loaded(buf) then
       return buf
     end
