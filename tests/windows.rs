@@ -750,10 +750,81 @@ fn a_file_for_which_a_window_of_a_chat_is_split_stands_beside_the_files() {
         if open != "split" {
             assert_eq!(current(&mut chat.nvim), "other.txt", "{what}");
         }
+        // Two windows for files have a half each.
+        let file_sizes = "local all = {}
+            for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+              if vim.bo[vim.api.nvim_win_get_buf(win)].buftype == '' then
+                all[#all + 1] = vim.api['nvim_win_get_' .. ...](win)
+              end
+            end
+            return #all == 2 and math.abs(all[1] - all[2]) or 0";
+        if !open.contains("left") && !open.contains("right") && layout != "current" && go.is_empty() {
+            let what_size = if open.contains("vsplit") || open.contains("vnew") { "width" } else { "height" };
+            chat.nvim.wait_until(
+                |nvim| nvim.exec_lua(file_sizes, [what_size.into()]).as_u64() <= Some(2),
+                &format!("halves after {what}"),
+            );
+        }
         if layout == "right" && !open.contains("botright") {
             chat.nvim.wait_until(|nvim| sizes(nvim) == before, &format!("the chat's width after {what}"));
         }
         assert_eq!(chat.nvim.messages(), "", "{what}");
+    }
+}
+
+#[test]
+fn a_chat_that_has_the_tab_page_keeps_its_windows_when_a_file_is_opened_in_it() {
+    for (go, open) in [("", "edit other.txt"), ("<C-w>k", "edit other.txt"), ("", "bnext")] {
+        let files = [("code.txt", "one\n"), ("other.txt", "four\n")];
+        let mut chat = plain(Scripted::sized(&files, opened(), 80, 24));
+        window(&mut chat, &json!({ "layout": "tab" }));
+        chat.nvim.command("edit other.txt | edit code.txt");
+        chat.nvim.command("AcpChat");
+        idle(&mut chat, 1);
+        chat.nvim.input(&format!("<Esc>{go}"));
+        chat.nvim.command(open);
+        let wanted = "row(other.txt col(acp acp-prompt))";
+        chat.nvim.wait_until(|nvim| arranged(nvim) == wanted, &format!("{wanted} after {go} {open}"));
+        let height = "return vim.api.nvim_win_get_height(vim.fn.bufwinid('acp://fake prompt'))";
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(height, []).as_u64() == Some(5), "the prompt's height");
+    }
+}
+
+#[test]
+fn a_chat_in_the_current_window_has_its_prompts_height_again_after_a_terminal() {
+    let mut chat = plain(Scripted::sized(&[("code.txt", "one\n")], opened(), 80, 24));
+    window(&mut chat, &json!({ "layout": "current" }));
+    chat.nvim.command("edit code.txt");
+    chat.nvim.command("AcpChat");
+    idle(&mut chat, 1);
+    let height = "return vim.api.nvim_win_get_height(vim.fn.bufwinid('acp://fake prompt'))";
+    for _ in 0..2 {
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(height, []).as_u64() == Some(5), "the prompt's height");
+        chat.nvim.input("<Esc>");
+        chat.nvim.command("terminal");
+        chat.nvim.wait_until(|nvim| !windows(nvim).contains(&"prompt".to_owned()), "the terminal");
+        chat.nvim.input("<C-\\><C-n>");
+        chat.nvim.command("AcpChat");
+    }
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(height, []).as_u64() == Some(5), "the prompt's height");
+}
+
+#[test]
+fn a_chat_at_the_top_that_is_alone_leaves_the_lines_for_commands_alone() {
+    let mut chat = plain(Scripted::sized(&[("code.txt", "one\n"), ("other.txt", "two\n")], opened(), 80, 24));
+    window(&mut chat, &json!({ "layout": "top" }));
+    chat.nvim.command("edit code.txt");
+    chat.nvim.command("AcpChat");
+    idle(&mut chat, 1);
+    chat.nvim.input("<Esc>");
+    chat.nvim.command("only");
+    wait_for_windows(&mut chat.nvim, &["chat", "prompt"]);
+    for _ in 0..3 {
+        chat.nvim.command("call win_gotoid(win_getid(1)) | split other.txt");
+        chat.nvim.wait_until(|nvim| windows(nvim).contains(&"other.txt".to_owned()), "the file");
+        chat.nvim.command("call win_gotoid(bufwinid('other.txt')) | close");
+        chat.nvim.wait_until(|nvim| windows(nvim) == ["chat", "prompt"], "the chat alone");
+        assert_eq!(chat.nvim.exec_lua("return vim.o.cmdheight", []).as_u64(), Some(1));
     }
 }
 

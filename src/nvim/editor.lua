@@ -254,11 +254,18 @@ return {
     return place_in_chat(vim.fn.winlayout(), transcript, prompt, win, true)
   end,
 
-  -- Has a window share the room of another; without one it gets an edge of the screen.
+  -- Has a window share the room of another, a half each; without one it gets an edge of the screen.
   move_window = function(win, target, vertical)
     if target then
-      local options = { vertical = vertical, rightbelow = vertical and vim.o.splitright or vim.o.splitbelow }
-      vim.fn.win_splitmove(win, target, options)
+      local size = vertical and api.nvim_win_get_width or api.nvim_win_get_height
+      local half = math.floor((size(target) - 1) / 2)
+      local is_last = vertical and vim.o.splitright or not vertical and vim.o.splitbelow
+      if vim.fn.win_splitmove(win, target, { vertical = vertical, rightbelow = is_last }) == 0 then
+        -- Of two windows the border between them moves, and no other one.
+        local first = is_last and target or win
+        local move = vertical and vim.fn.win_move_separator or vim.fn.win_move_statusline
+        move(first, half - size(first))
+      end
     else
       api.nvim_win_call(win, function()
         vim.cmd.wincmd(vertical and "H" or "K")

@@ -37,11 +37,13 @@ return {
   release_terminals = function(held)
     for _, terminal in ipairs(held) do
       if api.nvim_win_is_valid(terminal.win) then
-        -- Where nothing but terminals was beside the chat, one of them had to change.
-        if api.nvim_win_get_width(terminal.win) ~= terminal.width then
+        -- Where nothing but terminals was beside the chat, one of them had to change. The chat may have taken the window
+        -- of another.
+        local is_there = is_terminal(terminal.win)
+        if is_there and api.nvim_win_get_width(terminal.win) ~= terminal.width then
           api.nvim_win_set_width(terminal.win, terminal.width)
         end
-        if api.nvim_win_get_height(terminal.win) ~= terminal.height then
+        if is_there and api.nvim_win_get_height(terminal.win) ~= terminal.height then
           api.nvim_win_set_height(terminal.win, terminal.height)
         end
         set(terminal.win, "winfixwidth", terminal.wide)

@@ -86,7 +86,8 @@ impl Windows {
     /// A window has come, and the user is in it.
     pub fn note_split(&mut self, editor: &Editor, win: Win) -> Result<()> {
         self.split_off.retain(|known| editor.win_is_valid(*known));
-        if previous(editor)?.is_some_and(|from| self.pairs.iter().any(|pair| pair.has(from))) {
+        let is_of_chat = |win: Win| self.pairs.iter().any(|pair| pair.has(win));
+        if previous(editor)?.is_some_and(is_of_chat) && !is_of_chat(win) {
             self.split_off.push(win);
         }
         Ok(())
@@ -96,7 +97,9 @@ impl Windows {
     pub fn split_for(&self, editor: &Editor, buf: Buf) -> Option<Win> {
         let is_file = editor.buf_option::<String>(buf, "buftype").is_ok_and(|kind| kind.is_empty());
         let shows = |win: &Win| editor.win_buf(*win).is_ok_and(|shown| shown == buf);
-        self.split_off.iter().copied().find(|win| is_file && shows(win))
+        // One that has become a chat's own since is its prompt, or its transcript.
+        let is_of_chat = |win: &Win| self.pairs.iter().any(|pair| pair.has(*win));
+        self.split_off.iter().copied().find(|win| is_file && shows(win) && !is_of_chat(win))
     }
 
     /// Takes such a window out of the chat, to where files are.

@@ -148,7 +148,11 @@ impl Sized {
     /// The border between the chat and what is above or below it.
     fn set_whole(&self, editor: &Editor, more: i32) -> Result<()> {
         match layout::edge(self.layout) {
-            Some(Side::Above) => editor.func::<Value>("win_move_statusline", (self.prompt, more)).map(drop),
+            // Without a window below, lines for commands would have what the chat gives away.
+            Some(Side::Above) => match neighbour(editor, self.prompt, 'j')? {
+                Some(_) => editor.func::<Value>("win_move_statusline", (self.prompt, more)).map(drop),
+                None => Ok(()),
+            },
             _ => move_upper_border(editor, self.transcript, more),
         }
     }
