@@ -758,7 +758,11 @@ fn a_file_for_which_a_window_of_a_chat_is_split_stands_beside_the_files() {
               end
             end
             return #all == 2 and math.abs(all[1] - all[2]) or 0";
-        if !open.contains("left") && !open.contains("right") && layout != "current" && go.is_empty() {
+        if !open.contains("left")
+            && !open.contains("right")
+            && layout != "current"
+            && (layout, go) != ("bottom", "<C-w>k")
+        {
             let what_size = if open.contains("vsplit") || open.contains("vnew") { "width" } else { "height" };
             chat.nvim.wait_until(
                 |nvim| nvim.exec_lua(file_sizes, [what_size.into()]).as_u64() <= Some(2),

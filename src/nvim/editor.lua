@@ -254,23 +254,27 @@ return {
     return place_in_chat(vim.fn.winlayout(), transcript, prompt, win, true)
   end,
 
-  -- Has a window share the room of another, a half each; without one it gets an edge of the screen.
+  -- Has a window stand beside another, or above it; without one it gets an edge of the screen.
   move_window = function(win, target, vertical)
     if target then
-      local size = vertical and api.nvim_win_get_width or api.nvim_win_get_height
-      local half = math.floor((size(target) - 1) / 2)
       local is_last = vertical and vim.o.splitright or not vertical and vim.o.splitbelow
-      if vim.fn.win_splitmove(win, target, { vertical = vertical, rightbelow = is_last }) == 0 then
-        -- Of two windows the border between them moves, and no other one.
-        local first = is_last and target or win
-        local move = vertical and vim.fn.win_move_separator or vim.fn.win_move_statusline
-        move(first, half - size(first))
-      end
+      vim.fn.win_splitmove(win, target, { vertical = vertical, rightbelow = is_last })
     else
       api.nvim_win_call(win, function()
         vim.cmd.wincmd(vertical and "H" or "K")
       end)
     end
+  end,
+
+  -- Gives two windows that stand beside each other, or one above the other, a half each. The border between them moves,
+  -- and no other one.
+  halve = function(one, other, vertical)
+    local axis = vertical and 2 or 1
+    local size = vertical and api.nvim_win_get_width or api.nvim_win_get_height
+    local move = vertical and vim.fn.win_move_separator or vim.fn.win_move_statusline
+    local is_first = api.nvim_win_get_position(one)[axis] < api.nvim_win_get_position(other)[axis]
+    local first = is_first and one or other
+    move(first, math.floor((size(one) + size(other)) / 2) - size(first))
   end,
 
   -- Which windows this tab page has, and how they are arranged on a screen of this size.

@@ -55,7 +55,7 @@ impl Chats {
         // Not now: who opens it is in the middle of that, and goes to a line next.
         cx.later(Duration::ZERO, move |this: &mut Self, cx| {
             if let Some(win) = this.windows.split_for(&cx.editor, buf) {
-                this.windows.move_out(&cx.editor, win)?;
+                this.windows.move_out(&cx.editor, win, &cx.config.window)?;
                 return leave_insert_mode(cx);
             }
             let Some(taken) = this.windows.taken_by(&cx.editor, buf) else { return Ok(()) };

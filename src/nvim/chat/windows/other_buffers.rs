@@ -4,11 +4,11 @@
 
 use mlua::{Result, Table};
 
-use crate::config::Layout;
+use crate::config::{Layout, WindowOptions};
 use crate::core::ids::SessionKey;
 use crate::nvim::chat::windows::{Windows, layout};
 use crate::nvim::context::ChatBuffers;
-use crate::nvim::editor::code_window::{code_window_but, previous, split};
+use crate::nvim::editor::code_window::{code_window_but, is_code, previous, split};
 use crate::nvim::editor::{Buf, Editor, Win};
 
 /// A window of a chat that shows something else.
@@ -103,16 +103,23 @@ impl Windows {
     }
 
     /// Takes such a window out of the chat, to where files are.
-    pub fn move_out(&mut self, editor: &Editor, win: Win) -> Result<()> {
+    pub fn move_out(&mut self, editor: &Editor, win: Win, options: &WindowOptions) -> Result<()> {
         self.split_off.retain(|known| *known != win);
         let here = editor.tab_wins()?;
         let Some(pair) = self.pairs.iter().find(|pair| pair.is_in(&here)) else { return Ok(()) };
         let both = [pair.sized.transcript, pair.sized.prompt];
         let place: Option<String> = editor.helper("place_in_chat", (both[0], both[1], win))?;
         let Some(place) = place else { return Ok(()) };
-        let target = code_window_but(editor, &[both[0], both[1], win])?;
+        let others = [both[0], both[1], win];
+        // The split may have left next to nothing of it.
+        let narrow = || here.iter().copied().find(|other| !others.contains(other) && is_code(editor, *other));
+        let target = code_window_but(editor, &others)?.or_else(narrow);
         self.moved_by_others();
-        editor.helper("move_window", (win, target, place == "row"))
+        let is_beside = place == "row";
+        editor.helper::<()>("move_window", (win, target, is_beside))?;
+        // The chat has its own again first.
+        self.resized(editor, options)?;
+        target.map_or(Ok(()), |target| editor.helper("halve", (win, target, is_beside)))
     }
 }
 
