@@ -582,6 +582,11 @@ fn who_puts_away_what_they_are_asked_about_finds_it_in_the_chat() {
         chat.nvim.exec_lua("vim.api.nvim_set_current_win(vim.fn.win_getid(1))", []);
         chat.nvim.command(away);
         chat.wait_for("new 60");
+        // The window was theirs: what they had in it is back, and they are there.
+        let mine = "return vim.fn.bufname() .. ' ' .. vim.fn.line('w0') .. ' ' .. vim.fn.line('.')";
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(mine, []) == "mine.txt 120 123".into(), "the file");
+        let width = "return vim.fn.winwidth(vim.fn.bufwinid('acp://fake prompt'))";
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(width, []).as_u64() == Some(40), "the chat's width");
         chat.nvim.command("AcpChat");
         chat.decide("reject");
         chat.wait_for("Answered.");

@@ -24,8 +24,8 @@ use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::{AskedAbout, Context};
 use crate::nvim::diff_view::appearance::Appearance;
 use crate::nvim::diff_view::page::{PageView, paint_later};
-use crate::nvim::editor::code_window::{code_window, code_window_but, is_code};
-use crate::nvim::editor::{Buf, Win};
+use crate::nvim::editor::code_window::{code_window, code_window_but, is_code, split};
+use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::keys::bind::bind_pane;
 use crate::nvim::keys::last_input::quiet_for;
@@ -492,7 +492,11 @@ impl Reviews {
             if this.stage.as_ref().is_none_or(|stage| (stage.call, stage.number) != (call, number)) {
                 return Ok(());
             }
+            let lent = this.stage.as_ref().and_then(|stage| Some(stage.lent.as_ref()?.kept.clone()));
             this.take_off_screen(cx)?;
+            if let Some(lent) = lent {
+                bring_back(&cx.editor, &lent)?;
+            }
             if let Some(stage) = &mut this.stage {
                 stage.shape = Shape::InChat;
             }
@@ -535,6 +539,23 @@ impl Reviews {
             cx.editor.notify_error(cx.editor.delete_buf(shown.buf));
         }
     }
+}
+
+/// A window that was closed with the page in it was the user's: what they had in it has one again where no other shows a
+/// file.
+fn bring_back(editor: &Editor, lent: &Table) -> Result<()> {
+    let (buf, shown, win): (Buf, Buf, Win) = (lent.get("buf")?, lent.get("shown")?, lent.get("win")?);
+    let is_file = || -> Result<bool> {
+        let has_name = !editor.buf_name(buf).is_empty();
+        Ok(editor.buf_is_loaded(buf) && (has_name || editor.buf_option(buf, "modified")?))
+    };
+    let is_lost = buf != shown && !editor.win_is_valid(win) && is_file()?;
+    if !is_lost || editor.tab_wins()?.into_iter().any(|win| is_code(editor, win)) {
+        return Ok(());
+    }
+    let win = split(editor, buf)?;
+    editor.helper::<()>("set_view", (win, lent.get::<Table>("view")?))?;
+    editor.set_current_win(win)
 }
 
 /// A page's lines for pickers that show them beside the answers, in windows of a few lines: the first of them is one that
