@@ -313,8 +313,8 @@ fn lines_that_both_changed_are_shown_and_decided_by_the_user() {
         chat.nvim.wait_for_screen("╭ Fake's");
         let screen = chat.nvim.screen();
         let left: Vec<&str> =
-            screen.lines().take(4).map(|line| line.split('│').next().unwrap_or("").trim()).collect();
-        assert_eq!(left, ["mine", "╭ Fake's", "agent's", "two"]);
+            screen.lines().take(5).map(|line| line.split('│').next().unwrap_or("").trim()).collect();
+        assert_eq!(left, ["mine ← yours", "╭ Fake's", "+ agent's", "╰", "two"]);
         assert_eq!(chat.nvim.buffer_text(buf), "mine\ntwo", "nothing is changed before it is decided");
         chat.nvim.exec_lua("_G.choose(...)", [number.into()]);
         assert_eq!(chat.answer("w")["result"], json!({}));
@@ -384,6 +384,26 @@ fn a_place_that_is_asked_about_is_on_the_screen_and_the_window_shows_afterwards_
         assert!(mine.contains("agent's 60") && mine.contains("mine 150"), "{mine}");
         chat.nvim.wait_until(|nvim| nvim.exec_lua(view, []) == before, "what the window showed");
     }
+}
+
+#[test]
+fn a_long_line_of_the_other_side_can_be_read_to_its_end() {
+    let long: String = (1..=20).map(|number| format!("word{number} ")).collect();
+    let steps = turns([read("r", "a.txt"), write("w", "a.txt", &format!("{long}end\ntwo\n"))]);
+    let mut chat = Scripted::sized(&[("a.txt", "one\ntwo\n")], steps, 80, 24);
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    catch_pickers(&mut chat.nvim);
+    turn(&mut chat, 1);
+    change_and_send(&mut chat, buf);
+    wait_for_picker(&mut chat.nvim);
+    let words = |nvim: &mut Nvim| {
+        let rows: Vec<String> =
+            nvim.screen().lines().map(|row| row.split('│').next().unwrap_or("").trim().to_owned()).collect();
+        rows.concat().replace(' ', "")
+    };
+    let all = format!("{long}end").replace(' ', "");
+    chat.nvim.wait_until(|nvim| words(nvim).contains(&all), "all of the line");
 }
 
 #[test]

@@ -1,16 +1,22 @@
 //! What a conflict looks like in its file: the user's lines marked, the other side's below, on the screen while the user
 //! is asked about them.
 
+use std::time::Duration;
+
 use mlua::{Result, Table, Value};
 
 use crate::core::changes::conflict::Conflict;
 use crate::core::changes::reconcile::ConflictHunk;
-use crate::core::text::visible::visible;
+use crate::nvim::diff_view::appearance::{Appearance, cells};
+use crate::nvim::diff_view::marks::virtual_lines;
 use crate::nvim::editor::code_window::code_window;
 use crate::nvim::editor::{Buf, Editor, Win};
 
 /// Lines of the other side that are shown; the file itself has them all once they are taken.
 const SHOWN: usize = 60;
+
+/// What the colours of the other side's lines may cost.
+const COLOURS: Duration = Duration::from_millis(20);
 
 /// Lines of the file above a place that was scrolled to.
 const ABOVE: usize = 3;
@@ -27,34 +33,52 @@ pub struct Scrolled {
 pub fn show_clashes(editor: &Editor, buf: Buf, conflict: &Conflict) -> Result<()> {
     let ns = editor.namespace("acp.conflict")?;
     let last = editor.line_count(buf)?;
+    let appearance = Appearance::of(editor, buf, COLOURS);
     for hunk in &conflict.hunks {
         for row in hunk.row..(hunk.row + hunk.ours.len()).min(last) {
             let options = editor.table([("line_hl_group", editor.string("AcpConflict")?)])?;
+            if row == hunk.row {
+                let yours = meta(editor, "\u{2190} yours")?;
+                options.set("virt_text", editor.lua.create_sequence_from([yours])?)?;
+            }
             editor.set_extmark(buf, ns, row, 0, options)?;
-        }
-        let mut lines = vec![(format!("\u{256d} {}", conflict.theirs()), "AcpMeta")];
-        lines.extend(hunk.theirs.iter().take(SHOWN).map(|line| (visible(line).into_owned(), "AcpDiffAdd")));
-        match hunk.theirs.len() {
-            0 => lines.push(("(these lines are gone)".to_owned(), "AcpMeta")),
-            many if many > SHOWN => lines.push((format!("\u{2026} {} more", many - SHOWN), "AcpMeta")),
-            _ => {}
-        }
-        let virtual_lines = editor.lua.create_table()?;
-        for (text, group) in lines {
-            let chunk = editor.lua.create_sequence_from([text.as_str(), group])?;
-            virtual_lines.push(editor.lua.create_sequence_from([chunk])?)?;
         }
         let (row, above) = match hunk.row + hunk.ours.len() {
             0 => (0, true),
             end => (end - 1, false),
         };
-        let options = editor.table([
-            ("virt_lines", Value::Table(virtual_lines)),
-            ("virt_lines_above", Value::Boolean(above)),
-        ])?;
+        let options = theirs(editor, &appearance, hunk, (&conflict.theirs(), above))?;
         editor.set_extmark(buf, ns, row.min(last - 1), 0, options)?;
     }
     Ok(())
+}
+
+/// The other side's lines between a line that says whose they are and one that ends them.
+fn theirs(
+    editor: &Editor,
+    appearance: &Appearance,
+    hunk: &ConflictHunk,
+    (whose, above): (&str, bool),
+) -> Result<Table> {
+    let shown = &hunk.theirs[..hunk.theirs.len().min(SHOWN)];
+    let options = virtual_lines(editor, appearance, shown, '+', &|_| &[], above)?;
+    let lines: Table = options.get("virt_lines")?;
+    let margin = appearance.margin(' ').unwrap_or_default();
+    let line = |text: String| -> Result<Table> {
+        editor.lua.create_sequence_from([meta(editor, &format!("{margin}{text}"))?])
+    };
+    lines.raw_insert(1, line(format!("\u{256d} {whose}"))?)?;
+    match hunk.theirs.len() {
+        0 => lines.raw_push(line("  (these lines are gone)".to_owned())?)?,
+        many if many > SHOWN => lines.raw_push(line(format!("\u{2026} {} more", many - SHOWN))?)?,
+        _ => {}
+    }
+    lines.raw_push(line("\u{2570}".to_owned())?)?;
+    Ok(options)
+}
+
+fn meta(editor: &Editor, text: &str) -> Result<Table> {
+    editor.lua.create_sequence_from([editor.string(text)?, editor.string("AcpMeta")?])
 }
 
 pub fn clear_clashes(editor: &Editor, buf: Buf) -> Result<()> {
@@ -93,8 +117,8 @@ pub fn scroll_to(
     let first = hunk.row.min(end);
     let last = (hunk.row + hunk.ours.len()).saturating_sub(1).clamp(first, end);
     let is_folded: bool = editor.helper("open_fold", (win, first))?;
-    // The other side's lines don't wrap, and have one above them.
-    let theirs = hunk.theirs.len().min(SHOWN) + 2;
+    // Between the line that says whose they are and the one that ends them.
+    let theirs = rows_of(editor, &Appearance::of(editor, buf, Duration::ZERO), hunk) + 2;
     let rows = |from: usize| -> Result<usize> { editor.helper("rows_of_lines", (win, from, last)) };
     let room: usize = editor.helper("rows_in_sight", (win, covered))?;
     let seen: usize = editor.helper("first_line_in_sight", win)?;
@@ -117,6 +141,13 @@ pub fn scroll_to(
     editor.helper::<()>("set_view", (win, view))?;
     *scrolled = Some(Scrolled { win, before, cursor: editor.cursor(win)? });
     Ok(())
+}
+
+/// How many rows the other side's lines take.
+fn rows_of(editor: &Editor, appearance: &Appearance, hunk: &ConflictHunk) -> usize {
+    let rows =
+        |line: &String| appearance.room().map_or(1, |room| (cells(editor, line) + 2).div_ceil(room.max(1)));
+    hunk.theirs.iter().take(SHOWN).map(rows).sum::<usize>().max(1)
 }
 
 /// The user sees again what they had seen before, unless they went elsewhere.
