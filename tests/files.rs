@@ -407,6 +407,33 @@ fn a_long_line_of_the_other_side_can_be_read_to_its_end() {
 }
 
 #[test]
+fn a_window_that_shows_a_conflict_shows_afterwards_what_the_user_had_in_it() {
+    for (works_in_it, wanted) in [(false, "b.txt"), (true, "a.txt")] {
+        let steps = turns([read("r", "a.txt"), write("w", "a.txt", "agent's\ntwo\n")]);
+        let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n"), ("b.txt", "other\n")], steps);
+        let buf = open(&mut chat.nvim, "a.txt");
+        chat.chat();
+        catch_pickers(&mut chat.nvim);
+        turn(&mut chat, 1);
+        go_to(&mut chat.nvim, buf);
+        chat.nvim.input("ccmine<Esc>:edit b.txt<CR>");
+        chat.nvim.exec_lua("require('acp').send('go')", []);
+        wait_for_picker(&mut chat.nvim);
+        chat.nvim.wait_for_screen("╭ Fake's");
+        let name = "return vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(vim.fn.win_getid(1))))";
+        assert_eq!(chat.nvim.exec_lua(name, []), "a.txt".into());
+        if works_in_it {
+            chat.nvim.exec_lua("vim.api.nvim_set_current_win(vim.fn.win_getid(1))", []);
+            chat.nvim.input("Gomore<Esc>");
+            chat.nvim.wait_for_screen("more");
+        }
+        chat.nvim.exec_lua("_G.choose(2)", []);
+        assert_eq!(chat.answer("w")["result"], json!({}));
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(name, []) == wanted.into(), wanted);
+    }
+}
+
+#[test]
 fn a_conflict_stands_alone_in_the_file_also_where_its_change_was_proposed_before() {
     let call = json!({ "toolCallId": "c", "title": "Edit a.txt", "kind": "edit", "status": "pending", "content": [
         { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "one\n", "newText": "agent's\n" },

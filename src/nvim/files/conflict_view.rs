@@ -21,6 +21,13 @@ const COLOURS: Duration = Duration::from_millis(20);
 /// Lines of the file above a place that was scrolled to.
 const ABOVE: usize = 3;
 
+/// A window that shows the file only since the user is asked about it.
+pub struct Lent {
+    kept: Table,
+    /// The `changedtick` of the file's buffer then.
+    tick: u64,
+}
+
 /// A window that was scrolled to what the user is asked about.
 pub struct Scrolled {
     win: Win,
@@ -88,18 +95,25 @@ pub fn clear_clashes(editor: &Editor, buf: Buf) -> Result<()> {
     editor.clear_namespace(buf, editor.namespace("acp.conflict")?, 0, -1)
 }
 
-/// Has a window show the file.
-pub fn show_in_window(editor: &Editor, buf: Buf) -> Result<()> {
+/// Has a window show the file, for as long as it is asked about.
+pub fn show_in_window(editor: &Editor, buf: Buf) -> Result<Option<Lent>> {
     let here = editor.tab_wins()?;
     if !editor.buf_is_loaded(buf) || editor.wins_of(buf).iter().any(|win| here.contains(win)) {
-        return Ok(());
+        return Ok(None);
     }
-    if let Some(win) = code_window(editor)?
-        && (win != editor.current_win()? || editor.mode().0 == "n")
-    {
-        editor.set_win_buf(win, buf)?;
+    match code_window(editor)? {
+        Some(win) if win != editor.current_win()? || editor.mode().0 == "n" => {
+            let kept = editor.helper("lend", (win, buf))?;
+            Ok(Some(Lent { kept, tick: editor.changedtick(buf)? }))
+        }
+        _ => Ok(None),
     }
-    Ok(())
+}
+
+/// The window shows again what it did, unless the user has worked on the file in it.
+pub fn give_back(editor: &Editor, buf: Buf, lent: Lent) -> Result<()> {
+    let is_as_it_was = editor.buf_is_loaded(buf) && editor.changedtick(buf)? == lent.tick;
+    if is_as_it_was { editor.helper("give_back", lent.kept) } else { Ok(()) }
 }
 
 /// Scrolls a window to a place where that can't be seen: all of it above a picker that covers so many rows at the

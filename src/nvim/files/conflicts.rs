@@ -60,7 +60,7 @@ impl Files {
                 );
                 cx.raise(EditorEvent::ConflictShown(job.buf));
                 cx.conflicts.add(OpenConflict { ask, session, path: job.path.clone(), buf: job.buf });
-                self.conflicts.push(Waiting { ask, session, job, conflict, scrolled: None });
+                self.conflicts.push(Waiting { ask, session, job, conflict, scrolled: None, lent: None });
                 self.tell_session(cx, session);
                 cx.note(Some(session), Severity::Warning, text.clone());
                 cx.announce(session, &text, Level::Warn);
@@ -91,8 +91,10 @@ impl Files {
     pub fn ask_about_conflict(&mut self, cx: &mut Context, ask: AskId) {
         let Some(waiting) = self.conflicts.iter_mut().find(|waiting| waiting.ask == ask) else { return };
         waiting.conflict.begin();
-        let done = show_in_window(&cx.editor, waiting.job.buf);
-        cx.editor.notify_error(done);
+        match show_in_window(&cx.editor, waiting.job.buf) {
+            Ok(lent) => waiting.lent = waiting.lent.take().or(lent),
+            Err(why) => cx.editor.notify_error(Err(why)),
+        }
         ask_next(cx, waiting);
     }
 
@@ -116,9 +118,12 @@ impl Files {
     /// Takes a conflict off the screen.
     fn close_conflict(&mut self, cx: &mut Context, ask: AskId) -> Result<Option<(Box<Job>, Conflict)>> {
         let Some(at) = self.conflicts.iter().position(|waiting| waiting.ask == ask) else { return Ok(None) };
-        let Waiting { job, conflict, session, scrolled, .. } = self.conflicts.remove(at);
+        let Waiting { job, conflict, session, scrolled, lent, .. } = self.conflicts.remove(at);
         if let Some(scrolled) = scrolled {
             conflict_view::scroll_back(&cx.editor, job.buf, scrolled)?;
+        }
+        if let Some(lent) = lent {
+            conflict_view::give_back(&cx.editor, job.buf, lent)?;
         }
         cx.conflicts.remove(ask);
         self.tell_session(cx, session);

@@ -8,7 +8,7 @@ use crate::core::changes::file_job::FileJob;
 use crate::core::changes::file_task::Task;
 use crate::core::ids::{AskId, SessionKey};
 use crate::nvim::editor::Buf;
-use crate::nvim::files::conflict_view::Scrolled;
+use crate::nvim::files::conflict_view::{Lent, Scrolled};
 
 pub struct Job {
     pub path: PathBuf,
@@ -41,4 +41,5 @@ pub struct Waiting {
     pub conflict: Conflict,
     /// The window that was scrolled for it.
     pub scrolled: Option<Scrolled>,
+    pub lent: Option<Lent>,
 }

@@ -244,8 +244,7 @@ impl Questions {
             _ => "answered",
         };
         let wait = if more == 1 { "waits" } else { "wait" };
-        let room = usize::from(cx.editor.size().0).saturating_sub(verdict.len() + 40).max(20);
-        Some(format!("{verdict}: {} \u{b7} {more} more {wait}", cut_middle(&prompt, room)))
+        Some(format!("{verdict}: {prompt} \u{b7} {more} more {wait}"))
     }
 }
 
