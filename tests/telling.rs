@@ -103,6 +103,10 @@ fn a_message_that_is_cut_does_not_say_the_opposite() {
     let line =
         show("the output of the build of all of its parts names no place in a file that exists anywhere");
     assert!(line.contains("\u{2026} names no place in a file that exists anywhere :messages"), "{line}");
+    let line = show(
+        "there is nothing of that kind yet; :Acp comment writes one on the line in which the cursor stands now",
+    );
+    assert!(line.starts_with("acp: there is nothing of that kind yet; :Acp comment writes"), "{line}");
     // What has no room from there on is left out.
     let line = show(
         "whatever the agent wrote into the file that you are looking at is not to be found in it, so it is shown where it was",

@@ -50,6 +50,9 @@ local function ending(text, room)
     local at = text:find(mark .. "[^" .. mark:sub(-2, -2) .. "]*$")
     if at and width(text:sub(at)) <= room then
       return text:sub(at)
+    elseif at and mark == "; " then
+      -- What to do begins with the command: of a long clause the end is what one can do without.
+      return ""
     end
   end
   local from = math.max(vim.fn.strchars(text) - room, 0)

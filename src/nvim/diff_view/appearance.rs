@@ -2,19 +2,22 @@
 //! visible, and the colours of its language. Colours are a courtesy: what would cost too much time stays
 //! plain. Reading code is `lua/acp/highlight/code.lua`'s part.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use mlua::{Function, Result, Table};
 
 use crate::core::text::visible::Visible;
-use crate::nvim::editor::{Buf, Editor, Win};
+use crate::nvim::editor::{Buf, Editor, Win, highlight_groups};
 
 pub struct Appearance {
     pub shape: Shape,
     /// What reading code may still take.
     left: Cell<Duration>,
+    /// See [`Self::keeps_colour`].
+    kept: RefCell<HashMap<(&'static str, i64), bool>>,
 }
 
 /// What the appearance of a line depends on.
@@ -111,7 +114,11 @@ impl Appearance {
             false => editor.buf_option(buf, "filetype").unwrap_or_default(),
         };
         let tabstop = editor.buf_option::<usize>(buf, "tabstop").unwrap_or(8).max(1);
-        Self { shape: Shape { tabstop, list, filetype, room, signs }, left: Cell::new(budget) }
+        Self {
+            shape: Shape { tabstop, list, filetype, room, signs },
+            left: Cell::new(budget),
+            kept: RefCell::default(),
+        }
     }
 
     /// As code of a file type looks where no buffer is meant.
@@ -119,6 +126,7 @@ impl Appearance {
         Self {
             shape: Shape { tabstop: 8, list: None, filetype, room: None, signs: None },
             left: Cell::new(budget),
+            kept: RefCell::default(),
         }
     }
 
@@ -136,6 +144,12 @@ impl Appearance {
     /// What is left of the budget.
     pub fn left(&self) -> Duration {
         self.left.get()
+    }
+
+    /// Whether letters in the colour of a group, by its id, can be read on the background of another one.
+    pub fn keeps_colour(&self, editor: &Editor, behind: &'static str, colour: i64) -> bool {
+        let keeps = || highlight_groups::keeps_colour(editor, behind, colour).unwrap_or(false);
+        *self.kept.borrow_mut().entry((behind, colour)).or_insert_with(keeps)
     }
 
     /// The colours of lines; empty where there are none to be had.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use mlua::{Result, Table, Value};
 
 use crate::nvim::diff_view::appearance::{Appearance, Coloured, cells};
-use crate::nvim::editor::highlight_groups::{keeps_colour, of_sign};
+use crate::nvim::editor::highlight_groups::of_sign;
 use crate::nvim::editor::{Buf, Editor};
 
 /// At most this many virtual lines for one hunk; the rest is said in a line.
@@ -77,7 +77,7 @@ pub fn virtual_lines<'a>(
             let mut groups = vec![Group::Named(group)];
             groups.extend(is_strong.then_some(Group::Named(strong)));
             let behind = if is_strong { strong } else { group };
-            let colour = colour.filter(|colour| keeps_colour(editor, behind, *colour).unwrap_or(false));
+            let colour = colour.filter(|colour| appearance.keeps_colour(editor, behind, *colour));
             groups.extend(colour.map(Group::Numbered));
             let trails = trails.saturating_sub(piece.start);
             shown.push((appearance.shown(editor, &text[piece], &mut column, trails), groups));

@@ -16,7 +16,7 @@ use crate::nvim::editor::{Buf, Editor, Win};
 const SHOWN: usize = 60;
 
 /// What the colours of the other side's lines may cost.
-const COLOURS: Duration = Duration::from_millis(20);
+const COLOURS: Duration = Duration::from_millis(3);
 
 /// Lines of the file above a place that was scrolled to.
 const ABOVE: usize = 3;

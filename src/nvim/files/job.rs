@@ -41,5 +41,6 @@ pub struct Waiting {
     pub conflict: Conflict,
     /// The window that was scrolled for it.
     pub scrolled: Option<Scrolled>,
+    /// The window that shows the file for it.
     pub lent: Option<Lent>,
 }

@@ -20,7 +20,7 @@ use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
 
-pub const NO_COMMENT: &str = "there is no comment yet; :Acp comment writes one on the line at the cursor";
+pub const NO_COMMENT: &str = "there is no comment yet; :Acp comment adds one here";
 
 /// More characters of a comment are not shown beside its line.
 const LONGEST: usize = 60;

@@ -80,14 +80,15 @@ impl Windows {
         }
         Ok(())
     }
-}
 
-impl Windows {
+    fn is_in_pair(&self, win: Win) -> bool {
+        self.pairs.iter().any(|pair| pair.has(win))
+    }
+
     /// A window has come, and the user is in it.
     pub fn note_split(&mut self, editor: &Editor, win: Win) -> Result<()> {
         self.split_off.retain(|known| editor.win_is_valid(*known));
-        let is_of_chat = |win: Win| self.pairs.iter().any(|pair| pair.has(win));
-        if previous(editor)?.is_some_and(is_of_chat) && !is_of_chat(win) {
+        if previous(editor)?.is_some_and(|from| self.is_in_pair(from)) && !self.is_in_pair(win) {
             self.split_off.push(win);
         }
         Ok(())
@@ -95,11 +96,11 @@ impl Windows {
 
     /// The window that was split off one of a chat's and shows this file.
     pub fn split_for(&self, editor: &Editor, buf: Buf) -> Option<Win> {
-        let is_file = editor.buf_option::<String>(buf, "buftype").is_ok_and(|kind| kind.is_empty());
-        let shows = |win: &Win| editor.win_buf(*win).is_ok_and(|shown| shown == buf);
+        let shows = |win: Win| editor.win_buf(win).is_ok_and(|shown| shown == buf);
         // One that has become a chat's own since is its prompt, or its transcript.
-        let is_of_chat = |win: &Win| self.pairs.iter().any(|pair| pair.has(*win));
-        self.split_off.iter().copied().find(|win| is_file && shows(win) && !is_of_chat(win))
+        let found = self.split_off.iter().copied().find(|win| shows(*win) && !self.is_in_pair(*win))?;
+        let is_file = editor.buf_option::<String>(buf, "buftype").is_ok_and(|kind| kind.is_empty());
+        is_file.then_some(found)
     }
 
     /// Takes such a window out of the chat, to where files are.
