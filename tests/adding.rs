@@ -265,9 +265,15 @@ fn the_recipes_of_the_help_add_what_is_chosen_in_other_plugins() {
         picker = { util = { path = function(item) return item.cwd .. '/' .. item.file end } },
         setup = function(opts)
           assert(opts.picker.actions[opts.picker.win.input.keys['<C-a>'][1]])
-          opts.picker.actions[opts.picker.win.list.keys['<C-a>']]({ selected = function()
-            return { { cwd = root, file = 'src/a.rs' }, { cwd = root, file = 'b.txt' } }
-          end })
+          local is_closed = false
+          opts.picker.actions[opts.picker.win.list.keys['<C-a>']]({
+            opts = { source = 'files' },
+            close = function() is_closed = true end,
+            selected = function()
+              return { { cwd = root, file = 'src/a.rs' }, { cwd = root, file = 'b.txt' } }
+            end,
+          })
+          assert(is_closed)
         end,
       }"#;
     chat.nvim.exec_lua(plugins, [root.as_str().into()]);
