@@ -7,9 +7,6 @@ local complete = require("acp.complete")
 local Source = {}
 Source.__index = Source
 
--- As the language server protocol numbers them. Commands are keywords: functions get brackets behind them.
-local kinds = { command = 14, context = 18, file = 17, folder = 19 }
-
 function Source.new()
   return setmetatable({}, Source)
 end
@@ -39,23 +36,7 @@ function Source.get_completions(_, context, callback)
     if cancelled then
       return
     end
-    local range = {
-      start = { line = row - 1, character = start },
-      ["end"] = { line = row - 1, character = column },
-    }
-    local list = {}
-    for index, item in ipairs(items or {}) do
-      list[index] = {
-        label = item.word,
-        kind = kinds[item.kind],
-        -- What a file is, its kind says.
-        labelDetails = item.menu ~= item.kind and { description = item.menu } or nil,
-        -- They come in the order in which they fit; blink filters by what is typed, which they all do.
-        filterText = text,
-        sortText = ("%05d"):format(index),
-        textEdit = { newText = item.word, range = range },
-      }
-    end
+    local list = complete.lsp_items(items or {}, text, row - 1, start, column)
     callback({ items = list, is_incomplete_forward = true, is_incomplete_backward = true })
   end)
   return function()

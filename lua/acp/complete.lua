@@ -209,6 +209,37 @@ function M.items(text, done)
   end)
 end
 
+-- As the language server protocol numbers them. Commands are keywords: functions get brackets behind them.
+local lsp_kinds = { command = 14, context = 18, file = 17, folder = 19 }
+
+--- Items as completion plugins take them, in the shape of the language server protocol.
+---@param items acp.Item[]
+---@param text string the token that they are for
+---@param row integer 0-based
+---@param from integer the token's first byte, 0-based
+---@param to integer the byte after its last
+---@return table[]
+function M.lsp_items(items, text, row, from, to)
+  local range = {
+    start = { line = row, character = from },
+    ["end"] = { line = row, character = to },
+  }
+  local list = {}
+  for index, item in ipairs(items) do
+    list[index] = {
+      label = item.word,
+      kind = lsp_kinds[item.kind],
+      -- What a file is, its kind says.
+      labelDetails = item.menu ~= item.kind and { description = item.menu } or nil,
+      -- They come in the order in which they fit; completion plugins filter by what is typed, which they all do.
+      filterText = text,
+      sortText = ("%05d"):format(index),
+      textEdit = { newText = item.word, range = range },
+    }
+  end
+  return list
+end
+
 --- Has `done` called with the files that fit a query, once they are found; with nil if a newer search came in
 --- between.
 ---@param query string
