@@ -43,8 +43,7 @@ const LINKS: [(&str, &str); 29] = [
 /// Letters in the colours of their language are read with less.
 const MIN_LETTERS: f64 = 3.0;
 
-/// In Lua's registry, by the group: whether its letters all have one colour, what is behind them, and by the id of a
-/// language's group whether that can be read there.
+/// In Lua's registry, by the group: whether its letters all have one colour, and what is behind them.
 const LETTERS: &str = "acp.letters";
 
 /// Whether letters on a group's background, in lines that are not in a buffer, keep the colour that their language has
@@ -62,9 +61,6 @@ pub fn keeps_colour(editor: &Editor, group: &str, colour: i64) -> Result<bool> {
     if of_group.get("is_plain")? {
         return Ok(false);
     }
-    if let Some(known) = of_group.get::<Option<bool>>(colour)? {
-        return Ok(known);
-    }
     let options = editor.table([("id", Value::Integer(colour)), ("link", Value::Boolean(false))])?;
     let looks: Table = editor.api("nvim_get_hl", (0, options))?;
     let is_true: bool = of_group.get("is_true")?;
@@ -72,13 +68,11 @@ pub fn keeps_colour(editor: &Editor, group: &str, colour: i64) -> Result<bool> {
         true => looks.get::<Option<u32>>("fg")?,
         false => looks.get::<Option<u8>>("ctermfg")?.map(of_256),
     };
-    let can_be_read = match text {
+    Ok(match text {
         Some(text) => least(text, &[of_group.get("behind")?]) >= MIN_LETTERS,
         // As all of the line.
         None => true,
-    };
-    of_group.set(colour, can_be_read)?;
-    Ok(can_be_read)
+    })
 }
 
 /// The group of the signs beside lines of a group.
