@@ -97,6 +97,15 @@ fn change_and_send(chat: &mut Scripted, buf: u64) {
     chat.nvim.stop_insert();
 }
 
+/// The user has `a.txt` open, and the agent's first turn is over; pickers from now on are the test's.
+fn begun(chat: &mut Scripted) -> u64 {
+    let buf = open(&mut chat.nvim, "a.txt");
+    chat.chat();
+    catch_pickers(&mut chat.nvim);
+    turn(chat, 1);
+    buf
+}
+
 fn wait_for_picker(nvim: &mut Nvim) -> String {
     nvim.wait_until(|nvim| nvim.exec_lua("return #_G.seen", []).as_u64() > Some(0), "a picker");
     nvim.exec_lua("return table.remove(_G.seen)", []).as_str().expect("a text").to_owned()
@@ -303,10 +312,7 @@ fn lines_that_both_changed_are_shown_and_decided_by_the_user() {
     ] {
         let steps = turns([read("r", "a.txt"), write("w", "a.txt", "agent's\ntwo\n")]);
         let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], steps);
-        let buf = open(&mut chat.nvim, "a.txt");
-        chat.chat();
-        catch_pickers(&mut chat.nvim);
-        turn(&mut chat, 1);
+        let buf = begun(&mut chat);
         change_and_send(&mut chat, buf);
         let offered = wait_for_picker(&mut chat.nvim);
         assert!(offered.contains("a.txt") && offered.contains("Take Fake's, Keep mine"), "{offered}");
@@ -391,10 +397,7 @@ fn a_long_line_of_the_other_side_can_be_read_to_its_end() {
     let long: String = (1..=20).map(|number| format!("word{number} ")).collect();
     let steps = turns([read("r", "a.txt"), write("w", "a.txt", &format!("{long}end\ntwo\n"))]);
     let mut chat = Scripted::sized(&[("a.txt", "one\ntwo\n")], steps, 80, 24);
-    let buf = open(&mut chat.nvim, "a.txt");
-    chat.chat();
-    catch_pickers(&mut chat.nvim);
-    turn(&mut chat, 1);
+    let buf = begun(&mut chat);
     change_and_send(&mut chat, buf);
     wait_for_picker(&mut chat.nvim);
     let words = |nvim: &mut Nvim| {
@@ -411,10 +414,7 @@ fn a_window_that_shows_a_conflict_shows_afterwards_what_the_user_had_in_it() {
     for (works_in_it, wanted) in [(false, "b.txt"), (true, "a.txt")] {
         let steps = turns([read("r", "a.txt"), write("w", "a.txt", "agent's\ntwo\n")]);
         let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n"), ("b.txt", "other\n")], steps);
-        let buf = open(&mut chat.nvim, "a.txt");
-        chat.chat();
-        catch_pickers(&mut chat.nvim);
-        turn(&mut chat, 1);
+        let buf = begun(&mut chat);
         go_to(&mut chat.nvim, buf);
         chat.nvim.input("ccmine<Esc>:edit b.txt<CR>");
         chat.nvim.exec_lua("require('acp').send('go')", []);
@@ -473,10 +473,7 @@ fn a_conflict_that_is_refused_or_cancelled_refuses_the_write_and_one_that_is_clo
         steps.extend(write("w", "a.txt", "agent's\n"));
         steps.push(ends("cancelled"));
         let mut chat = Scripted::new(&[("a.txt", "one\n")], steps);
-        let buf = open(&mut chat.nvim, "a.txt");
-        chat.chat();
-        catch_pickers(&mut chat.nvim);
-        turn(&mut chat, 1);
+        let buf = begun(&mut chat);
         change_and_send(&mut chat, buf);
         wait_for_picker(&mut chat.nvim);
         if cancels {
@@ -624,10 +621,7 @@ fn unsaved_edits_survive_what_an_agent_writes_to_the_disk() {
 fn a_conflict_with_the_disk_is_decided_by_the_user() {
     let mut chat =
         Scripted::new(&[("a.txt", "one\ntwo\n")], turns([vec![], read("r", "a.txt"), edited("a.txt")]));
-    let buf = open(&mut chat.nvim, "a.txt");
-    chat.chat();
-    catch_pickers(&mut chat.nvim);
-    turn(&mut chat, 1);
+    let buf = begun(&mut chat);
     go_to(&mut chat.nvim, buf);
     chat.nvim.input("ccmine<Esc>");
     chat.nvim.wait_until(|nvim| modified(nvim, buf), "unsaved edits");
@@ -874,10 +868,7 @@ fn a_write_while_a_picker_is_open_is_done_when_it_is_over_and_the_choice_is_kept
 fn a_buffer_that_is_wiped_before_the_decision_is_answered() {
     let steps = turns([read("r", "a.txt"), write("w", "a.txt", "agent's\n")]);
     let mut chat = Scripted::new(&[("a.txt", "one\n")], steps);
-    let buf = open(&mut chat.nvim, "a.txt");
-    chat.chat();
-    catch_pickers(&mut chat.nvim);
-    turn(&mut chat, 1);
+    let buf = begun(&mut chat);
     go_to(&mut chat.nvim, buf);
     chat.nvim.input("ccmine<Esc>");
     chat.nvim.exec_lua("require('acp').send('go')", []);

@@ -624,15 +624,20 @@ fn completion_health(nvim: &mut Nvim) -> String {
     text.as_str().expect("a text").to_owned()
 }
 
-#[test]
-fn a_completion_plugin_that_lacks_the_source_does_not_cost_the_menu() {
-    let mut chat = beside_blink("{ 'buffer' }");
+/// The plugin's own menu opens in a prompt, and `:checkhealth` says so.
+fn assert_own_menu_opens(chat: &mut Scripted) {
     chat.nvim.command("AcpChat");
     chat.nvim.input("@gui");
     chat.nvim.wait_for_screen("@docs/guide.md");
     chat.nvim.input("<C-e><C-u><Esc>");
     let text = completion_health(&mut chat.nvim);
     assert!(text.contains("blink.cmp doesn't complete in prompts"), "{text}");
+}
+
+#[test]
+fn a_completion_plugin_that_lacks_the_source_does_not_cost_the_menu() {
+    let mut chat = beside_blink("{ 'buffer' }");
+    assert_own_menu_opens(&mut chat);
     // With the source the plugin's menu is enough.
     chat.nvim.exec_lua(
         "_G.sources.providers.mine = { module = 'acp.blink' }
@@ -664,12 +669,7 @@ fn a_completion_plugin_completes_in_prompts_without_set_up() {
 fn no_completion_plugin_is_told_of_prompts_where_the_plugins_own_menu_is_wanted() {
     let mut chat = beside_blink("nil");
     chat.configure("prompt = { complete = 'always' }");
-    chat.nvim.command("AcpChat");
-    chat.nvim.input("@gui");
-    chat.nvim.wait_for_screen("@docs/guide.md");
-    chat.nvim.input("<C-e><C-u><Esc>");
-    let text = completion_health(&mut chat.nvim);
-    assert!(text.contains("blink.cmp doesn't complete in prompts"), "{text}");
+    assert_own_menu_opens(&mut chat);
 }
 
 /// How long it takes to find files among 100,000; run it with `--ignored`, and with `--release` for the

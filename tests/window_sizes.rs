@@ -90,31 +90,21 @@ fn windows_that_come_and_go_leave_the_chat_as_it_was() {
     }
 }
 
-/// The widths, or the heights, of the windows that show files.
-fn files(nvim: &mut Nvim, what: &str) -> Vec<u64> {
-    let code = "local found = {}
-        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-          if vim.bo[vim.api.nvim_win_get_buf(win)].buftype == '' then
-            found[#found + 1] = vim.api['nvim_win_get_' .. ...](win)
-          end
-        end
-        return found";
-    let found = nvim.exec_lua(code, [what.into()]);
-    found.as_array().expect("a list").iter().filter_map(rmpv::Value::as_u64).collect()
-}
-
 #[test]
 fn a_page_gives_back_what_it_took_from_the_others() {
     for (open, name) in [("Acp inspect", "acp://messages"), ("Acp audit", "acp://audit")] {
         let mut chat = chat("right", 140, 40);
         let nvim = &mut chat.nvim;
         nvim.command("split | resize 8");
-        let before = (files(nvim, "height"), sizes(nvim));
+        let before = (nvim.sizes_of_files("height"), sizes(nvim));
         nvim.command(open);
         nvim.wait_until(|nvim| nvim.exec_lua("return vim.fn.bufname()", []) == name.into(), name);
-        assert_ne!((files(nvim, "height"), sizes(nvim)), before);
+        assert_ne!((nvim.sizes_of_files("height"), sizes(nvim)), before);
         nvim.input("q");
-        nvim.wait_until(|nvim| (files(nvim, "height"), sizes(nvim)) == before, "the sizes from before");
+        nvim.wait_until(
+            |nvim| (nvim.sizes_of_files("height"), sizes(nvim)) == before,
+            "the sizes from before",
+        );
     }
 }
 
@@ -122,7 +112,7 @@ fn a_page_gives_back_what_it_took_from_the_others() {
 fn a_notification_that_goes_while_a_page_is_open_changes_no_sizes() {
     let mut chat = chat("right", 140, 40);
     let nvim = &mut chat.nvim;
-    let before = (files(nvim, "width"), files(nvim, "height"), sizes(nvim));
+    let before = (nvim.sizes_of_files("width"), nvim.sizes_of_files("height"), sizes(nvim));
     let code = "return vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false,
         { relative = 'editor', anchor = 'NE', row = 0, col = 140, width = 53, height = 3 })";
     let float = nvim.exec_lua(code, []);
@@ -133,13 +123,13 @@ fn a_notification_that_goes_while_a_page_is_open_changes_no_sizes() {
     );
     nvim.exec_lua("vim.api.nvim_win_close(..., true)", [float]);
     nvim.input("q");
-    let all = |nvim: &mut Nvim| (files(nvim, "width"), files(nvim, "height"), sizes(nvim));
+    let all = |nvim: &mut Nvim| (nvim.sizes_of_files("width"), nvim.sizes_of_files("height"), sizes(nvim));
     nvim.wait_until(|nvim| all(nvim) == before, "the sizes from before");
 }
 
 /// The windows of files, by the part of all their cells that each has, in percent.
 fn parts(nvim: &mut Nvim, what: &str) -> Vec<u64> {
-    let all = files(nvim, what);
+    let all = nvim.sizes_of_files(what);
     let whole: u64 = all.iter().sum();
     all.iter().map(|cells| (cells * 100 + whole / 2) / whole).collect()
 }
@@ -159,19 +149,19 @@ fn a_chat_takes_its_room_from_all_others_and_gives_it_back_to_all() {
             for command in [split, split, &resize, "topleft 10vsplit | setlocal winfixwidth | wincmd w"] {
                 nvim.command(command);
             }
-            let (before, cells) = (parts(nvim, what), files(nvim, what));
+            let (before, cells) = (parts(nvim, what), nvim.sizes_of_files(what));
             let near = |now: &[u64], cells: u64| {
                 now.len() == before.len()
                     && now.iter().zip(&before).all(|(now, before)| now.abs_diff(*before) <= cells)
             };
             nvim.command("Acp toggle");
-            let beside = files(nvim, what);
+            let beside = nvim.sizes_of_files(what);
             assert!(beside.iter().all(|cells| *cells > 1), "{layout} {equal}: {cells:?} became {beside:?}");
             let code = "return vim.iter(vim.api.nvim_tabpage_list_wins(0)):any(function(win)
                 return vim.api.nvim_win_get_width(win) == 10 end)";
             assert_eq!(nvim.exec_lua(code, []), true.into(), "{layout} {equal}: {cells:?} became {beside:?}");
             nvim.command("Acp toggle");
-            let after = files(nvim, what);
+            let after = nvim.sizes_of_files(what);
             let differ = cells.iter().zip(&after).map(|(before, after)| before.abs_diff(*after)).max();
             assert!(differ.is_some_and(|cells| cells <= 2), "{layout} {equal}: {cells:?} became {after:?}");
             assert!(near(&parts(nvim, what), 3), "{layout} {equal}");

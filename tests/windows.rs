@@ -741,9 +741,10 @@ fn a_file_for_which_a_window_of_a_chat_is_split_stands_beside_the_files() {
         chat.nvim.input(&format!("kept<Esc>{go}"));
         chat.nvim.wait_for_screen("kept");
         let sizes = |nvim: &mut Nvim| {
-            nvim.exec_lua("return vim.fn.winwidth(vim.fn.bufwinid('acp://demo prompt'))", [])
+            nvim.exec_lua("return vim.fn.winwidth(vim.fn.bufwinid('acp://fake prompt'))", [])
         };
         let before = sizes(&mut chat.nvim);
+        assert!(before.as_u64() > Some(0), "the prompt's width: {before}");
         chat.nvim.command(open);
         let what = format!("{layout}, {go}, {open}");
         chat.nvim.wait_until(|nvim| arranged(nvim) == wanted, &format!("{wanted} after {what}"));
@@ -751,23 +752,11 @@ fn a_file_for_which_a_window_of_a_chat_is_split_stands_beside_the_files() {
             assert_eq!(current(&mut chat.nvim), "other.txt", "{what}");
         }
         // Two windows for files have a half each.
-        let file_sizes = "local all = {}
-            for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-              if vim.bo[vim.api.nvim_win_get_buf(win)].buftype == '' then
-                all[#all + 1] = vim.api['nvim_win_get_' .. ...](win)
-              end
-            end
-            return #all == 2 and math.abs(all[1] - all[2]) or 0";
-        if !open.contains("left")
-            && !open.contains("right")
-            && layout != "current"
-            && (layout, go) != ("bottom", "<C-w>k")
-        {
+        let is_at_edge = open.contains("topleft") || open.contains("botright");
+        if open != "split" && !is_at_edge && layout != "current" && (layout, go) != ("bottom", "<C-w>k") {
             let what_size = if open.contains("vsplit") || open.contains("vnew") { "width" } else { "height" };
-            chat.nvim.wait_until(
-                |nvim| nvim.exec_lua(file_sizes, [what_size.into()]).as_u64() <= Some(2),
-                &format!("halves after {what}"),
-            );
+            let are_halves = |nvim: &mut Nvim| matches!(nvim.sizes_of_files(what_size)[..], [one, other] if one.abs_diff(other) <= 2);
+            chat.nvim.wait_until(are_halves, &format!("halves after {what}"));
         }
         if layout == "right" && !open.contains("botright") {
             chat.nvim.wait_until(|nvim| sizes(nvim) == before, &format!("the chat's width after {what}"));

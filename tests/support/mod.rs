@@ -210,6 +210,20 @@ impl Nvim {
         cells.map(|at| (self.grid.cell(row, at).to_owned(), self.grid.style(row, at))).collect()
     }
 
+    /// The widths, or the heights, of the windows that show files.
+    #[track_caller]
+    pub fn sizes_of_files(&mut self, what: &str) -> Vec<u64> {
+        let code = "local found = {}
+            for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+              if vim.bo[vim.api.nvim_win_get_buf(win)].buftype == '' then
+                found[#found + 1] = vim.api['nvim_win_get_' .. ...](win)
+              end
+            end
+            return found";
+        let found = self.exec_lua(code, [what.into()]);
+        found.as_array().expect("a list").iter().filter_map(Value::as_u64).collect()
+    }
+
     /// Where the cursor stands on the screen: row and column, from 0.
     pub fn cursor(&mut self) -> (usize, usize) {
         self.catch_up();
