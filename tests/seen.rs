@@ -8,6 +8,7 @@
 mod support;
 
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::script::{Scripted, awaits, ends, prompt, runs_alone, says, steps, turn_that_runs, writes};
@@ -188,6 +189,9 @@ const USERS: &[(&str, &str)] = &[
     ("a key of a file explorer's that asks", ":new explorer<CR>Xy<CR>"),
 ];
 
+/// No system's clock of files goes on by more.
+const STEP: Duration = Duration::from_millis(20);
+
 /// A file explorer, as plugins make them.
 const EXPLORER: &str =
     "vim.api.nvim_create_autocmd('BufNewFile', { pattern = 'explorer', callback = function(event)
@@ -212,8 +216,13 @@ fn what_the_user_does_while_a_command_runs_is_no_agents() {
         ran.chat.nvim.command("startinsert");
         ran.chat.send("Go on");
         ran.wait_for_file("a.txt", &LINES.replace("two", "TWO"));
+        let changed = std::fs::metadata(ran.chat.project.file("a.txt")).expect("a file");
+        let changed = changed.modified().expect("a time");
         ran.chat.nvim.stop_insert();
         ran.chat.nvim.command("wincmd h");
+        // The clock of files goes on by steps: what comes in one step has one time.
+        let is_later = || changed.elapsed().is_ok_and(|ago| ago > STEP);
+        ran.chat.nvim.wait_until(|_| is_later(), "the clock to go on");
         ran.chat.nvim.input(keys);
         let (b, new) = (ran.chat.project.file("b.txt"), ran.chat.project.file("new.txt"));
         let is_done = || new.exists() || std::fs::read_to_string(&b).map_or(true, |now| now != LINES);

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::{self, JoinHandle, JoinSet, spawn_blocking};
@@ -172,10 +172,7 @@ impl Dispatcher {
                 let shared = self.shared.clone();
                 tokio::spawn(async move { shared.resolved_names.tell(paths).await });
             }
-            Command::UserBegan { at } => {
-                let since = Duration::from_millis(at);
-                self.shared.folder_indexes.user_began(SystemTime::UNIX_EPOCH + since);
-            }
+            Command::UserBegan(began) => self.shared.folder_indexes.user_began(began),
             Command::UserEnded => self.shared.folder_indexes.user_ended(),
             Command::Watch { session, path } => self.shared.watch.named(session, path),
             Command::Edits { session, call, path, diffs, held, size } => {

@@ -75,6 +75,14 @@ pub use update::{
 };
 pub use work::{Outcome, Work};
 
+/// When the user began something, in milliseconds since 1970 began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserBegan {
+    pub at: u64,
+    /// The same by the clock that files have their times from.
+    pub by_files: u64,
+}
+
 /// What the editor's thread wants of the background.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Command {
@@ -91,8 +99,8 @@ pub enum Command {
     Archive { agent: AgentId, acp_id: String, archived: bool },
     /// `session/delete` of a stored session.
     Delete { agent: AgentId, acp_id: String },
-    /// The user has Neovim do something that may change files, since so many milliseconds after 1970 began.
-    UserBegan { at: u64 },
+    /// The user has Neovim do something that may change files.
+    UserBegan(UserBegan),
     /// It is done.
     UserEnded,
     /// `session/close` where offered; the session is forgotten either way.
@@ -575,7 +583,7 @@ impl Command {
             | Self::Disconnect { .. }
             | Self::Tools { .. }
             | Self::AnswerTool { .. }
-            | Self::UserBegan { .. }
+            | Self::UserBegan(_)
             | Self::UserEnded
             | Self::Shutdown => None,
         }

@@ -155,7 +155,7 @@ impl Connection {
             | Command::ReadAgents { .. }
             | Command::Keep(_)
             | Command::KeepImages { .. }
-            | Command::UserBegan { .. }
+            | Command::UserBegan(_)
             | Command::UserEnded
             | Command::Shutdown => {}
         }

@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
@@ -35,10 +35,10 @@ use self::written::Written;
 use super::disks::Disks;
 use crate::acp::mutex::lock;
 use crate::acp::wire::log::WireLog;
-use crate::core::changes::attribution::{Activities, CallNews, Judgement};
+use crate::core::changes::attribution::{Activities, CallNews, Judgement, Times};
 use crate::core::changes::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId, ToolCallId};
-use crate::core::message::{Cause, Event, Place, Stamp};
+use crate::core::message::{Cause, Event, Place, Stamp, UserBegan};
 use crate::core::store::checkpoint::Held;
 use crate::mailbox::Mailbox;
 use crate::platform::files;
@@ -361,10 +361,11 @@ impl FolderIndexes {
         drop(self.check(session));
     }
 
-    /// The user has Neovim do something that may change files since this time of the system's.
-    pub fn user_began(&self, since: SystemTime) {
-        let since = self.0.common.since(since);
-        self.activities(|activities, _| activities.user_began(since));
+    /// The user has Neovim do something that may change files.
+    pub fn user_began(&self, began: UserBegan) {
+        let since = |at| self.0.common.since(UNIX_EPOCH + Duration::from_millis(at));
+        let (at, by_files) = (since(began.at), since(began.by_files));
+        self.activities(|activities, _| activities.user_began(at, by_files));
     }
 
     /// It is done, and what it has changed is known by now.
@@ -391,8 +392,8 @@ impl FolderIndexes {
     /// Who changed a file that is as described, as far as it is known now.
     pub fn cause_of(&self, path: &Path, sighting: Sighting) -> Cause {
         let common = &self.0.common;
-        let at = self.time_of_change(path, sighting);
-        match lock(&common.activities).judge(path, (at, at), None) {
+        let times = self.times_of_change(path, sighting);
+        match lock(&common.activities).judge(path, times, None) {
             Judgement::By(cause) => cause,
             Judgement::Open => Cause::Outside,
         }
@@ -400,7 +401,7 @@ impl FolderIndexes {
 
     /// The order of events and messages is known exactly, the times of files nearly so, and the time at which
     /// somebody heard of a change may belong to the change before it.
-    fn time_of_change(&self, path: &Path, sighting: Sighting) -> Millis {
+    fn times_of_change(&self, path: &Path, sighting: Sighting) -> Times {
         let common = &self.0.common;
         let touched =
             lock(&self.0.table).workers.iter().filter_map(|worker| worker.watch.as_ref()?.last(path)).max();
@@ -412,11 +413,13 @@ impl FolderIndexes {
             None => None,
         };
         let known = touched.filter(|_| is_same).max(changed);
-        known.unwrap_or_else(|| {
+        let at = known.unwrap_or_else(|| {
             let heard = sighting.heard.map(|heard| common.at(heard));
             let written = sighting.stamp.and_then(|stamp| common.at_time(stamp.written));
             heard.max(written).unwrap_or_else(|| common.now())
-        })
+        });
+        let written = is_same.then(|| common.written(path)).flatten();
+        Times { first: at, last: at, written }
     }
 
     /// The editor has saved a file in this state. As for [`Self::wrote`], call it where waiting is allowed.

@@ -16,6 +16,13 @@ pub const SLACK: Millis = 400;
 /// some start a command, and say so then.
 const HASTE: Millis = 40;
 
+/// The system may be heard of a change this long after it: a busy machine lets the thread that listens wait. A file's own
+/// time that is older is not believed: the disk of another machine has that one's clock.
+const HEARD_LATE: Millis = 1000;
+
+/// The clock that files have their times from may be late by so much.
+pub const COARSE: Millis = 10;
+
 /// So many of the things that were learned last are known by the time that they are about.
 const LEARNED: usize = 256;
 
@@ -64,6 +71,21 @@ pub enum Judgement {
     Open,
 }
 
+/// When a change was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    pub first: Millis,
+    pub last: Millis,
+    /// The last change was no later by the clock that files have their times from, if that was looked at.
+    pub written: Option<Millis>,
+}
+
+impl From<(Millis, Millis)> for Times {
+    fn from((first, last): (Millis, Millis)) -> Self {
+        Self { first, last, written: None }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Session {
     folders: Vec<PathBuf>,
@@ -80,6 +102,8 @@ struct Session {
 #[derive(Debug)]
 struct UserSpan {
     began: Millis,
+    /// The same by the clock that files have their times from.
+    by_files: Millis,
     ended: Option<Millis>,
 }
 
@@ -244,13 +268,14 @@ impl Activities {
         }
     }
 
-    /// The user has Neovim do something from now on: a command of theirs, a key in another plugin's buffer.
-    pub fn user_began(&mut self, at: Millis) {
+    /// The user has Neovim do something from now on: a command of theirs, a key in another plugin's buffer. The clock
+    /// that files have their times from is late, and shows `by_files`.
+    pub fn user_began(&mut self, at: Millis, by_files: Millis) {
         self.user_ended(at);
         if self.user.len() == MAX_USER_SPANS {
             self.user.pop_front();
         }
-        self.user.push_back(UserSpan { began: at, ended: None });
+        self.user.push_back(UserSpan { began: at, by_files, ended: None });
     }
 
     /// It is done.
@@ -260,9 +285,15 @@ impl Activities {
         }
     }
 
-    /// Whether it was the user's time when something changed.
-    fn is_users(&self, (first, last): (Millis, Millis)) -> bool {
-        let holds = |span: &UserSpan| span.began <= first && span.ended.is_none_or(|ended| last <= ended);
+    /// Whether the user had Neovim do something when this changed, and not only when it was heard of.
+    pub fn is_users(&self, times: Times) -> bool {
+        let Times { first, last, written } = times;
+        let written = written.filter(|written| first <= written + HEARD_LATE);
+        let last = written.map_or(last, |written| last.min(written.saturating_sub(COARSE)));
+        let holds = |span: &UserSpan| {
+            let was_before = written.is_some_and(|written| written < span.by_files);
+            span.began <= first && !was_before && span.ended.is_none_or(|ended| last <= ended)
+        };
         self.user.iter().any(holds)
     }
 
@@ -296,9 +327,11 @@ impl Activities {
     pub fn judge(
         &self,
         path: &Path,
-        (first, last): (Millis, Millis),
+        times: impl Into<Times>,
         holder: Option<&(SessionKey, Option<TerminalId>)>,
     ) -> Judgement {
+        let times = times.into();
+        let Times { first, last, .. } = times;
         if let Some((session, terminal)) = holder
             && let Some(known) = self.sessions.get(session)
         {
@@ -319,7 +352,7 @@ impl Activities {
             .about(path)
             .filter_map(|(session, known)| Some(explained(session, known, known.best(path, first, last)?)));
         let mut best: Vec<(Fit, Activity)> = then.collect();
-        if self.is_users((first, last)) {
+        if self.is_users(times) {
             // What the user does is never taken for an agent's, unless a call says that it is about this file.
             best.retain(|(fit, _)| fit.names);
             if best.is_empty() {

@@ -7,11 +7,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mlua::{Lua, Result, Value};
 
-use crate::core::message::Command;
+use crate::core::message::{Command, UserBegan};
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::files::Files;
+use crate::platform::files;
 
 thread_local! {
     /// The user is in a buffer of another plugin. Looked at for each key, so it costs next to nothing.
@@ -20,10 +21,12 @@ thread_local! {
     static IS_KEY_OPEN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The system's clock in milliseconds.
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+fn now() -> UserBegan {
+    let millis = |time: SystemTime| {
+        let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX)
+    };
+    UserBegan { at: millis(SystemTime::now()), by_files: millis(files::clock()) }
 }
 
 /// A key was typed, and Neovim is about to do what it means.
@@ -51,13 +54,13 @@ impl Files {
         self.user_acts(cx, now())
     }
 
-    fn user_acts(&mut self, cx: &mut Context, began: u64) -> Result<()> {
+    fn user_acts(&mut self, cx: &mut Context, began: UserBegan) -> Result<()> {
         if self.user_acts || !cx.has_background || cx.sessions.is_empty() {
             IS_KEY_OPEN.set(false);
             return Ok(());
         }
         self.user_acts = true;
-        cx.send(Command::UserBegan { at: began });
+        cx.send(Command::UserBegan(began));
         // Only while there is something that ends: it comes after each key (`:help SafeState`).
         let once = vec![("once", Value::Boolean(true))];
         Group::new(&cx.editor, "acp.user_acts")?.create(&["SafeState"], once, |_, _| {

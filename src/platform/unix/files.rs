@@ -9,9 +9,14 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::fs::{PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+#[cfg(target_os = "linux")]
+use std::time::{Duration, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Resource, getrlimit};
+#[cfg(target_os = "linux")]
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::core::message::Stamp;
 
@@ -79,6 +84,19 @@ pub fn stamp(metadata: &Metadata) -> Stamp {
 /// When anything about a file changed last, as [`Stamp::written`].
 pub fn changed(metadata: &Metadata) -> (i64, i64) {
     (metadata.ctime(), metadata.ctime_nsec())
+}
+
+/// The clock that files have their times from: it goes on with the system's tick, so it is late by up to that, and no
+/// file that is changed from now on has an earlier time.
+pub fn clock() -> SystemTime {
+    #[cfg(target_os = "linux")]
+    {
+        let time = clock_gettime(ClockId::RealtimeCoarse);
+        let seconds = Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or_default());
+        UNIX_EPOCH + seconds + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or_default())
+    }
+    #[cfg(not(target_os = "linux"))]
+    SystemTime::now()
 }
 
 /// Options by which a file is read, and a pipe without a writer is not waited for.

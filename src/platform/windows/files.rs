@@ -11,6 +11,7 @@ use std::os::windows::fs::MetadataExt as _;
 use std::os::windows::io::AsRawHandle as _;
 use std::path::{Path, PathBuf};
 use std::ptr;
+use std::time::SystemTime;
 
 use windows_sys::Win32::Foundation::{ERROR_CANT_RESOLVE_FILENAME, ERROR_FILENAME_EXCED_RANGE};
 use windows_sys::Win32::Storage::FileSystem::{
@@ -94,6 +95,11 @@ fn lock(file: &File, how: u32) -> io::Result<()> {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
+}
+
+/// The clock that files have their times from.
+pub fn clock() -> SystemTime {
+    SystemTime::now()
 }
 
 /// When anything about a file changed last; not known here.

@@ -2,7 +2,8 @@
 //! doing, and the texts of changes that the editor's side may ask for later.
 
 use std::collections::HashMap;
-use std::io;
+use std::{fs, io};
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -110,6 +111,18 @@ impl Common {
         let ago = i128::try_from(today.as_millis()).unwrap_or_default()
             - (i128::from(seconds) * 1000 + i128::from(nanos) / 1_000_000);
         Some(now.saturating_sub(Millis::try_from(ago).unwrap_or_default()))
+    }
+
+    /// By when a file was changed last, by its own time; of one that is gone, its folder's.
+    pub fn written(&self, path: &Path) -> Option<Millis> {
+        let metadata =
+            fs::symlink_metadata(path).ok().or_else(|| fs::symlink_metadata(path.parent()?).ok())?;
+        let (seconds, nanos) = files::changed(&metadata);
+        let since_1970 = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?);
+        // It is rounded up, as `since` rounds down: what is not certainly earlier is not.
+        let ago = SystemTime::now().duration_since(UNIX_EPOCH + since_1970).unwrap_or_default();
+        let at = self.began.elapsed().saturating_sub(ago).as_millis();
+        (seconds > 0).then(|| START.saturating_add(Millis::try_from(at).unwrap_or(Millis::MAX)) + 1)
     }
 
     pub fn now(&self) -> Millis {

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use crate::core::changes::attribution::Times;
 use crate::core::changes::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId};
 
@@ -12,8 +13,7 @@ pub type Holder = (SessionKey, Option<TerminalId>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touched {
-    pub first: Millis,
-    pub last: Millis,
+    pub times: Times,
     /// It was written, and not closed since.
     pub is_open: bool,
     /// It was found by a walk, so it is known not to be ignored.
@@ -36,12 +36,16 @@ pub struct Pending {
 
 impl Touched {
     pub fn at(now: Millis) -> Self {
-        Self { first: now, last: now, is_open: false, is_listed: false, holder: None }
+        Self::between(now, now)
+    }
+
+    pub fn between(first: Millis, last: Millis) -> Self {
+        Self { times: (first, last).into(), is_open: false, is_listed: false, holder: None }
     }
 
     fn join(&mut self, later: Self) {
-        self.first = self.first.min(later.first);
-        self.last = self.last.max(later.last);
+        let times = (self.times.first.min(later.times.first), self.times.last.max(later.times.last));
+        self.times = times.into();
         self.is_open = later.is_open;
         self.is_listed |= later.is_listed;
         self.holder = later.holder.or(self.holder.take());
@@ -62,7 +66,7 @@ impl Pending {
     pub fn touch(&mut self, path: PathBuf, now: Millis, is_open: Option<bool>) {
         match self.files.get_mut(&path) {
             Some(touched) => {
-                touched.last = now;
+                touched.times = (touched.times.first, now).into();
                 touched.is_open = is_open.unwrap_or(touched.is_open);
             }
             None => {
@@ -131,14 +135,14 @@ mod tests {
         pending.touch(path.into(), 5, None);
         assert_eq!(
             pending.files[path],
-            Touched { first: 3, last: 5, is_open: true, is_listed: false, holder: None }
+            Touched { times: (3, 5).into(), is_open: true, is_listed: false, holder: None }
         );
         let mut later = Pending::default();
         later.touch(path.into(), 9, Some(false));
         pending.join(later);
         assert_eq!(
             pending.files[path],
-            Touched { first: 3, last: 9, is_open: false, is_listed: false, holder: None }
+            Touched { times: (3, 9).into(), is_open: false, is_listed: false, holder: None }
         );
     }
 }

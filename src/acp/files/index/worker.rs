@@ -22,8 +22,8 @@ use super::report::{BATCH, Report, put_away};
 use super::walk::{self, Walked, Ways};
 use super::written::Written;
 use crate::acp::mutex::lock;
-use crate::core::changes::attribution::Judgement;
 use crate::core::changes::attribution::verdicts::{Verdict, Verdicts};
+use crate::core::changes::attribution::{COARSE, Judgement};
 use crate::core::changes::folder_index::{Difference, FileKind, FileState, FolderIndex};
 use crate::core::changes::half_written::Millis;
 use crate::core::message::{Cause, ChangedFile, Event};
@@ -36,9 +36,6 @@ const MIN_INTERVAL_MS: Millis = 200;
 
 /// One that is still open for writing is looked at all the same after this.
 const MAX_WAIT_MS: Millis = 10_000;
-
-/// The clock by which files have their times may be late by so much.
-const COARSE: Millis = 10;
 
 /// More folders are not watched: other programs of the user's need some of the system's, too.
 const FOLDERS: usize = 65_536;
@@ -223,10 +220,11 @@ impl Worker {
             self.before.keep(&path, state, &text);
         }
         if !is_same {
-            let touched = touched.filter(|touched| touched.last > at);
+            let touched = touched.filter(|touched| touched.times.last > at);
             let touched = touched.unwrap_or_else(|| Touched::at(self.common.now()));
-            let first = touched.first.max(at).min(touched.last);
-            self.pending.add(path, Touched { first, is_listed: true, ..touched });
+            let last = touched.times.last;
+            let times = (touched.times.first.max(at).min(last), last).into();
+            self.pending.add(path, Touched { times, is_listed: true, ..touched });
         }
     }
 
@@ -427,15 +425,15 @@ impl Worker {
                 if self.index.get(&path).is_none_or(|known| known.differs(&state)) {
                     let touched = match self.common.at_time(state.changed) {
                         // This look may come late: what was changed since is looked at next time.
-                        Some(at) if at > now + COARSE => Touched { is_listed: true, ..Touched::at(at) },
+                        Some(at) if at > now + COARSE => Touched::between(at, at),
                         Some(at) if at >= last => {
                             let later = (at + COARSE).min(now);
-                            Touched { first: at.min(now), is_listed: true, ..Touched::at(later) }
+                            Touched::between(at.min(now), later)
                         }
                         // It came with its times, whenever that was.
-                        Some(_) | None => Touched { first: last, is_listed: true, ..Touched::at(now) },
+                        Some(_) | None => Touched::between(last, now),
                     };
-                    self.pending.add(path.clone(), touched);
+                    self.pending.add(path.clone(), Touched { is_listed: true, ..touched });
                 }
                 found.insert(path);
             }
@@ -443,7 +441,7 @@ impl Worker {
         let gone: Vec<PathBuf> =
             self.index.files().map(|(path, _)| path).filter(|path| !found.contains(path)).collect();
         for path in gone {
-            self.pending.add(path, Touched { first: last, ..Touched::at(now) });
+            self.pending.add(path, Touched::between(last, now));
         }
         self.looked = now;
     }
@@ -466,6 +464,7 @@ impl Worker {
             self.look_at_all(end);
         }
         self.revise();
+        self.ask_the_files();
         let judged = self.judged(end);
         if !judged.is_empty() {
             self.look(judged);
@@ -487,8 +486,25 @@ impl Worker {
         if *cause != Cause::Outside && !self.verdicts.has_room(file.before.size() + file.after.size()) {
             put_away(&self.common, &mut file);
         }
-        let (times, holder) = ((touched.first, touched.last), touched.holder.clone());
+        let (times, holder) = (touched.times, touched.holder.clone());
         self.verdicts.add(Verdict { file, times, holder, cause: cause.clone() });
+    }
+
+    /// What the user would be held to have changed may have been changed just before, and only be heard of now.
+    fn ask_the_files(&mut self) {
+        let activities = lock(&self.common.activities);
+        let is_doubtful = |path: &Path, touched: &Touched| {
+            let times = touched.times;
+            times.written.is_none() && activities.is_users(times) && !activities.running(path).is_empty()
+        };
+        let pending = self.pending.files.iter().filter(|(path, touched)| is_doubtful(path, touched));
+        let paths: Vec<PathBuf> = pending.map(|(path, _)| path.clone()).collect();
+        drop(activities);
+        for path in paths {
+            if let Some(touched) = self.pending.files.get_mut(&path) {
+                touched.times.written = self.common.written(&path);
+            }
+        }
     }
 
     /// What can be told now, and who did it.
@@ -497,9 +513,9 @@ impl Worker {
         let activities = lock(&self.common.activities);
         let mut judged = HashMap::new();
         for (path, touched) in &self.pending.files {
-            let rests = now.saturating_sub(touched.last);
+            let rests = now.saturating_sub(touched.times.last);
             let may_be_half = touched.is_open && activities.running(path).len() > 1;
-            let is_due = if end.is_some_and(|end| touched.last <= end) && !may_be_half {
+            let is_due = if end.is_some_and(|end| touched.times.last <= end) && !may_be_half {
                 true
             } else {
                 rests >= if touched.is_open { MAX_WAIT_MS } else { REST }
@@ -507,8 +523,7 @@ impl Worker {
             if !is_due || self.writing.contains_key(path) {
                 continue;
             }
-            let times = (touched.first, touched.last);
-            if let Judgement::By(cause) = activities.judge(path, times, touched.holder.as_ref()) {
+            if let Judgement::By(cause) = activities.judge(path, touched.times, touched.holder.as_ref()) {
                 judged.insert(path.clone(), (touched.clone(), cause));
             }
         }
@@ -616,8 +631,9 @@ impl Worker {
     /// Somebody writes the file at this moment: it is looked at again, as what it was before.
     fn defer(&mut self, side: &Sides, judged: &HashMap<PathBuf, (Touched, Cause)>) {
         let path = &side.file.path;
-        let touched = judged.get(path).map_or(Touched::at(self.common.now()), |(touched, _)| Touched {
-            last: self.common.now(),
+        let now = self.common.now();
+        let touched = judged.get(path).map_or(Touched::at(now), |(touched, _)| Touched {
+            times: (touched.times.first, now).into(),
             is_listed: true,
             ..touched.clone()
         });
@@ -637,7 +653,7 @@ impl Worker {
         let activities = lock(&self.common.activities);
         let mut waits = false;
         let due = self.pending.files.iter().filter_map(|(path, touched)| {
-            let due = touched.last + if touched.is_open { MAX_WAIT_MS } else { REST };
+            let due = touched.times.last + if touched.is_open { MAX_WAIT_MS } else { REST };
             if due > now {
                 return Some(due);
             }

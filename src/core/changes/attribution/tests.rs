@@ -44,7 +44,7 @@ fn what_changes_while_the_user_has_neovim_do_something_is_not_taken_for_an_agent
     let run = |activities: &mut Activities| {
         begins(activities, A, "run", ToolKind::Execute, 2000);
         activities.command_began(A, TerminalId("t".to_owned()), 2010);
-        activities.user_began(3000);
+        activities.user_began(3000, 3000);
         activities.user_ended(3100);
     };
     let mut activities = one();
@@ -64,7 +64,7 @@ fn what_changes_while_the_user_has_neovim_do_something_is_not_taken_for_an_agent
     let held = activities.judge(Path::new(FILE), (3050, 3050), Some(&holder));
     assert_eq!(said(held), "1:run/t", "a process of the command was seen with the file");
 
-    activities.user_began(4000);
+    activities.user_began(4000, 4000);
     assert_eq!(who(&activities, 4500, 4500), "outside", "it goes on");
     assert!(activities.is_contested(Path::new(FILE)), "it is worth a look who has the file open");
     activities.user_ended(4600);
@@ -77,12 +77,42 @@ fn what_changes_while_the_user_has_neovim_do_something_is_not_taken_for_an_agent
     assert_eq!(who(&named, 3050, 3050), "1:edit", "its call says that it is about this file");
 }
 
+/// A command's change at 2990, of which the system is heard while the user has Neovim do something from 3000 to 3100.
+#[test]
+fn what_was_written_before_the_user_began_is_not_the_users_because_it_was_heard_of_late() {
+    let mut activities = one();
+    begins(&mut activities, A, "run", ToolKind::Execute, 2000);
+    activities.command_began(A, TerminalId("t".to_owned()), 2010);
+    activities.user_began(3000, 3000);
+    activities.user_ended(3100);
+    activities.user_began(3200, 3200);
+    activities.user_ended(3310);
+    activities.user_began(3400, 3396);
+    let table = [
+        ("nobody has looked", 3050, None, "outside"),
+        ("before", 3050, Some(2999), "1:run/t"),
+        ("as the user begins", 3050, Some(3000), "outside"),
+        ("while the user is at work", 3050, Some(3040), "outside"),
+        ("as late as it may be heard of", 3050, Some(3050 - HEARD_LATE), "1:run/t"),
+        ("by another machine's clock", 3050, Some(3049 - HEARD_LATE), "outside"),
+        ("between the user's times", 3300, Some(3150), "1:run/t"),
+        ("in the one before", 3300, Some(3090), "outside"),
+        ("at the end of the one before, as far as that clock tells", 3300, Some(3105), "outside"),
+        ("just before the user began, as that clock is late", 3403, Some(3399), "outside"),
+        ("before that clock went on", 3403, Some(3395), "1:run/t"),
+    ];
+    for (what, heard, written, expected) in table {
+        let times = Times { first: heard, last: heard, written };
+        assert_eq!(said(activities.judge(Path::new(FILE), times, None)), expected, "{what}");
+    }
+}
+
 #[test]
 fn no_more_of_the_users_times_are_remembered_than_are_needed() {
     let mut activities = one();
     begins(&mut activities, A, "run", ToolKind::Execute, 2000);
     for at in 0..10_000 {
-        activities.user_began(10_000 + at * 100);
+        activities.user_began(10_000 + at * 100, 10_000 + at * 100);
         activities.user_ended(10_000 + at * 100 + 20);
     }
     assert_eq!(activities.user.len(), MAX_USER_SPANS);
@@ -580,7 +610,7 @@ mod whatever_order {
                     };
                     if let Judgement::By(cause) = activities.judge(Path::new(FILE), times, None) {
                         told = Some(cause.clone());
-                        verdicts.add(Verdict { file: file(), times, holder: None, cause });
+                        verdicts.add(Verdict { file: file(), times: times.into(), holder: None, cause });
                     }
                     Ok(())
                 };
@@ -602,7 +632,7 @@ mod whatever_order {
             let Judgement::By(cause) = activities.judge(Path::new(FILE), (2500, 2500), None) else {
                 panic!("open")
             };
-            verdicts.add(Verdict { file: file(), times: (2500, 2500), holder: None, cause });
+            verdicts.add(Verdict { file: file(), times: (2500, 2500).into(), holder: None, cause });
             assert!(verdicts.revise(activities).is_empty(), "nothing is learned");
         };
         begins(&mut activities, A, "runs", ToolKind::Execute, 2000);

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::{Activities, Judgement, Millis};
+use super::{Activities, Judgement, Millis, Times};
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Cause, ChangedFile};
 
@@ -18,8 +18,7 @@ const BYTES: usize = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct Verdict {
     pub file: ChangedFile,
-    /// When it was seen first and last.
-    pub times: (Millis, Millis),
+    pub times: Times,
     /// Of whom a process was seen with the file.
     pub holder: Option<(SessionKey, Option<TerminalId>)>,
     pub cause: Cause,
@@ -42,10 +41,10 @@ impl Verdicts {
             return;
         }
         if self.all.len() == MAX_VERDICTS {
-            let mut times: Vec<Millis> = self.all.values().map(|known| known.times.1).collect();
+            let mut times: Vec<Millis> = self.all.values().map(|known| known.times.last).collect();
             let (_, middle, _) = times.select_nth_unstable(MAX_VERDICTS / 2);
             let middle = *middle;
-            self.retain(|known| known.times.1 > middle);
+            self.retain(|known| known.times.last > middle);
         }
         self.bytes += size(&verdict);
         self.all.insert(verdict.file.path.clone(), verdict);
@@ -72,9 +71,9 @@ impl Verdicts {
     pub fn revise(&mut self, activities: &Activities) -> Vec<(Cause, ChangedFile)> {
         let Some(since) = activities.learned_since(self.learned) else { return Vec::new() };
         self.learned = activities.learned();
-        self.retain(|known| !activities.is_final(&known.file.path, known.times.1));
+        self.retain(|known| !activities.is_final(&known.file.path, known.times.last));
         let mut revised = Vec::new();
-        for known in self.all.values_mut().filter(|known| known.times.1 >= since) {
+        for known in self.all.values_mut().filter(|known| known.times.last >= since) {
             let judgement = activities.judge(&known.file.path, known.times, known.holder.as_ref());
             if let Judgement::By(cause) = judgement
                 && cause != known.cause

@@ -198,6 +198,29 @@ fn a_change_waits_for_the_word_of_an_agent_that_may_have_done_it() {
 }
 
 #[test]
+fn a_change_that_is_heard_of_late_has_the_time_that_its_file_has() {
+    let mut test = Test::without_watch(&[("a.txt", "a"), ("b.txt", "b"), ("c.txt", "c")]);
+    test.turn();
+    test.write("a.txt", "A, longer");
+    fs::remove_file(test.folder.join("b.txt")).expect("a file");
+    let user = test.common.now() + 100;
+    lock(&test.common.activities).user_began(user, user);
+    test.worker.is_complete.store(true, Ordering::Relaxed);
+    let heard = |test: &mut Test, name: &str| {
+        test.worker.pending.add(test.folder.join(name), Touched::at(user + 5));
+    };
+    ["a.txt", "b.txt"].iter().for_each(|name| heard(&mut test, name));
+    assert_eq!(test.told(), ["agent a.txt a A, longer", "agent b.txt b -"]);
+
+    // What the user does has its own time, too.
+    let user = test.common.now().saturating_sub(COARSE);
+    lock(&test.common.activities).user_began(user, user);
+    test.write("c.txt", "C, longer");
+    heard(&mut test, "c.txt");
+    assert_eq!(test.told(), ["outside c.txt c C, longer"]);
+}
+
+#[test]
 fn a_file_that_this_client_writes_is_no_news() {
     let mut test = Test::new(FILES);
     test.turn();
