@@ -92,6 +92,7 @@ pub struct Sighting {
 pub struct IndexedFolder {
     worker: Worker,
     mailbox: Arc<Mailbox>,
+    walked: Duration,
 }
 
 impl IndexedFolder {
@@ -99,8 +100,13 @@ impl IndexedFolder {
         let mailbox = Mailbox::new(|_| {});
         let common = Arc::new(Common::new(mailbox.clone(), WireLog::start(None)));
         let (mut worker, _) = Worker::new(1, common, vec![root], mpsc::channel().0);
-        worker.build();
-        Self { worker, mailbox }
+        let walked = worker.build();
+        Self { worker, mailbox, walked }
+    }
+
+    /// How long it took until all files were known and watched. What they hold is learned after that.
+    pub fn walked(&self) -> Duration {
+        self.walked
     }
 
     /// What is done at the end of a turn. Gives how many files are told of.

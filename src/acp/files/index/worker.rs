@@ -235,7 +235,8 @@ impl Worker {
 
     // Building.
 
-    pub fn build(&mut self) {
+    /// Gives how long it took until all files were known, without what they hold.
+    pub fn build(&mut self) -> Duration {
         let began = Instant::now();
         let mut repositories = BTreeSet::new();
         self.own = self.common.own_below(&self.roots);
@@ -253,7 +254,7 @@ impl Worker {
                     is_looked_at: false,
                 });
                 self.given_up = true;
-                return;
+                return began.elapsed();
             }
             for (path, state) in walked.files {
                 self.index.set(&path, Some(state));
@@ -280,6 +281,7 @@ impl Worker {
             walked.as_millis(),
             began.elapsed().as_millis()
         ));
+        walked
     }
 
     /// What git keeps is the project's, whatever is ignored otherwise.
