@@ -806,6 +806,45 @@ fn a_file_with_changes_to_decide_about_shows_what_is_proposed_alone_until_it_is_
 }
 
 #[test]
+fn a_new_file_that_is_undone_while_more_is_proposed_in_it_leaves_the_window_to_the_proposal() {
+    for (away, is_there, shown) in [
+        ("Acp undo turn", false, "proposal/new.txt"),
+        ("lua vim.cmd.bdelete(vim.fn.winbufnr(1))", true, "mine.txt"),
+    ] {
+        let change = json!([diff("new.txt", Some("second\n"), "SECOND\n")]);
+        let mut all = vec![prompt()];
+        all.extend(writes("new.txt", "first\nsecond\n"));
+        all.extend([permission("p0", edit("c", "Edit new.txt", change)), answered("p0")]);
+        all.extend([says("Answered."), ends("end_turn")]);
+        let mut chat = started(&[], all, (80, 24), "");
+        capture(&mut chat.nvim);
+        chat.send("go");
+        chat.nvim.wait_for_screen("+     SECOND");
+        let is_asked = |nvim: &mut Nvim| nvim.exec_lua("return _G.choose ~= nil", []) == true.into();
+        chat.nvim.wait_until(is_asked, "the question");
+        chat.nvim.stop_insert();
+        chat.nvim.command(away);
+        let file = chat.project.file("new.txt");
+        chat.nvim.wait_until(
+            |nvim| {
+                let screen = nvim.screen();
+                file.exists() == is_there && screen.contains("SECOND") && screen.contains(shown)
+            },
+            &format!("{away}: the proposal"),
+        );
+        chat.nvim.exec_lua("_G.choose('Reject', 3)", []);
+        chat.wait_for("Answered.");
+        let mine = "return vim.api.nvim_win_call(vim.fn.win_getid(1), function()
+            return vim.fn.bufname() .. ' ' .. vim.fn.line('w0') .. ' ' .. vim.fn.line('.')
+          end)";
+        chat.nvim.wait_until(
+            |nvim| nvim.exec_lua(mine, []) == "mine.txt 120 123".into(),
+            &format!("{away}: the window as it was"),
+        );
+    }
+}
+
+#[test]
 fn the_changes_on_a_page_are_gone_through_with_the_keys() {
     let text = numbered("line", 300);
     let new = text.replace("line 7\n", "seven\n").replace("line 250\n", "two hundred\n");

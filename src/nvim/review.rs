@@ -236,7 +236,7 @@ impl Reviews {
 
     pub fn buffer_unloaded(&mut self, cx: &Context, buf: Buf) -> Result<()> {
         self.release(buf);
-        self.stage_put_away(cx, |stage| stage.page.as_ref().is_some_and(|page| page.buf == buf))
+        self.stage_put_away(cx, |stage| stage.shows(buf))
     }
 
     fn release(&mut self, buf: Buf) {

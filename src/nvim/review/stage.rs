@@ -29,6 +29,14 @@ pub struct Stage {
     pub places: Vec<(PathBuf, usize)>,
 }
 
+impl Stage {
+    /// Whether its window shows this buffer, since the question is about it.
+    pub fn shows(&self, buf: Buf) -> bool {
+        let shown = self.lent.as_ref().and_then(|lent| lent.kept.get::<Buf>("shown").ok());
+        shown == Some(buf)
+    }
+}
+
 /// A window that shows something else for a while, and what it had.
 pub struct Lent {
     pub win: Win,

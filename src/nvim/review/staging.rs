@@ -489,10 +489,12 @@ impl Reviews {
         let (call, number) = (stage.call, stage.number);
         // It is not gone yet.
         cx.later(Duration::ZERO, move |this: &mut Self, cx| {
-            if this.stage.as_ref().is_none_or(|stage| (stage.call, stage.number) != (call, number)) {
+            let Some(stage) = this.stage.as_ref().filter(|stage| stage.call == call) else { return Ok(()) };
+            let lent = stage.lent.as_ref().map(|lent| lent.kept.clone());
+            let is_shown = lent.as_ref().map(|lent| cx.editor.helper::<bool>("is_lent", lent.clone()));
+            if stage.number != number && is_shown.transpose()?.unwrap_or(false) {
                 return Ok(());
             }
-            let lent = this.stage.as_ref().and_then(|stage| Some(stage.lent.as_ref()?.kept.clone()));
             this.take_off_screen(cx)?;
             if let Some(lent) = lent {
                 bring_back(&cx.editor, &lent)?;
@@ -503,6 +505,15 @@ impl Reviews {
             cx.raise(EditorEvent::ProposalPutAway);
             Ok(())
         })
+    }
+
+    /// A file with a question about it is about to go: its window is given back, and shows then what is proposed without it.
+    pub fn leave_buffer(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        if !self.stage.as_ref().is_some_and(|stage| stage.shows(buf)) {
+            return Ok(());
+        }
+        self.take_off_screen(cx)?;
+        cx.later(Duration::ZERO, |this: &mut Self, cx| this.set_up_stage(cx))
     }
 
     /// The question is over, or another one is before it.

@@ -359,6 +359,7 @@ impl Reviews {
         }
         let is_clean = |buf: &Buf| !buffers::is_modified(&editor, *buf);
         if let Some(buf) = buf.filter(is_clean).filter(|_| removed) {
+            self.leave_buffer(cx, buf)?;
             // A buffer without a file, and without a line, is of no use.
             cx.run_effect("couldn't drop the buffer", move |editor| editor.helper::<()>("drop_buffer", buf));
         }
