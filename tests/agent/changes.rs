@@ -472,6 +472,33 @@ fn thousands_of_files_are_told_of_without_their_texts_which_can_be_asked_for() {
 }
 
 #[test]
+fn no_text_is_lost_of_many_files_that_are_changed_at_once() {
+    const FILES: usize = 400;
+    let mut test = Test::new();
+    for number in 0..FILES {
+        test.file(&format!("{number:03}"), &"old\n".repeat(25_000));
+    }
+    let script = format!("for n in range({FILES}):\n open(f'{{n:03}}', 'w').write('new\\n' * 25_000)\n");
+    test.file("make.py", &script);
+    assert_eq!(changed_by(&mut test, "python3 make.py").len(), FILES);
+    let events = test.events().into_iter();
+    let told = events
+        .filter_map(|event| if let Event::FilesChanged { files, .. } = event { Some(files) } else { None });
+    let numbers: Vec<u64> = told.flatten().filter_map(|file| file.later).collect();
+    assert!(numbers.len() > FILES / 2, "{} of {FILES} are told without their texts", numbers.len());
+    for numbers in numbers.chunks(16) {
+        test.send(Command::Compute { job: JobId(9), work: Work::ChangedTexts { numbers: numbers.to_vec() } });
+        let known = test.wait("the texts", |event| match event {
+            Event::Computed { job: JobId(9), outcome: Outcome::ChangedTexts(texts) } => {
+                Some(texts.iter().filter(|texts| texts.is_some()).count())
+            }
+            _ => None,
+        });
+        assert_eq!(known, numbers.len());
+    }
+}
+
+#[test]
 fn folders_that_are_moved_and_removed_take_their_files_with_them() {
     let mut test = Test::new();
     test.file("a/b/c.txt", "c");

@@ -1,7 +1,7 @@
 //! What the workers that look after sessions' folders have in common with all others: the clock, what agents are
 //! doing, and the texts of changes that the editor's side may ask for later.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::{fs, io};
 
 use std::path::{Path, PathBuf};
@@ -22,8 +22,9 @@ use crate::mailbox::Mailbox;
 use crate::platform::files;
 use crate::platform::paths::resolve_file;
 
-/// Texts of changes that were told without them have no more bytes together; the oldest go.
-const MAX_TEXTS_BYTES: u64 = 64 << 20;
+/// Texts of changes that were told without them have no more bytes together; the oldest half goes then. They lie on the
+/// disk, and what is told is asked for at once, so only what is more than this and told at once is lost.
+const MAX_TEXTS_BYTES: u64 = 256 << 20;
 
 /// No more bytes of texts are told to the editor's side in this time.
 pub const ALLOWANCE: usize = 1 << 20;
@@ -60,7 +61,9 @@ pub struct Common {
 pub struct Later {
     pack: Pack,
     last: u64,
-    changes: HashMap<u64, (Side, Side)>,
+    changes: BTreeMap<u64, (Side, Side)>,
+    /// The bytes from which on the oldest half goes.
+    most: u64,
 }
 
 enum Side {
@@ -78,7 +81,7 @@ impl Common {
             holders: Holders::default(),
             allowed: Mutex::default(),
             roots: Mutex::default(),
-            later: Mutex::new(Later::new(cache.clone())),
+            later: Mutex::new(Later::new(cache.clone(), MAX_TEXTS_BYTES)),
             cache: Mutex::new(cache),
             own: Mutex::default(),
             waits: AtomicBool::new(false),
@@ -182,8 +185,8 @@ impl Common {
 }
 
 impl Later {
-    fn new(folder: PathBuf) -> Self {
-        Self { pack: Pack::new(folder), last: 0, changes: HashMap::new() }
+    fn new(folder: PathBuf, most: u64) -> Self {
+        Self { pack: Pack::new(folder), last: 0, changes: BTreeMap::new(), most }
     }
 
     pub fn keep_in(&mut self, folder: PathBuf) {
@@ -192,16 +195,30 @@ impl Later {
         }
     }
 
+    /// The newest stay, as far as they fit into half of what is kept.
+    fn drop_oldest(&mut self) {
+        let (mut left, mut pack) = (self.most / 2, self.pack.empty());
+        let changes = std::mem::take(&mut self.changes).into_iter().rev();
+        let newest = changes.take_while(|(_, (before, after))| {
+            let fits = before.bytes().saturating_add(after.bytes()) <= left;
+            left = left.saturating_sub(before.bytes().saturating_add(after.bytes()));
+            fits
+        });
+        for (number, (before, after)) in newest.collect::<Vec<_>>() {
+            let sides = [before, after].map(|side| side.moved(&mut self.pack, &mut pack));
+            self.changes.insert(number, sides.into());
+        }
+        self.pack = pack;
+    }
+
     /// Takes the texts of a change, and gives the number that it is asked for by.
     pub fn add(&mut self, before: &Held, after: &Held) -> u64 {
-        if self.pack.bytes() > MAX_TEXTS_BYTES {
-            self.pack.clear();
-            self.changes.clear();
+        if self.pack.bytes() > self.most {
+            self.drop_oldest();
         }
         let sides = (self.side(before), self.side(after));
         self.last += 1;
         self.changes.insert(self.last, sides);
-
         self.last
     }
 
@@ -226,9 +243,45 @@ impl Later {
     }
 }
 
+impl Side {
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Known(_) => 0,
+            Self::At(location, _) => location.bytes(),
+        }
+    }
+
+    fn moved(self, from: &mut Pack, to: &mut Pack) -> Self {
+        match self {
+            Self::Known(held) => Self::Known(held),
+            Self::At(location, mode) => {
+                let moved = from.read(location).and_then(|text| to.add(&text));
+                // As when it was taken.
+                moved.map_or(Self::Known(Held::Unknown), |location| Self::At(location, mode))
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn held(text: &str) -> Held {
+        Held::of_bytes(text.as_bytes().to_vec(), Mode::default())
+    }
+
+    #[test]
+    fn the_oldest_texts_go_and_all_that_fit_stay() {
+        let mut later = Later::new(std::env::temp_dir(), 40);
+        let text = |number: usize| format!("{number:10}");
+        let numbers: Vec<u64> = (0..9).map(|at| later.add(&held(&text(at)), &Held::Absent)).collect();
+        let known: Vec<bool> = numbers.iter().map(|number| later.texts(*number).is_some()).collect();
+        assert_eq!(known, [false, false, false, false, false, false, true, true, true]);
+        for (at, number) in numbers.iter().enumerate().skip(6) {
+            assert_eq!(later.texts(*number), Some((held(&text(at)), Held::Absent)), "{at}");
+        }
+    }
 
     #[test]
     fn what_came_after_a_time_of_the_systems_has_no_time_before_it() {

@@ -34,6 +34,8 @@ impl Report {
             put_away(&self.common, &mut file);
         } else {
             self.told += bytes;
+            // It needs not be asked for.
+            file.later = file.later.filter(|_| bytes == 0);
         }
         match self.causes.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, files)) => files.push(file),
@@ -54,9 +56,9 @@ impl Report {
     }
 }
 
-/// Has a change's texts stay here until they are asked for.
+/// Has a change's texts stay here until they are asked for. Those that are here already stay what they are.
 pub fn put_away(common: &Common, file: &mut ChangedFile) {
-    file.later = Some(lock(&common.later).add(&file.before, &file.after));
+    file.later.get_or_insert_with(|| lock(&common.later).add(&file.before, &file.after));
     for side in [&mut file.before, &mut file.after] {
         if side.bytes().is_some() {
             *side = Held::Unknown;

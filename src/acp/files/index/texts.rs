@@ -25,6 +25,12 @@ pub struct Location {
     bytes: u64,
 }
 
+impl Location {
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
 /// Texts in a file without a name.
 #[derive(Debug)]
 pub struct Pack {
@@ -91,9 +97,9 @@ impl Pack {
         if text.len() as u64 == location.bytes { Ok(text) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 
-    pub fn clear(&mut self) {
-        (self.file, self.end) = (None, 0);
-        self.tail.clear();
+    /// One with nothing in it, in the same folder.
+    pub fn empty(&self) -> Self {
+        Self::new(self.folder.clone())
     }
 }
 
@@ -142,7 +148,7 @@ impl Copies {
 
     /// Leaves behind what is of no file any more.
     fn compact(&mut self) -> io::Result<()> {
-        let mut pack = Pack::new(self.pack.folder.clone());
+        let mut pack = self.pack.empty();
         for (_, location) in self.known.values_mut() {
             let text = self.pack.read(*location)?;
             *location = pack.add(&text)?;

@@ -482,14 +482,19 @@ impl Worker {
         report.post();
     }
 
-    /// More may be learned of whose change it was.
-    fn remember(&mut self, cause: &Cause, touched: Option<&Touched>, mut file: ChangedFile) {
-        let Some(touched) = touched else { return self.verdicts.forget(&file.path) };
+    /// More may be learned of whose change it was. Gives the number by which its texts are kept, if they are.
+    fn remember(&mut self, cause: &Cause, touched: Option<&Touched>, mut file: ChangedFile) -> Option<u64> {
+        let Some(touched) = touched else {
+            self.verdicts.forget(&file.path);
+            return None;
+        };
         if *cause != Cause::Outside && !self.verdicts.has_room(file.before.size() + file.after.size()) {
             put_away(&self.common, &mut file);
         }
         let (times, holder) = (touched.times, touched.holder.clone());
+        let number = file.later;
         self.verdicts.add(Verdict { file, times, holder, cause: cause.clone() });
+        number
     }
 
     /// What the user would be held to have changed may have been changed just before, and only be heard of now.
@@ -613,7 +618,7 @@ impl Worker {
         let mut report = Report::new(self.common.clone());
         for batch in differences.chunks(BATCH) {
             let sides = self.before.sides(batch, states);
-            for side in sides {
+            for mut side in sides {
                 if side.is_moving {
                     self.defer(&side, judged);
                     continue;
@@ -623,7 +628,7 @@ impl Worker {
                 }
                 let known = judged.get(&side.file.path);
                 let cause = known.map_or(Cause::Outside, |(_, cause)| cause.clone());
-                self.remember(&cause, known.map(|(touched, _)| touched), side.file.clone());
+                side.file.later = self.remember(&cause, known.map(|(touched, _)| touched), side.file.clone());
                 report.add(cause, side.file);
             }
         }
