@@ -15,6 +15,7 @@ use crate::core::rules::unasked::Unasked;
 use crate::core::rules::{Decision, Ruling};
 use crate::core::session::call_commands::CallCommands;
 use crate::core::session::waiting_time::WaitingTime;
+use crate::core::text::Text;
 
 /// How far a call is, as the user should see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -462,6 +463,37 @@ impl ToolCall {
         relative(path, &self.root)
     }
 
+    /// Whether a question about it is asked in full by its title, or by its diffs.
+    fn is_asked_by_title(&self) -> bool {
+        let names_all = matches!(self.kind, ToolKind::Delete | ToolKind::Move | ToolKind::Read);
+        self.command().is_some() || self.diffs().next().is_some() || names_all && !self.places().is_empty()
+    }
+
+    /// What its content says of what is asked about, where neither its title nor a diff does.
+    pub fn asked_texts(&self) -> Vec<&Text> {
+        let texts = self.content.iter().filter_map(ToolContent::text);
+        if self.is_asked_by_title() { Vec::new() } else { texts.collect() }
+    }
+
+    /// What only its input says of that, line by line.
+    pub fn asked_input(&self) -> Vec<String> {
+        let has_text = self.content.iter().any(|content| content.text().is_some());
+        let Some(input) = self.raw_input.as_ref().filter(|_| !has_text && !self.is_asked_by_title()) else {
+            return Vec::new();
+        };
+        let (title, places) = (self.headline(), self.places());
+        if tool_input::question(input).is_some_and(|question| title.contains(&question)) {
+            return Vec::new();
+        }
+        let names_place = |line: &str| {
+            let value = line.split_once(": ").map(|(_, value)| self.root.join(value));
+            value.is_some_and(|value| places.iter().any(|place| self.root.join(&place.path) == value))
+        };
+        let mut lines = tool_input::asked_lines(input);
+        lines.retain(|line| !title.contains(line.as_str()) && !names_place(line));
+        lines
+    }
+
     /// Whether its kind is to change files.
     pub fn edits(&self) -> bool {
         matches!(self.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move)
@@ -478,6 +510,9 @@ impl ToolCall {
         (!command.is_empty()).then_some(command)
     }
 }
+
+/// So many lines of what only the input says are read without a key.
+pub const ASKED: usize = 12;
 
 /// Files with more bytes than this, the old text and the new together, are not compared on the editor's
 /// thread.

@@ -409,6 +409,22 @@ pub fn lines(input: &Value) -> Vec<String> {
     fields.iter().filter_map(line).collect()
 }
 
+/// The same to be judged: a text of several lines has all of them, below its name.
+pub fn asked_lines(input: &Value) -> Vec<String> {
+    let Some(fields) = arguments(input) else { return lines(input) };
+    let field = |(name, value): (&String, &Value)| -> Vec<String> {
+        let name = name.replace('_', " ");
+        match value.as_str().map(str::trim_end).filter(|text| text.contains('\n')) {
+            Some(text) => {
+                let below = text.lines().map(|line| format!("  {line}"));
+                std::iter::once(format!("{name}:")).chain(below).collect()
+            }
+            None => words(value).map(|value| format!("{name}: {value}")).into_iter().collect(),
+        }
+    };
+    fields.iter().flat_map(field).collect()
+}
+
 /// A value in words; nothing for one that says nothing.
 fn words(value: &Value) -> Option<String> {
     match value {

@@ -11,10 +11,9 @@ use super::{ansi_spans, choices, clean_lines, rules};
 use crate::core::ids::TerminalId;
 use crate::core::message::{Content, FileDiff, Location, ResourceBody, ToolContent, ToolKind};
 use crate::core::session::as_markdown;
-use crate::core::session::tool_call::{Status, ToolCall, lines_of};
-use crate::core::session::tool_input;
+use crate::core::session::tool_call::{ASKED, Status, ToolCall, lines_of};
 use crate::core::terminal::screen::Screen;
-use crate::core::text::{Text, cells, one_line};
+use crate::core::text::{cells, one_line};
 
 pub fn draw(
     drawing: &mut Drawing,
@@ -62,7 +61,7 @@ pub fn draw(
             drawing.left_out(more, "    ", &style.hints);
         }
         if !open {
-            draw_asked(drawing, call, &whole, style);
+            draw_asked(drawing, call, style);
         }
         rules::draw_asked(drawing, call);
         let what = match call.kind {
@@ -173,26 +172,11 @@ pub(super) fn tails_not_shown(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Opt
 }
 
 /// What is asked about, where neither the title nor a diff shows it: it is to be read without a key.
-fn draw_asked(drawing: &mut Drawing, call: &ToolCall, title: &str, style: &Style) {
-    let is_shown = match call.kind {
-        ToolKind::Edit | ToolKind::Execute | ToolKind::Delete | ToolKind::Move | ToolKind::Read => true,
-        _ => call.command().is_some() || call.diffs().next().is_some(),
-    };
-    if is_shown {
-        return;
-    }
-    let texts: Vec<&Text> = call.content.iter().filter_map(ToolContent::text).collect();
-    if !texts.is_empty() {
-        return texts.into_iter().for_each(|text| draw_output(drawing, text, false, style));
-    }
-    let Some(input) = &call.raw_input else { return };
-    if tool_input::question(input).is_some_and(|question| title.contains(&question)) {
-        return;
-    }
-    let lines = tool_input::lines(input);
-    let new: Vec<&str> = lines.iter().map(String::as_str).filter(|line| !title.contains(line)).collect();
-    if !new.is_empty() {
-        draw_output(drawing, &new.join("\n"), false, style);
+fn draw_asked(drawing: &mut Drawing, call: &ToolCall, style: &Style) {
+    call.asked_texts().into_iter().for_each(|text| draw_output(drawing, text, false, style));
+    let lines = call.asked_input();
+    if !lines.is_empty() {
+        draw_lines(drawing, &lines.join("\n"), ASKED, &style.hints.open(), Patch::default());
     }
 }
 

@@ -184,6 +184,44 @@ fn a_question_that_only_the_input_has_is_read_without_a_key() {
 }
 
 #[test]
+fn whatever_kind_a_call_has_what_only_its_input_says_is_read_without_a_key() {
+    let asks = |title: &str, kind: ToolKind, input: serde_json::Value| {
+        let call = ToolCallPatch {
+            title: Some(title.into()),
+            kind: Some(kind),
+            raw_input: Some(input),
+            ..ToolCallPatch::new("1")
+        };
+        bare_call(call, true, false)
+    };
+    let code = serde_json::json!({"code": "import os\nos.remove('a')\n", "timeout": 5});
+    assert_eq!(
+        asks("Run Python", ToolKind::Execute, code),
+        "● Run Python\n    code:\n      import os\n      os.remove('a')\n    timeout: 5\n    Allow this command?   1 Yes"
+    );
+    let edit = serde_json::json!({"file": "notes.txt", "instructions": "Drop the second part"});
+    assert_eq!(
+        asks("Edit notes.txt", ToolKind::Edit, edit),
+        "● Edit notes.txt\n    instructions: Drop the second part\n    Allow this edit?   1 Yes"
+    );
+    let objects = serde_json::json!({"ids": ["db/users", "db/orders"], "force": true});
+    assert_eq!(
+        asks("Drop tables", ToolKind::Delete, objects),
+        "● Drop tables\n    ids: db/users, db/orders\n    force: yes\n    Allow this deletion?   1 Yes"
+    );
+    // What the title says is not said twice.
+    let known = [
+        ("ls -l", ToolKind::Execute, serde_json::json!({"command": "ls -l", "timeout": 5})),
+        ("Delete notes.txt", ToolKind::Delete, serde_json::json!({"path": "/p/notes.txt"})),
+        ("Read notes.txt", ToolKind::Read, serde_json::json!({"path": "notes.txt", "offset": 3})),
+    ];
+    for (title, kind, input) in known {
+        let shown = asks(title, kind, input);
+        assert_eq!(shown.lines().count(), 2, "{shown}");
+    }
+}
+
+#[test]
 fn an_edit_that_only_the_input_has_shows_its_diff_and_its_file_once() {
     let mut edit = ToolCallPatch {
         title: Some(r#"editor: {"path":"notes.txt","new_text":"B","old_text":"b"}"#.into()),

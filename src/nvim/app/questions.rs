@@ -43,7 +43,10 @@ impl App {
         let text = front.and_then(|(key, ask)| {
             let session = self.cx.sessions.get(&key)?;
             match &session.entry(session.open_ask(ask)?.entry)?.body {
-                Body::Tool(call) => Some(call.command().unwrap_or_else(|| call.headline())),
+                Body::Tool(call) => {
+                    let does = call.command().unwrap_or_else(|| call.headline());
+                    Some([vec![does], call.asked_input()].concat().join("\n"))
+                }
                 Body::Elicitation(asked) => asked.command().map(str::to_owned),
                 _ => None,
             }

@@ -12,7 +12,7 @@ use crate::core::rules::offer::{Offer, Scope};
 use crate::core::session::answer_label::{described, for_all_described, label};
 use crate::core::session::budget::Word;
 use crate::core::session::entry::Body;
-use crate::core::session::tool_call::count_lines;
+use crate::core::session::tool_call::{ASKED, count_lines};
 use crate::core::session::{OpenAsk, Pick, Session};
 use crate::core::store::allowlist::Choice;
 use crate::core::transcript::cut_middle;
@@ -103,7 +103,7 @@ impl Questions {
     pub fn is_cut(cx: &Context, (key, entry): (SessionKey, EntryId)) -> bool {
         let entry = cx.sessions.get(&key).and_then(|session| session.entry(entry));
         entry.is_some_and(|entry| match &entry.body {
-            Body::Tool(call) => call.request().chars().count() > REQUEST,
+            Body::Tool(call) => call.request().chars().count() > REQUEST || call.asked_input().len() > ASKED,
             Body::Elicitation(asked) => asked.command().is_some_and(is_command_cut),
             _ => false,
         })
