@@ -55,8 +55,15 @@ const PAIRS: &[(&str, &str)] = &[
     ("oldString", "newString"),
     ("oldText", "newText"),
     ("oldStr", "newStr"),
+    ("old_content", "new_content"),
+    ("oldContent", "newContent"),
+    ("old_code", "new_code"),
     ("search", "replace"),
+    ("find", "replace"),
 ];
+/// The same by names that mean other things elsewhere.
+const PAIRS_OF_EDITS: &[(&str, &str)] =
+    &[("old", "new"), ("original", "updated"), ("original", "replacement"), ("before", "after")];
 /// The text of a whole file.
 const WHOLE: &[&str] = &[
     "content",
@@ -211,7 +218,9 @@ fn edit(fields: &Map<String, Value>, path: Option<&PathBuf>, kind: ToolKind) -> 
     let path = path?.clone();
     let text = |name: &str| fields.get(name)?.as_str();
     // What comes may still be on its way.
-    if let Some((old, new)) = PAIRS.iter().find_map(|(old, new)| text(old).map(|old| (old, text(new)))) {
+    let edits = PAIRS_OF_EDITS.iter().filter(|(_, new)| kind == ToolKind::Edit && text(new).is_some());
+    let mut pairs = PAIRS.iter().chain(edits);
+    if let Some((old, new)) = pairs.find_map(|(old, new)| text(old).map(|old| (old, text(new)))) {
         return Some(FileDiff { path, old_text: Some(old.into()), new_text: new?.into() });
     }
     if kind != ToolKind::Edit || first(fields, POSITIONS, Some).is_some() {

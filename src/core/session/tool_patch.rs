@@ -1,5 +1,5 @@
-//! Patches in a tool's raw input, read as the fragments that they replace: unified diffs, and the form that
-//! begins with `*** Begin Patch`. A line that fits neither ends a hunk.
+//! Patches in a tool's raw input, read as the fragments that they replace: unified diffs, the form that begins with
+//! `*** Begin Patch`, and blocks of what to search and what to replace it by. A line that fits none ends a hunk.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +8,63 @@ use crate::core::message::FileDiff;
 
 const BEGIN: &str = "*** Begin Patch";
 
+/// What begins a block that says what to search, ends that, and ends what replaces it.
+const SEARCH: [&str; 2] = ["<<<<<<< SEARCH", "------- SEARCH"];
+const MIDDLE: &str = "=======";
+const REPLACE: [&str; 2] = [">>>>>>> REPLACE", "+++++++ REPLACE"];
+
 pub fn is_patch(text: &str) -> bool {
-    text.trim_start().starts_with(BEGIN) || text.lines().any(|line| line.starts_with("@@"))
+    let is_hunk = |line: &str| line.starts_with("@@") || begins_block(line);
+    text.trim_start().starts_with(BEGIN) || text.lines().any(is_hunk)
+}
+
+fn begins_block(line: &str) -> bool {
+    SEARCH.iter().any(|mark| line.starts_with(mark))
 }
 
 /// The fragments of a patch. `path` is the file where it is known beforehand.
 pub fn read(text: &str, path: Option<&Path>) -> Vec<FileDiff> {
+    if let Some(path) = path.filter(|_| text.lines().any(begins_block)) {
+        return blocks(text, path);
+    }
     let mut reading = Reading { path: path.map(Path::to_owned), fixed: path.is_some(), ..Reading::default() };
     text.split('\n').for_each(|line| reading.line(line));
     reading.flush();
     reading.found
+}
+
+/// The blocks that are whole: one may still be on its way.
+fn blocks(text: &str, path: &Path) -> Vec<FileDiff> {
+    let mut found = Vec::new();
+    let mut lines = text.lines();
+    while lines.by_ref().any(begins_block) {
+        let (mut old, mut new, mut is_middle, mut is_whole) = (String::new(), String::new(), false, false);
+        for line in lines.by_ref() {
+            match line {
+                _ if is_middle && REPLACE.iter().any(|mark| line.starts_with(mark)) => {
+                    is_whole = true;
+                    break;
+                }
+                MIDDLE if !is_middle => is_middle = true,
+                // Where the file has it, and where what is searched begins.
+                _ if old.is_empty() && !is_middle && is_place(line) => {}
+                _ => {
+                    let side = if is_middle { &mut new } else { &mut old };
+                    side.push_str(line);
+                    side.push('\n');
+                }
+            }
+        }
+        if is_whole && old != new {
+            let old_text = (!old.is_empty()).then(|| old.into());
+            found.push(FileDiff { path: path.to_owned(), old_text, new_text: new.into() });
+        }
+    }
+    found
+}
+
+fn is_place(line: &str) -> bool {
+    line == "-------" || line.starts_with(":start_line:") || line.starts_with(":end_line:")
 }
 
 #[derive(Default)]
@@ -155,6 +202,22 @@ mod tests {
             fragments(text, None),
             [fragment("src/a.rs", Some("a\nb\n"), "a\nc\n"), fragment("n.txt", None, "one\ntwo\n")]
         );
+    }
+
+    #[test]
+    fn blocks_of_what_to_search_and_to_replace_are_read_as_far_as_they_have_come() {
+        let text = "<<<<<<< SEARCH\na\nb\n=======\nA\nb\n>>>>>>> REPLACE\n\n------- SEARCH\nz\n=======\n+++++++ REPLACE\n";
+        assert!(is_patch(text));
+        assert_eq!(
+            fragments(text, Some("f")),
+            [fragment("f", Some("a\nb\n"), "A\nb\n"), fragment("f", Some("z\n"), "")]
+        );
+        assert_eq!(fragments(text, None), []);
+        let placed = "<<<<<<< SEARCH\n:start_line:5\n-------\na\n=======\nA\n=======\n>>>>>>> REPLACE\n";
+        assert_eq!(fragments(placed, Some("f")), [fragment("f", Some("a\n"), "A\n=======\n")]);
+        for end in [20, 30, 40] {
+            assert_eq!(fragments(&text[..end], Some("f")), [], "{end}");
+        }
     }
 
     #[test]

@@ -24,6 +24,10 @@ fn an_edit_is_read_whatever_its_arguments_are_called() {
         json!({"filePath": "n", "oldString": "a", "newString": "b"}),
         json!({"path": "n", "old_str": "a", "new_str": "b"}),
         json!({"target_file": "n", "oldText": "a", "newText": "b"}),
+        json!({"path": "n", "old_content": "a", "new_content": "b"}),
+        json!({"path": "n", "find": "a", "replace": "b"}),
+        json!({"path": "n", "old": "a", "new": "b"}),
+        json!({"path": "n", "original": "a", "updated": "b"}),
         json!({"file_path": "n", "edits": [{"old_string": "a", "new_string": "b"}]}),
         json!({"edits": [{"path": "n", "oldText": "a", "newText": "b"}]}),
         json!("{\"path\": \"n\", \"old_text\": \"a\", \"new_text\": \"b\"}"),
@@ -34,6 +38,7 @@ fn an_edit_is_read_whatever_its_arguments_are_called() {
     for input in [
         json!({"filepath": "n", "diff": "--- n\n+++ n\n@@ -1,1 +1,1 @@\n-a\n+b\n"}),
         json!({"changes": {"n": {"type": "update", "unified_diff": "@@ -1 +1 @@\n-a\n+b\n", "move_path": null}}}),
+        json!({"path": "n", "diff": "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE"}),
         json!({"patchText": "*** Begin Patch\n*** Update File: n\n@@\n-a\n+b\n*** End Patch"}),
     ] {
         assert_eq!(read(input.clone()), [diff("n", Some("a\n"), "b\n")], "{input}");
@@ -63,6 +68,7 @@ fn a_text_without_an_older_one_is_a_new_file() {
 fn what_is_no_edit_makes_no_diff() {
     let noted = json!({"path": "n", "content": "b"});
     assert_eq!(edits(&noted, ToolKind::Other), []);
+    assert_eq!(edits(&json!({"path": "n", "before": "a", "after": "b"}), ToolKind::Other), []);
     assert_eq!(edits(&json!({"path": "n", "old_text": "a", "new_text": "b"}), ToolKind::Search), []);
     for input in
         [json!(null), json!(5), json!([]), json!("text"), json!({}), json!({"path": 5, "old_text": []})]
