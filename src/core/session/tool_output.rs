@@ -22,7 +22,7 @@ const TEXTS: &[&str] = &[
 const ALSO: &[&str] = &["stderr", "error"];
 
 /// Where an output has the exit code of its command.
-const EXITS: &[&str] = &["exit_code", "exitCode"];
+const EXITS: &[&str] = &["exit_code", "exitCode", "exit"];
 
 /// Where it says whether all went well.
 const SUCCESS: &str = "success";
@@ -43,9 +43,15 @@ pub fn text(output: &Value) -> Option<String> {
 
 /// The exit code of its command, where it tells one; the first that is not 0, of several commands.
 pub fn exit_code(output: &Value) -> Option<u32> {
+    let named = |output: &Value| -> Option<u32> {
+        let number = |code: &Value| {
+            code.as_u64().and_then(|code| code.try_into().ok()).or_else(|| whole(code.as_f64()?))
+        };
+        EXITS.iter().filter_map(|name| output.get(name)).find_map(number)
+    };
     let told = |output: &Value| {
-        let named = EXITS.iter().find_map(|name| output.get(name)?.as_u64());
-        let code = named.and_then(|code| u32::try_from(code).ok());
+        let parts = output["contents"].as_array().into_iter().flatten();
+        let code = [output, &output["metadata"]].into_iter().chain(parts).find_map(named);
         let said = || {
             output.get(FAILURE)?.as_str()?.split_once(EXITED)?.1.split(|c: char| !c.is_ascii_digit()).next()
         };
@@ -58,6 +64,12 @@ pub fn exit_code(output: &Value) -> Option<u32> {
         }
         output => told(output),
     }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is held against what it was")]
+fn whole(number: f64) -> Option<u32> {
+    let code = number as u32;
+    (f64::from(code) == number).then_some(code)
 }
 
 /// Whether it says that something did not go well.
@@ -156,6 +168,10 @@ mod tests {
         let error = "Command exited with code 3";
         for (output, code, failed) in [
             (json!({"exit_code": 1}), Some(1), false),
+            (json!({"exitCode": 1.0}), Some(1), false),
+            (json!({"output": "no", "metadata": {"exit": 2}}), Some(2), false),
+            (json!({"contents": [{"text": "no"}, {"exitCode": 3}]}), Some(3), false),
+            (json!({"exit": "now", "metadata": {"exit": null}}), None, false),
             (json!({"exitCode": 0}), Some(0), false),
             (json!([{"query": "ls", "error": error, "success": false}]), Some(3), true),
             (json!([{"query": "ls", "success": true}, {"error": error, "success": false}]), Some(3), true),

@@ -185,8 +185,7 @@ fn plan(items: &[PlanItem]) -> String {
 }
 
 fn tool(call: &ToolCall, names: &[&str], tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> String {
-    let mark = match call.status {
-        Status::Done if call.was_rejected => "⊘ rejected:",
+    let mark = match call.shown_status() {
         Status::Done => "✓",
         Status::Failed => "✗ failed:",
         Status::Rejected => "⊘ rejected:",

@@ -17,6 +17,7 @@ use crate::core::message::{
     ToolCallPatch, ToolContent, ToolKind, Update, WireStatus,
 };
 use crate::core::session::tool_call::{self, Cause, Status};
+use crate::core::session::tool_output;
 use crate::core::text::{Text, cut};
 
 /// What one update says. Agents that run commands themselves put the output into `_meta` of a tool
@@ -223,14 +224,7 @@ fn tool_call(update: &Value) -> Option<Vec<Fact>> {
 
 /// How a command ended, where a call's own output says so in one of the ways that are seen.
 fn exit(output: Option<&Value>) -> Exit {
-    let code = output.and_then(|output| {
-        let contents = output["contents"].as_array().into_iter().flatten().map(|part| &part["exitCode"]);
-        [&output["exit_code"], &output["exitCode"], &output["metadata"]["exit"]]
-            .into_iter()
-            .chain(contents)
-            .find_map(|code| u32::try_from(count(code)?).ok())
-    });
-    Exit { code, signal: None }
+    Exit { code: output.and_then(tool_output::exit_code), signal: None }
 }
 
 /// The command line that a call is about, if its input has one.
