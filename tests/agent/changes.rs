@@ -225,6 +225,14 @@ fn a_change_of_what_is_ignored_is_that_of_one_file() {
 }
 
 #[test]
+fn what_a_repository_ignores_by_its_own_file_is_known_at_once() {
+    let mut test = repository(&[("a.txt", "a")]);
+    test.file("tmp/b.txt", "b");
+    let steps = turns(&["echo tmp/ > .git/info/exclude", "echo c > tmp/b.txt; echo d > a.txt"]);
+    assert_eq!(after_turns(&mut test, &steps), ["c1: a.txt: a => d/"]);
+}
+
+#[test]
 fn links_modes_and_bytes_are_told_of() {
     for mut test in [Test::new(), repository(&[("z.txt", "z")])] {
         test.file("a.sh", "a\n");

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::core::changes::hunk_page::plural;
 use crate::core::changes::writers::Writer;
 use crate::core::ids::SessionKey;
 use crate::core::message::FileDiff;
@@ -25,6 +26,8 @@ pub struct ChangeStats {
     agents: BTreeMap<(SessionKey, PathBuf), Changes>,
     /// What changed from outside, whichever session's folder it is in.
     outside: BTreeMap<PathBuf, Changes>,
+    /// How many changes of other files came from outside.
+    outside_left_out: usize,
 }
 
 /// What became of one file.
@@ -79,6 +82,7 @@ impl ChangeStats {
 
     pub fn add_outside(&mut self, change: &OutsideChange) {
         if self.outside.len() >= MAX_OUTSIDE && !self.outside.contains_key(&change.path) {
+            self.outside_left_out += 1;
             return;
         }
         let text = |held: &Held| held.as_text().map(Text::plain_lines);
@@ -98,6 +102,12 @@ impl ChangeStats {
     /// What somebody else changed.
     pub fn outside(&self) -> impl Iterator<Item = (&Path, &Changes)> {
         self.outside.iter().map(|(path, all)| (path.as_path(), all))
+    }
+
+    /// What of that is not listed, in words.
+    pub fn outside_left_out(&self) -> Option<String> {
+        let count = self.outside_left_out;
+        (count > 0).then(|| format!("{count} more {} from outside", plural(count, "change")))
     }
 
     /// A session is over.
@@ -207,6 +217,22 @@ mod tests {
         stats.add(&change("a\nb\nc\nd\n", "A\nb\nc\nD\ne\n", Vec::new()));
         let counts: Vec<_> = stats.of(SessionKey(1)).map(|(_, it)| (it.added, it.removed)).collect();
         assert_eq!(counts, [(3, 2)]);
+    }
+
+    #[test]
+    fn what_is_too_much_to_be_listed_is_counted() {
+        let mut stats = ChangeStats::default();
+        let outside = |number: usize| OutsideChange {
+            path: format!("/{number}").into(),
+            before: Held::Absent,
+            after: Held::Absent,
+        };
+        (0..MAX_OUTSIDE).for_each(|number| stats.add_outside(&outside(number)));
+        stats.add_outside(&outside(0));
+        assert_eq!(stats.outside_left_out(), None);
+        (0..2).for_each(|number| stats.add_outside(&outside(MAX_OUTSIDE + number)));
+        assert_eq!(stats.outside_left_out().as_deref(), Some("2 more changes from outside"));
+        assert_eq!(stats.outside().count(), MAX_OUTSIDE);
     }
 
     #[test]

@@ -71,7 +71,8 @@ impl Reviews {
         let told = self.only_reported(key);
         changed.extend(told.into_iter().map(|path| (path, "as its tool calls say".to_owned(), Vec::new())));
         let name = cx.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
-        let unknown = removed_unseen(cx, key);
+        let mut unknown = removed_unseen(cx, key);
+        unknown.extend(self.stats.outside_left_out());
         if changed.is_empty() && unknown.is_empty() {
             let earlier = match self.listed().iter().any(|(path, _)| in_folders(path)) {
                 true => "; :Acp review has what is undecided from before",

@@ -97,9 +97,13 @@ impl Pending {
     }
 }
 
-/// Whether a file of this name says what is ignored.
-pub fn is_rules(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == ".gitignore" || name == ".ignore")
+/// The folder for which a file says what is ignored, if it is one of those.
+pub fn rules_for(path: &Path) -> Option<&Path> {
+    if path.ends_with(".git/info/exclude") {
+        return path.ancestors().nth(3);
+    }
+    let says = path.file_name().is_some_and(|name| name == ".gitignore" || name == ".ignore");
+    path.parent().filter(|_| says)
 }
 
 /// What Neovim keeps beside a file for itself, under a name that follows from the file's: a swap file.

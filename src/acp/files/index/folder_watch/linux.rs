@@ -18,7 +18,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
 use crate::acp::files::index::git_folder;
-use crate::acp::files::index::pending::{Holder, Pending, is_rules};
+use crate::acp::files::index::pending::{Holder, Pending, rules_for};
 use crate::acp::mutex::lock;
 use crate::core::changes::half_written::Millis;
 
@@ -260,15 +260,15 @@ impl Inner {
             return None;
         }
         let path = folder.join(name);
+        if let Some(folder) = rules_for(&path) {
+            self.pending.rules.insert(folder.to_owned());
+        }
         if git_folder::is_in(&path) && !git_folder::is_run_later(&path) && !git_folder::is_watched(&path) {
             return None;
         }
         if event.contains(ReadFlags::ISDIR) {
             self.folder(queue, path, event, now);
             return None;
-        }
-        if is_rules(&path) {
-            self.pending.rules.insert(folder.clone());
         }
         let is_open = match () {
             () if event.intersects(ReadFlags::CLOSE_WRITE | ReadFlags::MOVED_TO) => Some(false),
