@@ -61,6 +61,8 @@ fn what_is_added_begins_a_session_and_leaves_the_user_where_they_are() {
     assert_eq!(name(&mut chat.nvim), "a.rs");
     // The lines are followed.
     chat.nvim.input("ggOzero<Esc>");
+    chat.nvim.command("Acp add nosuch.md");
+    chat.nvim.wait_for_screen("there is no file nosuch.md: it goes as text");
     chat.nvim.command("Acp add \"my notes.md\"");
     chat.nvim.command("AcpChat");
     chat.nvim

@@ -492,10 +492,7 @@ fn the_places_are_listed_with_what_was_done() {
     let none = rmpv::Value::Array(vec![]);
     chat.chat();
     let empty = chat.nvim.exec_lua(error, [none]);
-    assert_eq!(
-        empty.as_str(),
-        Some("the agent has not visited any file yet; what it reads and edits is listed here")
-    );
+    assert_eq!(empty.as_str(), Some("the agent has neither read nor edited a file yet"));
     for turn in ["Turn 0.", "Turn 1."] {
         chat.send("go");
         chat.wait_for(turn);

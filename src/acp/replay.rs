@@ -5,6 +5,7 @@
 mod converted;
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 use std::sync::mpsc::{self as blocking, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
@@ -51,7 +52,10 @@ pub struct ReplayTransport {
 
 /// Reads a recording; the error is fit for "couldn't replay {file}: …".
 pub fn read(path: &Path) -> Result<Player, String> {
-    let size = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    let size = std::fs::metadata(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        _ => error.to_string(),
+    })?;
     if size.is_dir() {
         return Err("it is a folder; name a file in it".to_owned());
     }

@@ -1066,6 +1066,23 @@ fn a_restart_does_what_it_says_resume_load_or_a_new_session() {
 }
 
 #[test]
+fn the_first_steps_are_shown_once_however_often_the_agent_is_started() {
+    let mut session = session_that_starts();
+    session.open_failed(failure(FailureKind::Timeout));
+    let mut shown = Vec::new();
+    for number in 2..5 {
+        session.restarted(AgentId(number), "demo", Moment(3));
+        session.opened(Opened { acp_id: "s".into(), ..Opened::default() }, Moment(4));
+        let greetings = session
+            .entries()
+            .iter()
+            .filter(|entry| matches!(entry.body, Body::Greeting(Greeting::Ready { is_first: true, .. })));
+        shown.push(greetings.count());
+    }
+    assert_eq!(shown, [1, 1, 1]);
+}
+
+#[test]
 fn what_a_loading_agent_tells_again_after_a_restart_is_on_the_screen_already() {
     let mut session = died(Capabilities { load: true, ..Capabilities::default() });
     session.restarted(AgentId(2), "demo", Moment(3));

@@ -13,6 +13,7 @@ use crate::core::session::Session;
 use crate::core::store::checkpoint::{CheckpointRequest, Fetched, Held, Loaded, Planned, Reply, TurnKey};
 use crate::core::store::restore::{Choice, InBuffer, Plan, Question, Restore, Road, question, road};
 use crate::core::store::restore_page::Found;
+use crate::core::transcript::cut_middle;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::{self, saving};
 use crate::nvim::checkpoints::Checkpoints;
@@ -22,6 +23,10 @@ use crate::nvim::events::EditorEvent;
 
 /// How often files are fetched again because the user typed meanwhile.
 const MAX_TRIES: u32 = 3;
+
+/// The rest of the message takes so many cells beside the label of what was restored.
+const BESIDE_LABEL: usize = 64;
+const LEAST_LABEL: usize = 12;
 
 /// Each with its tick, and what is to be told of it.
 type ForFetching = (Vec<Option<(Buf, u64)>>, Vec<(Planned, Option<Loaded>)>);
@@ -330,7 +335,9 @@ impl Checkpoints {
         self.tell_store(cx, CheckpointRequest::Finish { turn });
         if done > 0 {
             let files = if done == 1 { name } else { format!("{done} files") };
-            let text = format!("restored {files} to before \"{label}\"; :Acp checkpoints can undo it");
+            let room = usize::from(cx.editor.size().0).saturating_sub(BESIDE_LABEL);
+            let label = cut_middle(&label, room.max(LEAST_LABEL));
+            let text = format!("restored {files} to before \"{label}\"; :Acp checkpoints undoes it");
             // First, since a narrow screen cuts the end.
             let kept = if is_git_kept { "git's own state stays as it is; " } else { "" };
             cx.notify(format!("{kept}{text}"), Level::Info);

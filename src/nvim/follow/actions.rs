@@ -107,7 +107,7 @@ impl Follow {
                 "the agent has been nowhere in this turn; `:Acp locations session` lists the others",
             );
         } else if visits.is_empty() {
-            return fail("the agent has not visited any file yet; what it reads and edits is listed here");
+            return fail("the agent has neither read nor edited a file yet");
         }
         match list {
             List::Picker => pick_location(cx, key, visits),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use mlua::{Function, Result, Table};
 
 use crate::core::ids::SessionKey;
+use crate::core::locations::Look;
 use crate::core::session::references::{Kind, Lines, Named, Target, references};
 use crate::nvim::arguments::{Args, Range, fail};
 use crate::nvim::buffers::Buffers;
@@ -118,6 +119,17 @@ impl Prompts {
         }
         if chat.prompt_window(&cx.editor).is_none() || added.is_empty() {
             cx.notify(say_added(&targets, &added), Level::Info);
+        }
+        for addition in additions {
+            let Addition::File(path) = addition else { continue };
+            let named = path.clone();
+            cx.look_first(path, move |_: &mut Self, cx, look| {
+                if look == Look::Missing {
+                    let name = cx.short_name(Some(key), &named);
+                    cx.notify(format!("there is no file {name}: it goes as text"), Level::Warn);
+                }
+                Ok(())
+            });
         }
         Ok(())
     }

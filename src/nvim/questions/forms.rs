@@ -133,9 +133,7 @@ impl Questions {
         };
         match meant(asks(|open| !open.is_permission())) {
             Some((key, ask)) => conclude(cx, key, |session, now| answer(session, ask, now)),
-            None => {
-                fail("no form or page is waiting for you; :Acp allow and :Acp reject answer other questions")
-            }
+            None => fail("no form waits for you; :Acp answer has other questions"),
         }
     }
 

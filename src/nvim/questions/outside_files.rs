@@ -102,7 +102,7 @@ impl Questions {
             cx.notify(trouble, Level::Warn);
         }
         if allowed.is_empty() {
-            let text = "agents may use no path outside of their sessions' folders without asking";
+            let text = "agents may use no path outside their folders without asking";
             cx.notify(text.to_owned(), Level::Info);
             return;
         }

@@ -107,7 +107,7 @@ impl Sessions {
                 Err(why) => return fail(why),
             };
             if all.is_empty() {
-                return fail("nothing is remembered; :Acp model x! remembers a model for this project");
+                return fail("nothing is remembered; :Acp model {name}! remembers one");
             }
             let root = cx.root();
             all.sort_by_key(|one| one.project != root);
