@@ -329,6 +329,7 @@ fn lines_that_both_changed_are_shown_and_decided_by_the_user() {
         chat.wait_for(&format!("a.txt: {told}"));
         let is_in_buffer = chat.transcript().contains("the agent's change is in the buffer, not saved yet");
         assert_eq!(is_in_buffer, number != 2, "{}", chat.transcript());
+        assert!(!chat.transcript().contains("waits for you"), "{}", chat.transcript());
     }
 }
 
@@ -487,6 +488,8 @@ fn a_conflict_that_is_refused_or_cancelled_refuses_the_write_and_one_that_is_clo
             assert_eq!(chat.nvim.exec_lua(state, []).as_str(), Some("waiting"));
             let told = chat.transcript();
             assert!(told.contains("a.txt waits for you:") && told.contains(":Acp answer"), "{told}");
+            chat.nvim.wait_for_screen("acp: left open");
+            assert_eq!(chat.nvim.screen().matches("left open").count(), 1, "{}", chat.nvim.screen());
             chat.nvim.command("Acp answer");
             let picker = wait_for_picker(&mut chat.nvim);
             assert!(picker.ends_with("Refuse the write"), "{picker}");
@@ -496,6 +499,8 @@ fn a_conflict_that_is_refused_or_cancelled_refuses_the_write_and_one_that_is_clo
         let error = chat.answer("w")["error"]["message"].to_string();
         assert!(error.contains("read it again"), "{error}");
         assert_eq!(chat.nvim.buffer_text(buf), "mine");
+        chat.wait_for("a.txt: Fake's write was refused, since you and it changed the same lines");
+        assert!(!chat.transcript().contains("waits for you:"), "{}", chat.transcript());
     }
 }
 

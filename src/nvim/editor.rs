@@ -13,6 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use mlua::{FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, Table, Value};
 
@@ -68,6 +69,9 @@ pub struct Unlocked {
     /// Of its window in this tab page.
     pub width: Option<u16>,
 }
+
+/// So long after a picker has closed what is said is seen.
+pub const AFTER_PICKER: Duration = Duration::from_millis(10);
 
 pub struct Editor {
     pub lua: Lua,
@@ -632,6 +636,13 @@ impl Editor {
         self.has_asked.set(true);
         // There is no other way left to tell.
         let _ = self.ask.call::<()>((visible_line(text), level as i64));
+    }
+
+    /// The same once a picker is gone: what is drawn for that screen next, such as the mode, would wipe a message out.
+    pub fn notify_after_picker(&self, text: &str, level: Level) -> Result<()> {
+        self.command("redraw")?;
+        self.notify_question(text, level);
+        Ok(())
     }
 
     /// Nothing waits for the user any more.

@@ -98,6 +98,14 @@ impl Conflict {
         }
     }
 
+    /// The same where nothing was decided.
+    pub fn told_left(&self) -> String {
+        match self.is_write {
+            true => format!("{} write was refused, since you and it changed {}", self.theirs(), self.which()),
+            false => "your text stays in the buffer".to_owned(),
+        }
+    }
+
     /// The place that the open question is about, or the first of all.
     pub fn place(&self) -> Option<&ConflictHunk> {
         match &self.asked {

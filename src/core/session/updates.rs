@@ -138,15 +138,23 @@ impl Session {
     }
 
     /// Something the user should know that no entry of the agent's says.
-    pub fn notice(&mut self, severity: Severity, text: String, now: Moment) {
+    pub fn notice(&mut self, severity: Severity, text: String, now: Moment) -> EntryId {
         if let Some(said) = self.said_before(severity, &text)
             && let Body::Notice { times, .. } = &mut self.entries[said].body
         {
             *times += 1;
             self.touched.insert(EntryId(said));
-            return;
+            return EntryId(said);
         }
-        self.add(Body::Notice { severity, text, times: 1 }, now);
+        self.add(Body::Notice { severity, text, times: 1 }, now)
+    }
+
+    /// A notice says something else by now.
+    pub fn notice_again(&mut self, entry: EntryId, severity: Severity, text: String) {
+        if let Some(Entry { body: body @ Body::Notice { .. }, .. }) = self.entries.get_mut(entry.0) {
+            *body = Body::Notice { severity, text, times: 1 };
+            self.touched.insert(entry);
+        }
     }
 
     /// The notice that says the same: among the last entries, or in the same turn where it is only for information.

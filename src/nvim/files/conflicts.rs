@@ -15,7 +15,7 @@ use crate::core::ids::{AskId, SessionKey};
 use crate::core::message::Severity;
 use crate::nvim::context::conflicts::OpenConflict;
 use crate::nvim::context::{self, Context};
-use crate::nvim::editor::{Level, picker};
+use crate::nvim::editor::{AFTER_PICKER, Level, picker};
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::files::Files;
 use crate::nvim::files::conflict_view::{self, clear_clashes, show_clashes, show_in_window};
@@ -60,9 +60,19 @@ impl Files {
                 );
                 cx.raise(EditorEvent::ConflictShown(job.buf));
                 cx.conflicts.add(OpenConflict { ask, session, path: job.path.clone(), buf: job.buf });
-                self.conflicts.push(Waiting { ask, session, job, conflict, scrolled: None, lent: None });
+                let now = cx.now();
+                let chat = cx.sessions.get_mut(&session);
+                let line = chat.map(|session| session.notice(Severity::Warning, text.clone(), now));
+                self.conflicts.push(Waiting {
+                    ask,
+                    session,
+                    job,
+                    conflict,
+                    line,
+                    scrolled: None,
+                    lent: None,
+                });
                 self.tell_session(cx, session);
-                cx.note(Some(session), Severity::Warning, text.clone());
                 cx.announce(session, &text, Level::Warn);
                 cx.raise(EditorEvent::QuestionsChanged);
                 Ok(())
@@ -109,16 +119,29 @@ impl Files {
             Decision::Continue => ask_next(cx, waiting),
             Decision::PutOff => {
                 cx.raise(EditorEvent::QuestionClosed(ask));
-                cx.notify_of_question("left open: :Acp answer asks again", Level::Info);
+                // Not right below what a picker wrote on the screen.
+                cx.later(AFTER_PICKER, |_: &mut Self, cx| {
+                    cx.editor.notify_after_picker("left open: :Acp answer asks again", Level::Info)
+                })?;
             }
         }
         Ok(())
     }
 
     /// Takes a conflict off the screen.
-    fn close_conflict(&mut self, cx: &mut Context, ask: AskId) -> Result<Option<(Box<Job>, Conflict)>> {
+    fn close_conflict(
+        &mut self,
+        cx: &mut Context,
+        ask: AskId,
+        told: impl FnOnce(&Conflict) -> String,
+    ) -> Result<Option<(Box<Job>, Conflict)>> {
         let Some(at) = self.conflicts.iter().position(|waiting| waiting.ask == ask) else { return Ok(None) };
-        let Waiting { job, conflict, session, scrolled, lent, .. } = self.conflicts.remove(at);
+        let Waiting { job, conflict, session, line, scrolled, lent, .. } = self.conflicts.remove(at);
+        // What it said has come to an end.
+        let text = format!("{}: {}", cx.short_name(Some(session), &job.path), told(&conflict));
+        if let Some((chat, line)) = cx.sessions.get_mut(&session).zip(line) {
+            chat.notice_again(line, Severity::Info, text);
+        }
         if let Some(scrolled) = scrolled {
             conflict_view::scroll_back(&cx.editor, job.buf, scrolled)?;
         }
@@ -150,15 +173,13 @@ impl Files {
         ask: AskId,
         (picks, rest): (Vec<Pick>, Option<Pick>),
     ) -> Result<()> {
-        let Some((job, conflict)) = self.close_conflict(cx, ask)? else { return Ok(()) };
-        let name = cx.short_name(job.session(), &job.path);
-        let text = format!("{name}: you {}", conflict.told(&picks, rest));
-        cx.note(job.session(), Severity::Info, text);
+        let told = |conflict: &Conflict| format!("you {}", conflict.told(&picks, rest));
+        let Some((job, _)) = self.close_conflict(cx, ask, told)? else { return Ok(()) };
         self.step(cx, job, Input::Picked { picks, rest })
     }
 
     fn drop_conflict(&mut self, cx: &mut Context, ask: AskId) -> Result<()> {
-        match self.close_conflict(cx, ask)? {
+        match self.close_conflict(cx, ask, Conflict::told_left)? {
             Some((job, conflict)) => self.leave(cx, job, conflict.which()),
             None => Ok(()),
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::core::changes::conflict::Conflict;
 use crate::core::changes::file_job::FileJob;
 use crate::core::changes::file_task::Task;
-use crate::core::ids::{AskId, SessionKey};
+use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::nvim::editor::Buf;
 use crate::nvim::files::conflict_view::{Lent, Scrolled};
 
@@ -39,6 +39,8 @@ pub struct Waiting {
     pub session: SessionKey,
     pub job: Box<Job>,
     pub conflict: Conflict,
+    /// The line in the chat that says that it waits.
+    pub line: Option<EntryId>,
     /// The window that was scrolled for it.
     pub scrolled: Option<Scrolled>,
     /// The window that shows the file for it.

@@ -17,7 +17,7 @@ use crate::core::transcript::cut_end;
 use crate::nvim::context::{self, ChatBuffers, Context, Then};
 use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::picker::OpenPicker;
-use crate::nvim::editor::{Editor, Level, picker};
+use crate::nvim::editor::{AFTER_PICKER, Editor, Level, picker};
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::guard::was_interrupted;
 use crate::nvim::keys::last_input::quiet_for;
@@ -175,7 +175,7 @@ impl Questions {
     fn tell_left_open(&self, cx: &Context) {
         let Some(last) = self.left else { return };
         // Not right below what a picker wrote on the screen, or Neovim would wait for a key.
-        let soon = cx.later(Duration::from_millis(10), move |this: &mut Self, cx| {
+        let soon = cx.later(AFTER_PICKER, move |this: &mut Self, cx| {
             let all = || cx.sessions.values().flat_map(Session::asks);
             if this.left != Some(last) || all().any(|open| !this.queue.is_deferred(open.ask)) {
                 return Ok(());
@@ -187,10 +187,7 @@ impl Questions {
             };
             let keys = cx.config.keys.shown("answer");
             let keys = if keys.is_empty() { String::new() } else { format!(", or {keys} in the chat") };
-            // Or what is drawn for that screen next, such as the mode, would wipe the message out.
-            cx.editor.command("redraw")?;
-            cx.editor.notify_question(&format!("{what}: :Acp answer{keys}"), Level::Info);
-            Ok(())
+            cx.editor.notify_after_picker(&format!("{what}: :Acp answer{keys}"), Level::Info)
         });
         cx.editor.notify_error(soon);
     }
