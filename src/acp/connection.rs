@@ -55,13 +55,14 @@ use super::replay::ReplayTransport;
 use super::shared::Shared;
 use super::wire::dialect::Converter;
 use super::wire::fast_path::{FastPath, Listener, SessionNames};
+use super::wire::from_acp::{self, Notification};
 use super::wire::log::AgentLog;
 use super::wire::message_reader::Incoming;
 use super::wire::outbox::Outbox;
 use super::wire::rpc::{self, Message, Noise, OpenRequests, RpcError};
+use super::wire::to_acp;
 use super::wire::to_acp::Without;
 use super::wire::transport::{Batch, MessageSink, Transport};
-use super::wire::{from_acp, to_acp};
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{
     Command, Dialect, Ending, Event, Failure, FailureKind, Launch, Remote, Severity, Steering, TurnEnd,
@@ -424,23 +425,7 @@ impl Connection {
                 }
                 None => self.log.note(&format!("an answer to no request of ours: id {id}")),
             },
-            Message::Notification { method, params } => match method.as_str() {
-                "session/update" => self.updated(params),
-                "$/cancel_request" => self.cancelled_by_agent(&params),
-                "elicitation/complete" => {
-                    if let Some(done) = from_acp::completed_elicitation(&params) {
-                        self.questions.note_page(&done, true);
-                        self.withdraw(&EndReason::Completed(&done));
-                    }
-                }
-                to_acp::AUTH_STATUS_UPDATE => self.auth_reported(from_acp::auth_status(&params)),
-                _ => {
-                    if method == from_acp::AUTH_STATUS_OF_META {
-                        self.auth_reported(from_acp::auth_status_of_meta(&params));
-                    }
-                    self.extension_notification(method, params);
-                }
-            },
+            Message::Notification { method, params } => self.notified(method, params),
             Message::Request { id, method, params } => {
                 if let Some(acp_id) = self.still_unnamed(&params) {
                     self.buffered.push((acp_id, Message::Request { id, method, params }));
@@ -453,6 +438,26 @@ impl Connection {
             }
         }
         ControlFlow::Continue(())
+    }
+
+    fn notified(&mut self, method: String, params: serde_json::Value) {
+        match from_acp::notification(&method) {
+            Some(Notification::Update) => self.updated(params),
+            Some(Notification::Cancelled) => self.cancelled_by_agent(&params),
+            Some(Notification::PageDone) => {
+                if let Some(done) = from_acp::completed_elicitation(&params) {
+                    self.questions.note_page(&done, true);
+                    self.withdraw(&EndReason::Completed(&done));
+                }
+            }
+            Some(Notification::AuthStatus) => self.auth_reported(from_acp::auth_status(&params)),
+            None => {
+                if method == from_acp::AUTH_STATUS_OF_META {
+                    self.auth_reported(from_acp::auth_status_of_meta(&params));
+                }
+                self.extension_notification(method, params);
+            }
+        }
     }
 
     async fn finish(

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use acp_nvim::acp::wire::from_acp::{self, Fact};
 use acp_nvim::core::ids::*;
-use acp_nvim::core::inspector::table::UPDATES;
+use acp_nvim::core::inspector::table::{NOTIFICATIONS, UPDATES};
 use acp_nvim::core::message::*;
 use serde_json::{Value, json};
 
@@ -148,6 +148,28 @@ fn the_inspector_knows_each_update_of_the_recordings() {
     }
     let unknown: Vec<&String> = kinds.iter().filter(|kind| !UPDATES.contains(&kind.as_str())).collect();
     assert!(unknown.is_empty() && kinds.contains("plan_update"), "{unknown:?} of {kinds:?}");
+}
+
+#[test]
+fn the_inspector_knows_what_agents_tell_by_the_protocol() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/schema/schema.unstable.json");
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let kinds = schema["$defs"]["SessionUpdate"]["oneOf"].as_array().unwrap().iter();
+    let kinds = kinds.filter_map(|update| update["properties"]["sessionUpdate"]["const"].as_str());
+    let told = schema["$defs"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(name, definition)| name.ends_with("Notification") && definition["x-side"] == "client");
+    let methods = told.filter_map(|(_, definition)| definition["x-method"].as_str());
+    let all: BTreeSet<(bool, &str)> =
+        kinds.map(|kind| (true, kind)).chain(methods.map(|method| (false, method))).collect();
+    let is_known = |(is_update, name): &(bool, &str)| match is_update {
+        true => UPDATES.contains(name),
+        false => NOTIFICATIONS.contains(name),
+    };
+    let unknown: Vec<_> = all.iter().filter(|one| !is_known(one)).collect();
+    assert!(unknown.is_empty() && all.len() > 15, "{unknown:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod accounts;
 mod chunk;
 mod content;
 mod json;
+mod notifications;
 mod options;
 mod requests;
 mod subagents;
@@ -21,6 +22,7 @@ use serde_json::Value;
 
 pub use self::accounts::{AUTH_STATUS_OF_META, auth_status, auth_status_of_meta};
 pub use self::chunk::Chunk;
+pub use self::notifications::{Notification, notification};
 pub use self::requests::{AgentRequest, FORCE, Scope, TIMEOUT, request};
 pub use self::subagents::{Roots, roots, started_by};
 pub use self::updates::{Data, Fact, command, update};

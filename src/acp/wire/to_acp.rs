@@ -15,7 +15,6 @@ use crate::core::text::uri;
 pub const INITIALIZE: &str = v1::AGENT_METHOD_NAMES.initialize;
 pub const AUTHENTICATE: &str = v1::AGENT_METHOD_NAMES.authenticate;
 pub const LOGOUT: &str = v1::AGENT_METHOD_NAMES.logout;
-pub const AUTH_STATUS_UPDATE: &str = v1::CLIENT_METHOD_NAMES.auth_status_update;
 pub const AUTH_STATUS: &str = v1::AGENT_METHOD_NAMES.auth_status;
 pub const SESSION_NEW: &str = v1::AGENT_METHOD_NAMES.session_new;
 pub const SESSION_LOAD: &str = v1::AGENT_METHOD_NAMES.session_load;

@@ -15,10 +15,19 @@ const PATIENT: &[&str] = &[
     "session/prompt",
     "session/request_permission",
     "elicitation/create",
+    "fs/read_text_file",
+    "fs/write_text_file",
+    "terminal/create",
     "terminal/wait_for_exit",
+    "mcp/message",
     "authenticate",
+    "auth/login",
     "_session/steering",
 ];
+
+/// The notifications of agents that are understood, but for those of extensions.
+pub const NOTIFICATIONS: &[&str] =
+    &["session/update", "elicitation/complete", "auth/status_update", "$/cancel_request"];
 
 /// The updates that are understood, in any version and dialect.
 pub const UPDATES: &[&str] = &[
@@ -233,7 +242,7 @@ impl Row {
 
 fn is_known_notification(method: &str) -> bool {
     // Others' extensions begin with an underscore, and what may be ignored with a dollar.
-    method.starts_with(['_', '$']) || ["session/update", "elicitation/complete"].contains(&method)
+    method.starts_with(['_', '$']) || NOTIFICATIONS.contains(&method)
 }
 
 impl Problem {
@@ -335,6 +344,30 @@ mod tests {
             None,
         ];
         assert_eq!(problems, expected.map(|text| text.map(str::to_owned)));
+    }
+
+    #[test]
+    fn nothing_is_wrong_with_what_is_served_or_waits_for_a_person() {
+        let mut summaries: Vec<Summary> = Vec::new();
+        for method in NOTIFICATIONS.iter().chain(&["_auth/status_update"]) {
+            let told = Kind::Notification { method: (*method).into(), update: None };
+            summaries.push(came(summaries.len() as u64, 0, IN, told));
+        }
+        for (way, method) in [
+            (OUT, "auth/login"),
+            (IN, "mcp/message"),
+            (IN, "terminal/create"),
+            (IN, "fs/read_text_file"),
+            (IN, "fs/write_text_file"),
+        ] {
+            let number = summaries.len() as u64;
+            summaries.push(came(number, 0, way, request(method, method)));
+            let back = if way == OUT { IN } else { OUT };
+            summaries.push(came(number + 1, SLOW + 1, back, answer(method, None)));
+        }
+        let table = table(summaries);
+        let problems: Vec<&Row> = table.rows().filter(|row| row.problem_at(u64::MAX).is_some()).collect();
+        assert!(problems.is_empty(), "{problems:?}");
     }
 
     #[test]
