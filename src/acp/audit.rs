@@ -100,7 +100,7 @@ impl Entry {
     fn write(&mut self) {
         if let (Some((log, folder)), false) = (&self.recorder.to, std::mem::replace(&mut self.is_over, true))
         {
-            let request = AuditRequest::Keep(std::mem::take(&mut self.line), self.recorder.log.secrets());
+            let request = AuditRequest::Keep(std::mem::take(&mut self.line), self.recorder.log.secrets.all());
             log.request(folder.clone(), request);
         }
     }

@@ -16,7 +16,7 @@ use super::shared::Shared;
 use super::wire::ring::{Agent, SharedRing};
 use crate::core::inspector::json::{mended, pretty, shortened};
 use crate::core::inspector::ring::{Kept, Way};
-use crate::core::inspector::scrub::{HIDDEN, Origin, Scrubber, hide};
+use crate::core::inspector::scrub::{Origin, Scrubber, hide};
 use crate::core::inspector::summary::Summary;
 use crate::core::inspector::{Batch, Recorded, Reply, Request, Target, recording};
 use crate::core::message::Event;
@@ -118,7 +118,8 @@ fn record(ring: &SharedRing, agent: Option<&str>, origin: &Origin) -> Result<Rec
             });
         };
         let its = agents.get(newest as usize);
-        let mut scrubber = Scrubber::new(origin, its.map(|agent| &*agent.secrets).unwrap_or_default());
+        let secrets = its.map(|agent| agent.secrets.all()).unwrap_or_default();
+        let mut scrubber = Scrubber::new(origin, &secrets);
         let kept: Vec<Kept<'_>> = ring.since(0).filter(|kept| kept.agent == newest).collect();
         let begun = kept.first().map_or(0, |kept| kept.at);
         let lines: Vec<String> =
@@ -203,8 +204,7 @@ fn scrubbed(kept: &Kept<'_>, agents: &[Agent]) -> String {
 }
 
 fn without_secrets(text: &str, agents: &[Agent], agent: u32) -> String {
-    let secrets = agents.get(agent as usize).map(|agent| agent.secrets.clone()).unwrap_or_default();
-    secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), HIDDEN))
+    agents.get(agent as usize).map_or_else(|| text.to_owned(), |agent| agent.secrets.hidden(text))
 }
 
 #[cfg(test)]
@@ -286,5 +286,21 @@ mod tests {
         let summaries = batch(&log.ring, 0).summaries;
         assert_eq!(summaries[0].kind, Kind::Text("using [hidden] today".into()));
         assert_eq!(find(&log.ring, 0, &["sk-1234".into(), "today".into()]), [vec![], vec![0]]);
+    }
+
+    #[test]
+    fn what_the_headers_hold_is_neither_shown_nor_found_nor_recorded() {
+        let log = WireLog::start(None);
+        let agent = log.agent("far", &[]);
+        agent.secrets.add_headers(["Bearer open-sesame-7"]);
+        let mut reader = MessageReader::new(64 << 20, agent, Converter::to(&Launch::default(), 1));
+        reader.push(b"{\"id\":1,\"error\":{\"code\":1,\"message\":\"not open-sesame-7\"}}\n");
+        let error = Some((1, "not [hidden]".to_owned()));
+        assert_eq!(batch(&log.ring, 0).summaries[0].kind, Kind::Answer { id: "1".into(), error });
+        assert!(read(&log, 0).contains("not [hidden]"));
+        assert_eq!(find(&log.ring, 0, &["open-sesame".into(), "not".into()]), [vec![], vec![0]]);
+        let recorded = record(&log.ring, None, &Origin::default()).expect("a recording");
+        let lines = recorded.lines.join("\n");
+        assert!(lines.contains("not [hidden]") && !lines.contains("sesame"), "{lines}");
     }
 }

@@ -220,7 +220,7 @@ impl Dial {
     fn prepare(context: Context) -> Result<Self, String> {
         let Context { name, remote, message_limit: limit, guard, log, pace, reached, tell, .. } = context;
         let values = secrets::fetch(&name, &remote.headers, &guard)?;
-        log.hide(values.iter().map(|(_, value)| value.clone()));
+        log.secrets.add_headers(values.iter().map(|(_, value)| value.as_str()));
         let header = |(key, value): (String, String)| {
             let header = HeaderName::from_bytes(key.as_bytes()).ok();
             let value = HeaderValue::from_str(&value).ok().map(|mut value| {
@@ -249,12 +249,7 @@ impl Dial {
 
     /// What is sent to a server, it may send back.
     fn without_secrets(&self, mut trouble: Trouble) -> Trouble {
-        for (_, value) in &self.headers {
-            let value = value.to_str().unwrap_or_default();
-            for part in value.split_whitespace().chain([value]).filter(|part| part.len() >= 8) {
-                trouble.text = trouble.text.replace(part, "[hidden]");
-            }
-        }
+        trouble.text = self.log.secrets.hidden(&trouble.text);
         trouble
     }
 

@@ -16,6 +16,7 @@ pub(crate) mod paths;
 pub(crate) mod reply;
 pub(crate) mod ring;
 pub(crate) mod rpc;
+pub(crate) mod secrets;
 pub(crate) mod to_acp;
 pub(crate) mod transport;
 pub(super) mod v2;

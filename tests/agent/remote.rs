@@ -7,7 +7,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use acp_nvim::acp::{Pace, Settings};
-use acp_nvim::core::ids::AgentId;
+use acp_nvim::core::ids::{AgentId, JobId};
+use acp_nvim::core::inspector::scrub::Origin;
+use acp_nvim::core::inspector::{Reply, Request, Target};
 use acp_nvim::core::message::remote::Address;
 use acp_nvim::core::message::*;
 use serde_json::json;
@@ -148,6 +150,45 @@ fn secrets_are_sent_and_stay_out_of_the_log() {
         let written = || std::fs::read_to_string(&log).unwrap_or_default();
         wait_for("the log", || written().contains("agentInfo"));
         assert!(!written().contains("sekrit"), "{}", written());
+    });
+}
+
+#[test]
+fn secrets_stay_out_of_what_is_shown_and_recorded() {
+    for_each(|scheme| {
+        let mut test = Test::new().carried_over(scheme);
+        let info = json!({"protocolVersion": 1, "agentInfo": {"name": "sekrit-of-mine", "version": "1"}});
+        let mut launch = test.launch("agent", &[expect("initialize"), answer_to("initialize", &info)]);
+        let header = ("Authorization".to_owned(), "cmd:echo Bearer sekrit-of-mine".to_owned());
+        launch.remote.as_mut().expect("a remote agent").headers.push(header);
+        test.send(Command::Connect { agent: AGENT, launch: Box::new(launch) });
+        test.wait("Connected", |event| matches!(event, Event::Connected { .. }).then_some(()));
+        let target = Target { path: test.path("session.jsonl"), replaces: false };
+        for request in [
+            Request::Record { job: JobId(1), agent: None, target, origin: Origin::default() },
+            Request::Read { job: JobId(2), number: 1 },
+            Request::Find { job: JobId(3), from: 0, texts: vec!["sekrit".into()] },
+        ] {
+            test.send(Command::Inspect(request));
+        }
+        for _ in 0..3 {
+            let reply = test.wait("Inspected", |event| match event {
+                Event::Inspected(reply) => Some((**reply).clone()),
+                _ => None,
+            });
+            match reply {
+                Reply::Found { numbers, .. } => assert_eq!(numbers, [[0; 0]]),
+                Reply::Read { text, .. } => {
+                    let text = text.expect("the answer");
+                    assert!(text.contains("agentInfo") && !text.contains("sekrit"), "{text}");
+                }
+                Reply::Recorded { recorded, .. } => {
+                    let text = recorded.expect("a recording").lines.join("\n");
+                    assert!(text.contains("agentInfo") && !text.contains("sekrit"), "{text}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
     });
 }
 

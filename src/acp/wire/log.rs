@@ -5,16 +5,17 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
 use super::ring::{AgentRing, SharedRing};
+use super::secrets::Secrets;
 use crate::core::inspector::ring::Way;
-use crate::core::inspector::scrub::{HIDDEN, hide, is_secret};
+use crate::core::inspector::scrub::hide;
 use crate::platform::files::private;
 
 /// At this size the file is set aside as `{name}.old`, and a new one begun.
@@ -45,11 +46,8 @@ pub struct WireLog {
 pub struct AgentLog {
     log: WireLog,
     name: Arc<str>,
-    /// Values from the agent's environment that must not appear, wherever they turn up.
-    secrets: Arc<[String]>,
+    pub secrets: Secrets,
     pub ring: AgentRing,
-    /// The same for what was found out later.
-    found: Arc<OnceLock<Vec<String>>>,
 }
 
 #[derive(Debug)]
@@ -89,11 +87,9 @@ impl WireLog {
     }
 
     pub fn agent(&self, name: &str, env: &[(String, String)]) -> AgentLog {
-        let secret = |(name, value): &&(String, String)| is_secret(name) && value.len() >= 8;
-        let secrets: Arc<[String]> = env.iter().filter(secret).map(|(_, value)| value.clone()).collect();
-        let name: Arc<str> = name.into();
+        let (name, secrets): (Arc<str>, _) = (name.into(), Secrets::of(env));
         let ring = self.ring.agent(name.clone(), secrets.clone());
-        AgentLog { log: self.clone(), name, secrets, ring, found: Arc::default() }
+        AgentLog { log: self.clone(), name, secrets, ring }
     }
 
     pub fn note(&self, text: &str) {
@@ -121,22 +117,6 @@ impl Queue {
 }
 
 impl AgentLog {
-    /// Keeps more values out of the log; said once. What stands before a blank, as in `Bearer x`, is no secret.
-    pub fn hide(&self, values: impl IntoIterator<Item = String>) {
-        let last = |value: String| value.rsplit(' ').next().map(str::to_owned);
-        let values = values.into_iter().filter_map(last).filter(|value| value.len() >= 8).collect();
-        // It is said once for each connection, and each has a log of its own.
-        let _ = self.found.set(values);
-    }
-
-    /// What must not be written down anywhere.
-    pub fn secrets(&self) -> Arc<[String]> {
-        match self.found.get() {
-            Some(found) => self.secrets.iter().chain(found).cloned().collect(),
-            None => self.secrets.clone(),
-        }
-    }
-
     /// A JSON-RPC message, as the bytes of its line.
     pub fn message(&self, direction: Direction, line: &[u8]) {
         self.log.write(Some(self), || {
@@ -228,19 +208,18 @@ impl Record {
             record.insert("agent".into(), (*agent.name).into());
         }
         record.insert(key.into(), body);
-        let mut line = Value::Object(record).to_string();
-        let found = |agent: &'_ AgentLog| agent.found.get().cloned().unwrap_or_default();
-        let found = self.agent.as_ref().map(found).unwrap_or_default();
-        for secret in self.agent.iter().flat_map(|agent| agent.secrets.iter()).chain(&found) {
-            line = line.replace(secret.as_str(), HIDDEN);
+        let line = Value::Object(record).to_string();
+        match &self.agent {
+            Some(agent) => agent.secrets.hidden(&line),
+            None => line,
         }
-        line
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::inspector::scrub::HIDDEN;
 
     fn render(body: Body) -> Value {
         let log = WireLog::start(None).agent("claude", &[("MY_API_KEY".into(), "sk-12345678".into())]);

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::secrets::Secrets;
 use crate::acp::mutex::lock;
 use crate::core::inspector::ring::{LONGEST, Line, Ring, Way};
 
@@ -28,8 +29,7 @@ struct Inner {
 #[derive(Clone, Debug)]
 pub struct Agent {
     pub name: Arc<str>,
-    /// What must not be shown, wherever it turns up.
-    pub secrets: Arc<[String]>,
+    pub secrets: Secrets,
 }
 
 /// The ring as one agent's messages go into it. Without a ring nothing is kept.
@@ -46,7 +46,7 @@ pub fn now() -> u64 {
 }
 
 impl SharedRing {
-    pub fn agent(&self, name: Arc<str>, secrets: Arc<[String]>) -> AgentRing {
+    pub fn agent(&self, name: Arc<str>, secrets: Secrets) -> AgentRing {
         let mut agents = lock(&self.0.agents);
         let agent = agents.len() as u32;
         agents.push(Agent { name, secrets });
