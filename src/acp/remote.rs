@@ -2,6 +2,7 @@
 //! network is read and written on the background's own thread; what is read goes to a thread that parses it, as
 //! an agent's stdout does. What the messages mean is left to `connection`.
 
+mod asked;
 mod cookies;
 mod events;
 mod secrets;

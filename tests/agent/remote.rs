@@ -7,12 +7,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use acp_nvim::acp::{Pace, Settings};
-use acp_nvim::core::ids::{AgentId, JobId};
+use acp_nvim::core::ids::{AgentId, JobId, SessionKey};
 use acp_nvim::core::inspector::scrub::Origin;
 use acp_nvim::core::inspector::{Reply, Request, Target};
 use acp_nvim::core::message::remote::Address;
 use acp_nvim::core::message::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::*;
 
@@ -36,6 +36,28 @@ fn conversations_are_the_same_over_a_websocket() {
 fn conversations_are_the_same_over_http() {
     // Each session has a stream of its own, and nothing orders what comes through different ones.
     the_same_over("http", &["agent::subagents", "a_stray_answer", "an_agent_may_take_its_question_back"]);
+}
+
+/// Pauses between tries that nobody has to wait for.
+fn hasty() -> Settings {
+    let pace = Pace { first_pause: Duration::from_millis(20), ..Pace::default() };
+    Settings { pace, ..Settings::default() }
+}
+
+fn load(test: &Test, session: SessionKey) {
+    let (place, acp_id) = (test.place(), "s1".to_owned());
+    test.send(Command::Load { agent: AGENT, session, place, acp_id, how: Reopen::Load });
+}
+
+/// What agents can do with stored sessions that have a method for each.
+fn stores(how: &str) -> Value {
+    let mut can = json!({"sessionCapabilities": {"close": {}, "resume": {}}});
+    can["loadSession"] = json!(how == "session/load");
+    json!({ "agentCapabilities": can })
+}
+
+fn said(test: &mut Test) -> String {
+    test.updates().iter().filter_map(text).collect()
 }
 
 fn for_each(mut run: impl FnMut(&'static str)) {
@@ -90,6 +112,131 @@ fn http_sends_cookies_back_and_ends_the_connection() {
     );
     assert!(later.last().is_some_and(|head| head.starts_with("DELETE ")), "{later:?}");
     assert!(requests.iter().any(|head| head.starts_with("GET ") && head.contains("acp-session-id: s1")));
+}
+
+#[test]
+fn a_session_is_loaded_or_resumed_where_the_server_has_no_stream_for_it_before() {
+    for (how, status) in
+        [("session/load", 404), ("session/load", 409), ("session/resume", 404), ("session/resume", 409)]
+    {
+        let mut test = Test::with(hasty()).carried_over("http");
+        let steps = [
+            expect(how),
+            update(&chunk("once ")),
+            update(&chunk("said; ")),
+            answer_to(how, &json!({})),
+            expect("session/prompt"),
+            update(&chunk("new")),
+            end_turn(),
+        ];
+        test.connect_with(&stores(how), &steps);
+        test.servers[0].manners.unnamed.store(status, Ordering::Release);
+        load(&test, SESSION);
+        assert_eq!(test.opened().acp_id, "s1", "{how} {status}");
+        test.prompt("Hi");
+        assert_eq!(test.stop_reason(), StopReason::EndTurn);
+        assert_eq!(said(&mut test), "once said; new", "{how} {status}");
+        test.finish();
+    }
+}
+
+#[test]
+fn a_session_that_cannot_be_loaded_costs_no_other_one() {
+    for status in [404, 409] {
+        let mut test = Test::with(hasty()).carried_over("http");
+        let gone = json!({"code": -32002, "message": "Resource not found"});
+        let steps = [
+            expect("session/load"),
+            fail("session/load", &gone),
+            expect("session/new"),
+            answer_to("session/new", &json!({"sessionId": "s2"})),
+            expect("session/prompt"),
+            end_turn(),
+        ];
+        test.connect_with(&stores("session/load"), &steps);
+        test.servers[0].manners.unnamed.store(status, Ordering::Release);
+        load(&test, SessionKey(9));
+        assert_eq!(test.open_failed().kind, FailureKind::NotFound, "{status}");
+        test.send(test.open_command(SESSION));
+        test.opened();
+        test.prompt("Hi");
+        assert_eq!(test.stop_reason(), StopReason::EndTurn, "{status}");
+        test.finish();
+    }
+}
+
+#[test]
+fn a_session_that_was_closed_is_loaded_again_with_all_that_was_said_in_it() {
+    let mut test = Test::with(hasty()).carried_over("http");
+    let steps = [
+        expect("session/new"),
+        answer_to("session/new", &json!({"sessionId": "s1"})),
+        // As another session goes on, so does the agent.
+        json!({"expect": "session/new", "as": "other"}),
+        answer_to("other", &json!({"sessionId": "s2"})),
+        expect("session/close"),
+        answer_to("session/close", &json!({})),
+        expect("session/load"),
+        update(&chunk("once said")),
+        answer_to("session/load", &json!({})),
+    ];
+    test.connect_with(&stores("session/load"), &steps);
+    let (first, second, third) = (SESSION, SessionKey(8), SessionKey(9));
+    for session in [first, second] {
+        test.send(test.open_command(session));
+        test.opened();
+    }
+    test.send(Command::Close { session: first });
+    load(&test, third);
+    test.opened();
+    assert_eq!(said(&mut test), "once said");
+    test.finish();
+}
+
+#[test]
+fn the_stream_of_a_subagent_that_the_server_refuses_is_tried_again_or_given_up_alone() {
+    for (status, heard) in [(404, "early late"), (409, "early late"), (403, ""), (500, "")] {
+        let mut test = Test::with(hasty()).carried_over("http");
+        let of_child = |said: &str| {
+            let update =
+                json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": said}});
+            notify("session/update", &json!({"sessionId": "k1", "update": update}))
+        };
+        let announced = json!({"sessionUpdate": "subagent_update", "sessionId": "k1", "title": "Work"});
+        test.open(&[
+            expect("session/prompt"),
+            update(&announced),
+            permission(7, "c1"),
+            json!({"answer": 7}),
+            of_child("early "),
+            of_child("late"),
+            permission(8, "c2"),
+            json!({"answer": 8}),
+            end_turn(),
+        ]);
+        let server = &test.servers[0];
+        server.manners.unnamed.store(status, Ordering::Release);
+        let requests = server.requests.clone();
+        test.prompt("Hi");
+        let (ask, _) = test.question();
+        let is_tried = |head: &String| head.starts_with("GET ") && head.contains("acp-session-id: k1");
+        wait_for("a try", || requests.lock().expect("requests").iter().any(is_tried));
+        test.answer(ask, Answer::Selected("yes".into()));
+        let (ask, _) = test.question();
+        let mut within = String::new();
+        while within.len() < heard.len() {
+            within += &test.wait("what the subagent says", |event| match event {
+                Event::Updated { update: Update::Within { update, .. }, .. } => {
+                    text(update).map(str::to_owned)
+                }
+                _ => None,
+            });
+        }
+        assert_eq!(within, heard, "{status}");
+        test.answer(ask, Answer::Selected("yes".into()));
+        assert_eq!(test.stop_reason(), StopReason::EndTurn, "{status}");
+        test.finish();
+    }
 }
 
 #[test]

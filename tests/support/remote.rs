@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -18,12 +18,25 @@ use tokio_tungstenite::tungstenite::{Message, accept};
 /// What starts the program.
 type Start = Arc<dyn Fn() -> Command + Send + Sync>;
 
+/// Streams for so many sessions that the program has not named are given.
+const MOST_UNNAMED: usize = 16;
+
 pub struct Server {
     pub port: u16,
     /// The heads of all requests.
     pub requests: Arc<Mutex<Vec<String>>>,
     /// Whether it hangs up on whoever connects.
     pub refuses: Arc<AtomicBool>,
+    pub manners: Arc<Manners>,
+}
+
+/// How an HTTP server differs from the protocol's own.
+#[derive(Default)]
+pub struct Manners {
+    /// The status for a stream of a session that the program has not named.
+    pub unnamed: AtomicU16,
+    /// So many messages are not taken, since it is busy.
+    pub busy: AtomicU32,
 }
 
 struct Connection {
@@ -31,36 +44,48 @@ struct Connection {
     child: Mutex<Child>,
     /// By session; what is about none has none.
     boxes: Mutex<HashMap<Option<String>, Mailbox>>,
-    /// Where the answers to requests go.
-    routes: Mutex<HashMap<String, Option<String>>>,
-    known: Mutex<HashSet<String>>,
+    /// Of requests that are not answered, the session and the method.
+    routes: Mutex<HashMap<String, (Option<String>, String)>>,
+    /// The sessions that the program has named.
+    named: Mutex<HashSet<String>>,
+    manners: Arc<Manners>,
 }
 
-/// What waits for a stream, and the end that a stream takes.
-struct Mailbox(Sender<Option<String>>, Option<Receiver<Option<String>>>);
+/// What waits for a stream, and the end that a stream takes and gives back.
+#[derive(Clone)]
+struct Mailbox(Sender<Option<String>>, Arc<Mutex<Option<Receiver<Option<String>>>>>);
 
 type Connections = Arc<Mutex<HashMap<String, Arc<Connection>>>>;
+
+/// What all requests to a server share.
+#[derive(Clone)]
+struct Place {
+    start: Start,
+    connections: Connections,
+    heads: Arc<Mutex<Vec<String>>>,
+    manners: Arc<Manners>,
+}
 
 impl Server {
     pub fn start(start: impl Fn() -> Command + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let (start, connections): (Start, Connections) = (Arc::new(start), Arc::default());
-        let heads = requests.clone();
-        let refuses = Arc::new(AtomicBool::new(false));
-        let refusing = refuses.clone();
+        let (refuses, manners) = (Arc::new(AtomicBool::new(false)), Arc::new(Manners::default()));
+        let (heads, refusing) = (requests.clone(), refuses.clone());
+        let place =
+            Place { start: Arc::new(start), connections: Arc::default(), heads, manners: manners.clone() };
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 if refusing.load(Ordering::Acquire) {
                     continue;
                 }
-                let (start, connections, heads) = (start.clone(), connections.clone(), heads.clone());
+                let place = place.clone();
                 // Who hangs up ends the thread.
-                thread::spawn(move || serve(stream, &start, &connections, &heads));
+                thread::spawn(move || serve(stream, &place));
             }
         });
-        Self { port, requests, refuses }
+        Self { port, requests, refuses, manners }
     }
 
     pub fn url(&self, scheme: &str) -> String {
@@ -68,24 +93,19 @@ impl Server {
     }
 }
 
-fn serve(
-    stream: TcpStream,
-    start: &Start,
-    connections: &Connections,
-    heads: &Mutex<Vec<String>>,
-) -> Option<()> {
+fn serve(stream: TcpStream, place: &Place) -> Option<()> {
     let mut peeked = vec![0; 8192];
     let size = stream.peek(&mut peeked).ok()?;
     let head = String::from_utf8_lossy(&peeked[..size]).into_owned();
     if head.to_ascii_lowercase().contains("upgrade: websocket") {
-        heads.lock().unwrap().push(head);
-        return websocket(stream, start());
+        place.heads.lock().unwrap().push(head);
+        return websocket(stream, (place.start)());
     }
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     loop {
         let request = Request::read(&mut reader)?;
-        heads.lock().unwrap().push(request.head.clone());
-        request.answer(&stream, start, connections)?;
+        place.heads.lock().unwrap().push(request.head.clone());
+        request.answer(&stream, place)?;
     }
 }
 
@@ -151,53 +171,51 @@ impl Request {
         Some(Self { head, method, headers, body: String::from_utf8(body).ok()? })
     }
 
-    fn answer(&self, mut stream: &TcpStream, start: &Start, connections: &Connections) -> Option<()> {
+    fn answer(&self, mut stream: &TcpStream, place: &Place) -> Option<()> {
         let id = self.headers.get("acp-connection-id").cloned();
         let session = self.headers.get("acp-session-id").cloned();
-        let found = id.as_ref().and_then(|id| connections.lock().unwrap().get(id).cloned());
+        let found = id.as_ref().and_then(|id| place.connections.lock().unwrap().get(id).cloned());
         let mut plain = |status: &str| write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").ok();
         let Some(connection) = found else {
             let message: Value = serde_json::from_str(&self.body).unwrap_or_default();
             if id.is_some() || self.method != "POST" || message["method"] != "initialize" {
                 return plain(if id.is_some() { "404 Not Found" } else { "400 Bad Request" });
             }
-            return self.initialize(stream, start(), connections);
+            return self.initialize(stream, place);
         };
         match self.method.as_str() {
             "DELETE" => {
-                connections.lock().unwrap().remove(&id?);
+                place.connections.lock().unwrap().remove(&id?);
                 connection.end();
                 plain("202 Accepted")
             }
             "POST" => {
-                let status = connection.take(&self.body, session);
-                plain(status)
+                let less = |busy: u32| busy.checked_sub(1);
+                let busy = &place.manners.busy;
+                match busy.fetch_update(Ordering::AcqRel, Ordering::Acquire, less) {
+                    Ok(_) => plain("429 Too Many Requests\r\nRetry-After: 0"),
+                    Err(_) => plain(connection.take(&self.body, session)),
+                }
             }
             _ if self.headers.get("accept").is_none_or(|kind| kind != "text/event-stream") => {
                 plain("406 Not Acceptable")
             }
             _ => {
-                if let Some(session) = &session
-                    && !connection.known.lock().unwrap().contains(session)
-                    && connection.boxes.lock().unwrap().len() > 16
-                {
-                    return plain("404 Not Found");
-                }
-                let taken = connection.mailbox(&session, |mailbox| mailbox.1.take());
+                let mailbox = match connection.of_stream(&session) {
+                    Ok(mailbox) => mailbox,
+                    Err(status) => return plain(&format!("{status} No")),
+                };
+                let taken = mailbox.1.lock().unwrap().take();
                 let Some(mail) = taken else { return plain("409 Conflict") };
                 let over = stream_out(stream, &mail);
-                connection.mailbox(&session, |mailbox| mailbox.1 = Some(mail));
+                *mailbox.1.lock().unwrap() = Some(mail);
                 over
             }
         }
     }
 
-    fn initialize(
-        &self,
-        mut stream: &TcpStream,
-        mut command: Command,
-        connections: &Connections,
-    ) -> Option<()> {
+    fn initialize(&self, mut stream: &TcpStream, place: &Place) -> Option<()> {
+        let mut command = (place.start)();
         let (child, mut stdin, stdout) = spawn(&mut command);
         let written = writeln!(stdin, "{}", self.body);
         let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
@@ -206,7 +224,8 @@ impl Request {
             child: Mutex::new(child),
             boxes: Mutex::default(),
             routes: Mutex::default(),
-            known: Mutex::default(),
+            named: Mutex::default(),
+            manners: place.manners.clone(),
         });
         written.ok()?;
         let answer = loop {
@@ -220,8 +239,8 @@ impl Request {
             connection.route(line);
         };
         let id = format!("connection-{:p}", Arc::as_ptr(&connection));
-        connections.lock().unwrap().insert(id.clone(), connection.clone());
-        let (name, all) = (id.clone(), connections.clone());
+        place.connections.lock().unwrap().insert(id.clone(), connection.clone());
+        let (name, all) = (id.clone(), place.connections.clone());
         thread::spawn(move || {
             lines.for_each(|line| connection.route(line));
             // Nobody knows it after its program's end.
@@ -256,13 +275,29 @@ fn stream_out(mut stream: &TcpStream, mail: &Receiver<Option<String>>) -> Option
 }
 
 impl Connection {
-    fn mailbox<T>(&self, session: &Option<String>, with: impl FnOnce(&mut Mailbox) -> T) -> T {
+    fn mailbox(&self, session: &Option<String>) -> Mailbox {
         let mut boxes = self.boxes.lock().unwrap();
         let mailbox = boxes.entry(session.clone()).or_insert_with(|| {
             let (send, receive) = channel();
-            Mailbox(send, Some(receive))
+            Mailbox(send, Arc::new(Mutex::new(Some(receive))))
         });
-        with(mailbox)
+        mailbox.clone()
+    }
+
+    /// The mail for a stream, or the status where there is none.
+    fn of_stream(&self, session: &Option<String>) -> Result<Mailbox, u16> {
+        let (boxes, named) = (self.boxes.lock().unwrap(), self.named.lock().unwrap());
+        let is_new = session.as_ref().is_some_and(|session| !named.contains(session));
+        if is_new && !boxes.contains_key(session) {
+            let unnamed = boxes.keys().flatten().filter(|session| !named.contains(*session)).count();
+            match self.manners.unnamed.load(Ordering::Acquire) {
+                0 if unnamed < MOST_UNNAMED => {}
+                0 => return Err(404),
+                status => return Err(status),
+            }
+        }
+        drop((boxes, named));
+        Ok(self.mailbox(session))
     }
 
     /// A message of the client's.
@@ -272,8 +307,8 @@ impl Connection {
         if header.is_some() && header != session {
             return "400 Bad Request";
         }
-        if message.get("method").is_some() {
-            self.routes.lock().unwrap().insert(message["id"].to_string(), session);
+        if let Some(method) = message["method"].as_str() {
+            self.routes.lock().unwrap().insert(message["id"].to_string(), (session, method.to_owned()));
         }
         let written =
             self.stdin.lock().unwrap().as_mut().is_some_and(|stdin| writeln!(stdin, "{body}").is_ok());
@@ -283,15 +318,32 @@ impl Connection {
     /// A message of the program's.
     fn route(&self, line: String) {
         let message: Value = serde_json::from_str(&line).unwrap_or_default();
-        let named = message["params"]["sessionId"].as_str().map(str::to_owned);
-        let session = match message.get("method") {
-            Some(_) => named,
-            None => self.routes.lock().unwrap().remove(&message["id"].to_string()).flatten(),
-        };
-        let opened = message["result"]["sessionId"].as_str().map(str::to_owned);
-        self.known.lock().unwrap().extend(opened.into_iter().chain(session.clone()));
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let (mut session, mut method) = (text(&message["params"]["sessionId"]), String::new());
+        let is_answer = message.get("method").is_none();
+        if is_answer {
+            let route = self.routes.lock().unwrap().remove(&message["id"].to_string());
+            (session, method) = route.unwrap_or_default();
+        }
+        if message.get("error").is_none() {
+            let opened = text(&message["result"]["sessionId"]);
+            self.named.lock().unwrap().extend(opened.into_iter().chain(session.clone()));
+        }
+        // What answers a request for a session that nobody has heard of is about the connection.
+        let is_strict = self.manners.unnamed.load(Ordering::Acquire) != 0 && message.get("error").is_none();
+        let has_box = self.boxes.lock().unwrap().contains_key(&session);
+        let to = session.clone().filter(|_| !is_answer || has_box || is_strict);
         // The streams are gone only with the connection.
-        let _ = self.mailbox(&session, |mailbox| mailbox.0.send(Some(line)));
+        let _ = self.mailbox(&to).0.send(Some(line));
+        if ["session/close", "session/delete"].contains(&method.as_str()) && message.get("error").is_none() {
+            self.forget(&session);
+        }
+    }
+
+    /// Whoever reads a closed session's stream reads on, and nothing comes.
+    fn forget(&self, session: &Option<String>) {
+        self.boxes.lock().unwrap().remove(session);
+        self.named.lock().unwrap().retain(|named| Some(named) != session.as_ref());
     }
 
     fn end(&self) {

@@ -1,8 +1,8 @@
 //! The transport over HTTP: each message to the agent is a request, and what it says comes through streams of
 //! events, one for the connection and one for each session. A stream that breaks is opened again; the server keeps
-//! what it has to say meanwhile.
+//! what it has to say meanwhile. Some servers have no stream for a session before they know it by a request.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use http_body_util::{BodyExt, Full, Limited};
@@ -17,10 +17,11 @@ use memchr::memmem;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::timeout;
 
+use super::asked::Asked;
 use super::cookies::Cookies;
 use super::events::{EventReader, TooLong};
 use super::trouble::Trouble;
@@ -47,8 +48,40 @@ struct Link {
     id: Mutex<Option<String>>,
     cookies: Mutex<Cookies>,
     incoming: mpsc::Sender<Vec<u8>>,
-    /// Sessions that came up in what the agent said.
-    found: mpsc::Sender<String>,
+    asked: Asked,
+    /// Something was taken or answered, so that a stream may be given that wasn't before.
+    moved: Notify,
+    news: mpsc::Sender<News>,
+}
+
+/// What becomes known of a session by what the agent says.
+enum News {
+    CameUp(String),
+    Closed(String),
+}
+
+/// Which task is done.
+enum Done {
+    Lane,
+    /// Nothing comes any more through the stream of this session, or of the connection.
+    Stream(Option<String>),
+}
+
+type Tasks = JoinSet<Result<Done, Trouble>>;
+
+/// The streams that are open, or are being opened.
+type Streams = HashMap<Option<String>, AbortHandle>;
+
+/// How a try to read a stream went.
+enum Attempt {
+    /// It was open; whether anything came.
+    Ended {
+        has_come: bool,
+    },
+    /// Nobody listens any more.
+    Unheard,
+    Refused(StatusCode, Trouble),
+    Failed(Trouble),
 }
 
 /// A message on its way to the agent, with what matters of it here.
@@ -57,6 +90,8 @@ struct Outgoing {
     session: Option<String>,
     /// Of a request, what its answer names.
     id: Option<Box<RawValue>>,
+    /// An answer has none.
+    method: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -94,21 +129,23 @@ struct Update {
 }
 
 pub async fn run(dial: Dial, pipe: &mut Pipe) -> Result<(), Trouble> {
-    let (found, mut sessions_found) = mpsc::channel(IN_FLIGHT);
+    let (news, mut heard) = mpsc::channel(IN_FLIGHT);
     let link = Arc::new(Link {
         client: client(&dial),
         dial,
         id: Mutex::default(),
         cookies: Mutex::default(),
         incoming: pipe.incoming.clone(),
-        found,
+        asked: Asked::default(),
+        moved: Notify::new(),
+        news,
     });
     let Some(first) = pipe.lines.recv().await else { return Ok(()) };
     if !link.initialize(first).await? {
         return Ok(());
     }
     let mut tasks = JoinSet::new();
-    let talked = talk(&link, pipe, &mut tasks, &mut sessions_found).await;
+    let talked = talk(&link, pipe, &mut tasks, &mut heard).await;
     tasks.abort_all();
     // Who is gone needs no farewell, and what it answers doesn't matter.
     let _ = timeout(link.dial.pace.farewell, link.send(Method::DELETE, None, None)).await;
@@ -147,49 +184,70 @@ fn client(dial: &Dial) -> Client<HttpsConnector<HttpConnector>, Full<Bytes>> {
 async fn talk(
     link: &Arc<Link>,
     pipe: &mut Pipe,
-    tasks: &mut JoinSet<Result<(), Trouble>>,
-    found: &mut mpsc::Receiver<String>,
+    tasks: &mut Tasks,
+    news: &mut mpsc::Receiver<News>,
 ) -> Result<(), Trouble> {
     let (requests, queue) = mpsc::channel(IN_FLIGHT);
     tasks.spawn(link.clone().post_all(queue));
     // The agent may wait for an answer of ours before it takes a request.
     let (answers, queue) = mpsc::channel(IN_FLIGHT);
     tasks.spawn(link.clone().post_all(queue));
-    let mut open = HashSet::new();
-    listen(link, tasks, &mut open, None).await;
+    let mut streams = Streams::new();
+    listen(link, tasks, &mut streams, None).await;
     loop {
-        tokio::select! {
+        let ended = tokio::select! {
             biased;
-            Some(over) = tasks.join_next() => {
-                if let Ok(Err(trouble)) = over {
-                    return Err(trouble);
+            Some(done) = tasks.join_next() => match done {
+                Ok(Ok(Done::Stream(Some(session)))) => session,
+                Ok(Err(trouble)) => return Err(trouble),
+                _ => continue,
+            },
+            Some(news) = news.recv() => match news {
+                News::CameUp(session) => {
+                    listen(link, tasks, &mut streams, Some(session)).await;
+                    continue;
                 }
-            }
-            Some(session) = found.recv() => listen(link, tasks, &mut open, Some(session)).await,
+                News::Closed(session) => session,
+            },
             line = pipe.lines.recv() => {
                 let Some(line) = line else {
                     // All that was sent is still to be taken; then the lanes end.
                     drop((requests, answers));
                     return settle(link, tasks).await;
                 };
-                let (outgoing, is_answer) = Outgoing::read(line);
+                let outgoing = Outgoing::read(line);
                 if let Some(session) = &outgoing.session {
-                    listen(link, tasks, &mut open, Some(session.clone())).await;
+                    if let (Some(id), Some(method)) = (&outgoing.id, &outgoing.method) {
+                        link.asked.add(id, session, method);
+                    }
+                    listen(link, tasks, &mut streams, Some(session.clone())).await;
                 }
-                let lane = if is_answer { &answers } else { &requests };
+                let lane = if outgoing.method.is_none() { &answers } else { &requests };
                 // A lane that is gone has told why.
                 let _ = lane.send(outgoing).await;
+                continue;
             }
+        };
+        if let Some(stream) = streams.remove(&Some(ended.clone())) {
+            stream.abort();
+        }
+        // It may have been asked for again meanwhile.
+        if link.asked.waits_for(&ended) {
+            listen(link, tasks, &mut streams, Some(ended)).await;
         }
     }
 }
 
 /// Waits until what was sent is taken, for a moment.
-async fn settle(link: &Link, tasks: &mut JoinSet<Result<(), Trouble>>) -> Result<(), Trouble> {
+async fn settle(link: &Link, tasks: &mut Tasks) -> Result<(), Trouble> {
     let both = async {
-        for _ in 0..2 {
-            if let Some(Ok(Err(trouble))) = tasks.join_next().await {
-                return Err(trouble);
+        let mut lanes = 2;
+        while lanes > 0 {
+            match tasks.join_next().await {
+                Some(Ok(Ok(Done::Lane))) => lanes -= 1,
+                Some(Ok(Err(trouble))) => return Err(trouble),
+                Some(_) => {}
+                None => return Ok(()),
             }
         }
         Ok(())
@@ -197,25 +255,20 @@ async fn settle(link: &Link, tasks: &mut JoinSet<Result<(), Trouble>>) -> Result
     timeout(link.dial.pace.farewell, both).await.unwrap_or(Ok(()))
 }
 
-/// Opens a stream, unless it is open, and waits until it is or can't be.
-async fn listen(
-    link: &Arc<Link>,
-    tasks: &mut JoinSet<Result<(), Trouble>>,
-    open: &mut HashSet<Option<String>>,
-    session: Option<String>,
-) {
-    if open.len() >= MOST_STREAMS || !open.insert(session.clone()) {
+/// Opens a stream, unless it is open, and waits until it is or can't be yet.
+async fn listen(link: &Arc<Link>, tasks: &mut Tasks, streams: &mut Streams, session: Option<String>) {
+    if streams.len() >= MOST_STREAMS || streams.contains_key(&session) {
         return;
     }
     let (tell, opened) = oneshot::channel();
-    tasks.spawn(link.clone().stream(session, tell));
+    let task = tasks.spawn(link.clone().stream(session.clone(), tell));
+    streams.insert(session, task);
     // If it wasn't, the task says why.
     let _ = timeout(link.dial.pace.connect, opened).await;
 }
 
 impl Outgoing {
-    /// With whether it is an answer.
-    fn read(mut line: Vec<u8>) -> (Self, bool) {
+    fn read(mut line: Vec<u8>) -> Self {
         line.truncate(line.trim_ascii_end().len());
         // What is written here is JSON.
         let envelope = serde_json::from_slice::<Envelope>(&line).ok();
@@ -224,7 +277,7 @@ impl Outgoing {
         let is_general = method.as_deref().is_none_or(|method| method.starts_with("$/"));
         let session = params.and_then(|params| params.session).filter(|_| !is_general);
         let id = id.filter(|_| method.is_some());
-        (Self { line, session, id }, method.is_none())
+        Self { line, session, id, method }
     }
 }
 
@@ -263,42 +316,44 @@ impl Link {
         Ok(is_connected)
     }
 
-    async fn post_all(self: Arc<Self>, mut queue: mpsc::Receiver<Outgoing>) -> Result<(), Trouble> {
+    async fn post_all(self: Arc<Self>, mut queue: mpsc::Receiver<Outgoing>) -> Result<Done, Trouble> {
         while let Some(outgoing) = queue.recv().await {
             self.post(outgoing).await?;
         }
-        Ok(())
+        Ok(Done::Lane)
     }
 
-    async fn post(&self, Outgoing { line, session, id }: Outgoing) -> Result<(), Trouble> {
+    async fn post(&self, Outgoing { line, session, id, .. }: Outgoing) -> Result<(), Trouble> {
         let response = self.send(Method::POST, session.as_deref(), Some(line.into())).await?;
         let status = response.status();
         if status.is_success() {
             // Read to its end, the connection below can be used again.
             let _ = Limited::new(response.into_body(), LONGEST_COMPLAINT).collect().await;
+            self.moved.notify_waiters();
             return Ok(());
         }
         if status == StatusCode::NOT_FOUND {
             return Err(Trouble::passing("its server doesn't know the connection any more"));
         }
         let trouble = self.complaint(response).await;
-        if !matches!(status, StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE) {
-            return Err(trouble);
-        }
-        // Only this message is meant.
+        // With these only this message is meant.
+        let message = match status {
+            StatusCode::BAD_REQUEST => &trouble.text,
+            StatusCode::PAYLOAD_TOO_LARGE => "the agent's server takes no message of this size",
+            _ => return Err(trouble),
+        };
         self.dial.log.note(&trouble.text);
         if let Some(id) = id {
-            let message = match status {
-                StatusCode::PAYLOAD_TOO_LARGE => {
-                    "the agent's server takes no message of this size".to_owned()
-                }
-                _ => trouble.text,
-            };
-            let error =
-                json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32603, "message": message } });
-            self.pass_on(error.to_string().into_bytes()).await;
+            self.refuse(&id, message).await;
         }
         Ok(())
+    }
+
+    /// Answers a request of ours in the agent's place.
+    async fn refuse(&self, id: &RawValue, message: &str) {
+        let error = json!({ "code": -32603, "message": message });
+        let answer = json!({ "jsonrpc": "2.0", "id": id, "error": error });
+        self.pass_on(answer.to_string().into_bytes()).await;
     }
 
     /// Reads a stream, and opens it again whenever it breaks.
@@ -306,52 +361,91 @@ impl Link {
         self: Arc<Self>,
         session: Option<String>,
         tell: oneshot::Sender<()>,
-    ) -> Result<(), Trouble> {
-        let (mut tell, mut tries, mut pause) = (Some(tell), 0, self.dial.pace.first_pause / 4);
+    ) -> Result<Done, Trouble> {
+        let first_pause = self.dial.pace.first_pause / 4;
+        let (mut tell, mut tries, mut pause) = (Some(tell), 0, first_pause);
+        let (mut was_open, mut noted) = (false, String::new());
         loop {
-            let trouble = match self.send(Method::GET, session.as_deref(), None).await {
-                Ok(response) if response.status().is_success() => {
-                    if let Some(tell) = tell.take() {
-                        // Whoever waited may have had enough.
-                        let _ = tell.send(());
+            let attempt = self.attempt(session.as_deref(), &mut tell).await;
+            let is_asked = session.as_deref().is_some_and(|session| self.asked.waits_for(session));
+            let (trouble, is_over) = match attempt {
+                Attempt::Unheard => return Ok(Done::Stream(session)),
+                Attempt::Ended { has_come } => {
+                    was_open = true;
+                    noted.clear();
+                    if has_come {
+                        (tries, pause) = (0, first_pause);
                     }
-                    match self.read(response.into_body()).await {
-                        Ok(true) => (tries, pause) = (0, self.dial.pace.first_pause / 4),
-                        Ok(false) => {}
-                        Err(()) => return Ok(()),
+                    (Trouble::passing("its stream of messages ended"), tries == MOST_TRIES)
+                }
+                Attempt::Refused(status, trouble) => {
+                    let is_unknown = matches!(status, StatusCode::NOT_FOUND | StatusCode::CONFLICT);
+                    if is_unknown && session.is_some() {
+                        // What makes the session known may wait for this.
+                        tell = None;
                     }
-                    Trouble::passing("its stream of messages ended")
-                }
-                Ok(response) if response.status() == StatusCode::NOT_FOUND => {
-                    return match &session {
-                        // It was closed, or nobody knows it.
-                        Some(session) => {
-                            self.dial.log.note(&format!("no stream for session {session}"));
-                            Ok(())
-                        }
-                        None => Err(Trouble::passing("its server doesn't know the connection any more")),
-                    };
-                }
-                // It hasn't noticed yet that the last one broke.
-                Ok(response) if response.status() == StatusCode::CONFLICT => {
-                    Trouble::passing("its server keeps a broken stream")
-                }
-                Ok(response) => {
-                    let trouble = self.complaint(response).await;
-                    if !trouble.passes {
-                        return Err(trouble);
+                    if is_unknown && is_asked && !was_open {
+                        (tries, pause) = (0, pause.min(self.dial.pace.first_pause));
                     }
-                    trouble
+                    let was_closed = status == StatusCode::NOT_FOUND && was_open && !is_asked;
+                    let is_over = was_closed || tries == MOST_TRIES || !trouble.passes;
+                    (trouble, is_over)
                 }
-                Err(trouble) => trouble,
+                Attempt::Failed(trouble) if tries == MOST_TRIES => return Err(trouble),
+                Attempt::Failed(trouble) => (trouble, false),
             };
-            tries += 1;
-            if tries > MOST_TRIES {
-                return Err(trouble);
+            if is_over {
+                let Some(name) = &session else { return Err(trouble) };
+                self.give_up(name, &trouble).await;
+                return Ok(Done::Stream(session));
             }
-            self.dial.log.note(&format!("{}; opening it again", trouble.text));
-            sleep(pause).await;
-            pause *= 2;
+            if noted != trouble.text {
+                self.dial.log.note(&format!("{}; opening it again", trouble.text));
+                noted = trouble.text;
+            }
+            // When something has happened it is worth a try at once.
+            if timeout(pause, self.moved.notified()).await.is_err() {
+                (tries, pause) = (tries + 1, pause * 2);
+            }
+        }
+    }
+
+    async fn attempt(&self, session: Option<&str>, tell: &mut Option<oneshot::Sender<()>>) -> Attempt {
+        let response = match self.send(Method::GET, session, None).await {
+            Ok(response) => response,
+            Err(trouble) => return Attempt::Failed(trouble),
+        };
+        let status = response.status();
+        if status.is_success() {
+            if let Some(tell) = tell.take() {
+                // Whoever waited may have had enough.
+                let _ = tell.send(());
+            }
+            return match self.read(response.into_body()).await {
+                Ok(has_come) => Attempt::Ended { has_come },
+                Err(()) => Attempt::Unheard,
+            };
+        }
+        let complaint = self.complaint(response).await;
+        let trouble = match (status, session) {
+            (StatusCode::NOT_FOUND, None) => {
+                Trouble::lasting("its server doesn't know the connection any more")
+            }
+            (StatusCode::NOT_FOUND, Some(session)) => {
+                Trouble::passing(format!("its server has no stream for session {session}"))
+            }
+            // It hasn't noticed yet that the last one broke, or doesn't know the session yet.
+            (StatusCode::CONFLICT, _) => Trouble::passing("its server gives a stream to nobody else"),
+            _ => complaint,
+        };
+        Attempt::Refused(status, trouble)
+    }
+
+    /// Nothing comes through a session's stream any more: who waits for an answer is told so.
+    async fn give_up(&self, session: &str, trouble: &Trouble) {
+        self.dial.log.note(&format!("no stream for session {session} any more: {}", trouble.text));
+        for id in self.asked.give_up(session) {
+            self.refuse(&id, &trouble.text).await;
         }
     }
 
@@ -372,11 +466,10 @@ impl Link {
             is_lively |= messages.is_empty() && bytes.starts_with(b":");
             for message in messages {
                 has_come = true;
-                let session = announced(&message);
-                self.pass_on(message).await;
-                if let Some(session) = session {
+                let came_up = announced(&message).map(News::CameUp);
+                for news in self.pass_on(message).await.into_iter().chain(came_up) {
                     // Its end is the end of all.
-                    let _ = self.found.send(session).await;
+                    let _ = self.news.send(news).await;
                 }
             }
             if let Err(TooLong(beginning)) = read {
@@ -389,11 +482,17 @@ impl Link {
         }
     }
 
-    async fn pass_on(&self, mut message: Vec<u8>) {
+    /// Gives what its being an answer means.
+    async fn pass_on(&self, mut message: Vec<u8>) -> Option<News> {
+        let answered = self.asked.heard(&message);
+        if answered.is_some() {
+            self.moved.notify_waiters();
+        }
         message.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
         message.push(b'\n');
         // Nobody wants it where the conversation is over.
         let _ = self.incoming.send(message).await;
+        answered.filter(|answered| answered.is_over).map(|answered| News::Closed(answered.session))
     }
 
     async fn send(
@@ -486,8 +585,8 @@ mod tests {
     #[test]
     fn messages_are_told_apart() {
         let read = |line: &str| {
-            let (outgoing, is_answer) = Outgoing::read(format!("{line}\n").into_bytes());
-            (outgoing.session, outgoing.id.map(|id| id.get().to_owned()), is_answer)
+            let outgoing = Outgoing::read(format!("{line}\n").into_bytes());
+            (outgoing.session, outgoing.id.map(|id| id.get().to_owned()), outgoing.method.is_none())
         };
         let text = |text: &str| Some(text.to_owned());
         assert_eq!(
