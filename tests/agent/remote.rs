@@ -240,6 +240,29 @@ fn the_stream_of_a_subagent_that_the_server_refuses_is_tried_again_or_given_up_a
 }
 
 #[test]
+fn a_busy_server_costs_one_request_and_no_answer() {
+    let mut test = Test::with(hasty()).carried_over("http");
+    test.open(&[expect("session/prompt"), permission(7, "c1"), json!({"answer": 7}), end_turn()]);
+    let manners = test.servers[0].manners.clone();
+    manners.busy.store(1, Ordering::Release);
+    test.prompt("Hi");
+    match test.turn_end() {
+        TurnEnd::Failed(failure) => {
+            assert_eq!(failure.kind, FailureKind::RateLimited(Some(0)));
+            assert!(failure.message.contains("too many requests"), "{failure:?}");
+        }
+        other => panic!("{other:?}"),
+    }
+    test.prompt("Hi again");
+    let (ask, _) = test.question();
+    manners.busy.store(3, Ordering::Release);
+    test.answer(ask, Answer::Selected("yes".into()));
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+    assert_eq!(manners.busy.load(Ordering::Acquire), 0);
+    test.finish();
+}
+
+#[test]
 fn an_agent_that_goes_in_the_middle_of_a_turn_is_told_of() {
     for_each(|scheme| {
         let mut test = Test::new().carried_over(scheme);

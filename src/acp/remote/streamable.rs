@@ -4,10 +4,11 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
+use hyper::header::{ACCEPT, CONTENT_TYPE, COOKIE, LOCATION, RETRY_AFTER, SET_COOKIE};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -15,17 +16,17 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use memchr::memmem;
 use serde::Deserialize;
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::asked::Asked;
 use super::cookies::Cookies;
 use super::events::{EventReader, TooLong};
 use super::trouble::Trouble;
-use super::{Dial, IN_FLIGHT, Pipe};
+use super::{Dial, IN_FLIGHT, LONGEST_PAUSE, Pipe};
 use crate::acp::mutex::lock;
 
 const CONNECTION: &str = "acp-connection-id";
@@ -34,7 +35,7 @@ const SESSION: &str = "acp-session-id";
 /// More streams than anybody has sessions, subagents and all.
 const MOST_STREAMS: usize = 500;
 
-/// How often a stream is opened again that brings nothing.
+/// How often a stream is opened again that brings nothing, or a message sent again that isn't taken.
 const MOST_TRIES: u32 = 6;
 
 /// What is read of an answer that only says what is wrong.
@@ -323,8 +324,9 @@ impl Link {
         Ok(Done::Lane)
     }
 
-    async fn post(&self, Outgoing { line, session, id, .. }: Outgoing) -> Result<(), Trouble> {
-        let response = self.send(Method::POST, session.as_deref(), Some(line.into())).await?;
+    async fn post(&self, outgoing: Outgoing) -> Result<(), Trouble> {
+        let Outgoing { line, session, id, .. } = outgoing;
+        let response = self.send_until_taken(line.into(), session.as_deref(), id.is_some()).await?;
         let status = response.status();
         if status.is_success() {
             // Read to its end, the connection below can be used again.
@@ -335,23 +337,60 @@ impl Link {
         if status == StatusCode::NOT_FOUND {
             return Err(Trouble::passing("its server doesn't know the connection any more"));
         }
+        let after = retry_after(response.headers());
         let trouble = self.complaint(response).await;
         // With these only this message is meant.
-        let message = match status {
-            StatusCode::BAD_REQUEST => &trouble.text,
-            StatusCode::PAYLOAD_TOO_LARGE => "the agent's server takes no message of this size",
+        let (message, data) = match status {
+            StatusCode::BAD_REQUEST => (trouble.text.clone(), None),
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                ("the agent's server takes no message of this size".to_owned(), None)
+            }
+            StatusCode::TOO_MANY_REQUESTS => (
+                "the agent's server has too many requests".to_owned(),
+                Some(
+                    json!({ "reason": "too many requests", "retryAfter": after.map(|after| after.as_secs()) }),
+                ),
+            ),
             _ => return Err(trouble),
         };
         self.dial.log.note(&trouble.text);
-        if let Some(id) = id {
-            self.refuse(&id, message).await;
+        match id {
+            Some(id) => self.refuse(&id, &message, data).await,
+            None if status == StatusCode::TOO_MANY_REQUESTS => {
+                (self.dial.tell)(format!("{message}, and didn't take what was sent; try again later"));
+            }
+            None => {}
         }
         Ok(())
     }
 
+    /// Whoever waits for a request's answer is told that the server is busy. Nobody waits for other messages, which
+    /// must arrive all the same: they are sent again.
+    async fn send_until_taken(
+        &self,
+        line: Bytes,
+        session: Option<&str>,
+        is_request: bool,
+    ) -> Result<Response<Incoming>, Trouble> {
+        let (mut tries, mut pause) = (0, self.dial.pace.first_pause);
+        loop {
+            let response = self.send(Method::POST, session, Some(line.clone())).await?;
+            let is_busy = response.status() == StatusCode::TOO_MANY_REQUESTS;
+            if !is_busy || is_request || tries == MOST_TRIES {
+                return Ok(response);
+            }
+            self.dial.log.note("its server has too many requests; sending the message again");
+            sleep(retry_after(response.headers()).unwrap_or_default().max(pause).min(LONGEST_PAUSE)).await;
+            (tries, pause) = (tries + 1, pause * 2);
+        }
+    }
+
     /// Answers a request of ours in the agent's place.
-    async fn refuse(&self, id: &RawValue, message: &str) {
-        let error = json!({ "code": -32603, "message": message });
+    async fn refuse(&self, id: &RawValue, message: &str, data: Option<Value>) {
+        let mut error = json!({ "code": -32603, "message": message });
+        if let Some(data) = data {
+            error["data"] = data;
+        }
         let answer = json!({ "jsonrpc": "2.0", "id": id, "error": error });
         self.pass_on(answer.to_string().into_bytes()).await;
     }
@@ -445,7 +484,7 @@ impl Link {
     async fn give_up(&self, session: &str, trouble: &Trouble) {
         self.dial.log.note(&format!("no stream for session {session} any more: {}", trouble.text));
         for id in self.asked.give_up(session) {
-            self.refuse(&id, &trouble.text).await;
+            self.refuse(&id, &trouble.text, None).await;
         }
     }
 
@@ -545,6 +584,11 @@ impl Link {
         };
         self.dial.status(status, location.as_deref(), &String::from_utf8_lossy(&body))
     }
+}
+
+/// When a server wants to be asked again, unless it is a date.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    header(headers, RETRY_AFTER.as_str())?.trim().parse().ok().map(Duration::from_secs)
 }
 
 fn header(headers: &HeaderMap, name: &str) -> Option<String> {
