@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use super::support::*;
 
 /// Conversations that have nothing to do with processes.
-const SAME: [&str; 4] = ["agent::asking", "agent::envelope", "agent::subagents", "agent::system_prompt"];
+const SAME: [&str; 5] =
+    ["agent::sessions", "agent::asking", "agent::envelope", "agent::subagents", "agent::system_prompt"];
 
 fn the_same_over(scheme: &str, others: &[&str]) {
     let mut all = Process::new(std::env::current_exe().expect("this program"));
@@ -35,7 +36,15 @@ fn conversations_are_the_same_over_a_websocket() {
 #[test]
 fn conversations_are_the_same_over_http() {
     // Each session has a stream of its own, and nothing orders what comes through different ones.
-    the_same_over("http", &["agent::subagents", "a_stray_answer", "an_agent_may_take_its_question_back"]);
+    let of_order = ["agent::subagents", "an_agent_may_take_its_question_back", "two_sessions_of_one_agent"];
+    // A session that nobody knows has no stream, and a header holds no name of two lines.
+    let without_stream = [
+        "a_stray_answer",
+        "a_sessions_name_is",
+        "what_comes_before_a_session_has_its_name",
+        "what_is_for_no_session",
+    ];
+    the_same_over("http", &[&of_order[..], &without_stream[..]].concat());
 }
 
 /// Pauses between tries that nobody has to wait for.
@@ -237,6 +246,32 @@ fn the_stream_of_a_subagent_that_the_server_refuses_is_tried_again_or_given_up_a
         assert_eq!(test.stop_reason(), StopReason::EndTurn, "{status}");
         test.finish();
     }
+}
+
+#[test]
+fn a_session_whose_name_no_header_can_hold_costs_no_other_one() {
+    let mut test = Test::with(hasty()).carried_over("http");
+    test.connect(&[
+        expect("session/new"),
+        answer_to("session/new", &json!({"sessionId": "two\nlines"})),
+        json!({"expect": "session/new", "as": "other"}),
+        answer_to("other", &json!({"sessionId": "s2"})),
+        expect("session/prompt"),
+        end_turn(),
+    ]);
+    let odd = SessionKey(9);
+    test.send(test.open_command(odd));
+    test.opened();
+    test.send(Command::Prompt { session: odd, content: vec![Content::Text("Hi".into())] });
+    match test.turn_end() {
+        TurnEnd::Failed(failure) => assert!(failure.message.contains("over HTTP"), "{failure:?}"),
+        other => panic!("{other:?}"),
+    }
+    test.send(test.open_command(SESSION));
+    test.opened();
+    test.prompt("Hi");
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+    assert_eq!(test.finish().all("session/prompt").len(), 1);
 }
 
 #[test]

@@ -42,6 +42,10 @@ impl Asked {
         lock(&self.0).insert(id.get().to_owned(), Request { session: session.to_owned(), closes });
     }
 
+    pub fn has(&self, id: &RawValue) -> bool {
+        lock(&self.0).contains_key(id.get())
+    }
+
     /// Takes note of a message that may be an answer.
     pub fn heard(&self, message: &[u8]) -> Option<Answered> {
         // Most messages are no answers, which is seen without parsing them.
@@ -76,7 +80,7 @@ mod tests {
         let asked = Asked::default();
         asked.add(&id("1"), "s", "session/load");
         asked.add(&id("\"b\""), "s", "session/prompt");
-        assert!(asked.waits_for("s") && !asked.waits_for("t"));
+        assert!(asked.waits_for("s") && !asked.waits_for("t") && asked.has(&id("1")));
         for message in [
             r#"{"id":1,"method":"fs/read_text_file","params":{"result":0}}"#,
             r#"{"id":2,"result":{}}"#,

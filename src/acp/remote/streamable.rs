@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE, COOKIE, LOCATION, RETRY_AFTER, SET_COOKIE};
+use hyper::header::{ACCEPT, CONTENT_TYPE, COOKIE, HeaderValue, LOCATION, RETRY_AFTER, SET_COOKIE};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -222,6 +222,10 @@ async fn talk(
                         link.asked.add(id, session, method);
                     }
                     listen(link, tasks, &mut streams, Some(session.clone())).await;
+                    if outgoing.id.as_ref().is_some_and(|id| !link.asked.has(id)) {
+                        // There is no stream for its answer, and it was refused.
+                        continue;
+                    }
                 }
                 let lane = if outgoing.method.is_none() { &answers } else { &requests };
                 // A lane that is gone has told why.
@@ -450,6 +454,10 @@ impl Link {
     }
 
     async fn attempt(&self, session: Option<&str>, tell: &mut Option<oneshot::Sender<()>>) -> Attempt {
+        if let Some(session) = session.filter(|session| !is_nameable(session)) {
+            let text = format!("the name of session {session:?} can't be sent over HTTP");
+            return Attempt::Refused(StatusCode::BAD_REQUEST, Trouble::lasting(text));
+        }
         let response = match self.send(Method::GET, session, None).await {
             Ok(response) => response,
             Err(trouble) => return Attempt::Failed(trouble),
@@ -548,6 +556,8 @@ impl Link {
         request = request.header(ACCEPT, if is_stream { "text/event-stream" } else { "application/json" });
         let id = lock(&self.id).clone();
         let cookies = lock(&self.cookies).header();
+        // The message has the name as well.
+        let session = session.filter(|session| is_nameable(session));
         let more = [(CONNECTION, id.as_deref()), (SESSION, session), (COOKIE.as_str(), cookies.as_deref())];
         for (name, value) in more {
             if let Some(value) = value {
@@ -584,6 +594,11 @@ impl Link {
         };
         self.dial.status(status, location.as_deref(), &String::from_utf8_lossy(&body))
     }
+}
+
+/// Whether a session's name can be a header.
+fn is_nameable(session: &str) -> bool {
+    HeaderValue::from_str(session).is_ok()
 }
 
 /// When a server wants to be asked again, unless it is a date.
