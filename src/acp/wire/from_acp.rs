@@ -125,23 +125,35 @@ fn command_login(method: &Value) -> Option<AuthKind> {
     let command = text(&login["command"]).filter(|command| !command.is_empty())?;
     let args = Option::<Vec<String>>::deserialize(&login["args"]).ok()?.unwrap_or_default();
     let env = Option::<BTreeMap<String, String>>::deserialize(&login["env"]).ok()?.unwrap_or_default();
-    let plain = |text: &String| !text.contains(char::is_control);
-    let is_plain = plain(&command) && args.iter().all(plain);
-    is_plain.then(|| AuthKind::Command { command, args, env: env.into_iter().collect() })
+    let env: Vec<(String, String)> = env.into_iter().collect();
+    let is_plain = has_no_controls(&command) && can_be_shown(&args, &env);
+    is_plain.then_some(AuthKind::Command { command, args, env })
 }
 
 /// Only what is well-formed is run; the program is the agent's own and never in here.
 fn terminal_login(method: &Value) -> Option<AuthKind> {
-    if let Ok(terminal) = v1::AuthMethodTerminal::deserialize(method) {
-        return Some(AuthKind::Terminal { args: terminal.args, env: sorted(terminal.env) });
-    }
-    // Here the protocol has a map where it has lists of pairs everywhere else, so some agents send a list.
-    let args = Option::<Vec<String>>::deserialize(&method["args"]).ok()?.unwrap_or_default();
-    let env = Vec::<v1::EnvVariable>::deserialize(&method["env"]).ok()?;
-    Some(AuthKind::Terminal {
-        args,
-        env: env.into_iter().map(|variable| (variable.name, variable.value)).collect(),
-    })
+    let (args, env) = match v1::AuthMethodTerminal::deserialize(method) {
+        Ok(terminal) => (terminal.args, sorted(terminal.env)),
+        // Here the protocol has a map where it has lists of pairs everywhere else, so some agents send a list.
+        Err(_) => {
+            let args = Option::<Vec<String>>::deserialize(&method["args"]).ok()?.unwrap_or_default();
+            let env = Vec::<v1::EnvVariable>::deserialize(&method["env"]).ok()?;
+            (args, env.into_iter().map(|variable| (variable.name, variable.value)).collect())
+        }
+    };
+    can_be_shown(&args, &env).then_some(AuthKind::Terminal { args, env })
+}
+
+/// Whether the user can be shown what is run as it is, and the system takes it.
+fn can_be_shown(args: &[String], env: &[(String, String)]) -> bool {
+    let is_variable = |(name, value): &(String, String)| {
+        !name.is_empty() && !name.contains('=') && has_no_controls(name) && has_no_controls(value)
+    };
+    args.iter().all(|arg| has_no_controls(arg)) && env.iter().all(is_variable)
+}
+
+fn has_no_controls(text: &str) -> bool {
+    !text.contains(char::is_control)
 }
 
 fn sorted(map: impl IntoIterator<Item = (String, String)>) -> Vec<(String, String)> {
@@ -421,6 +433,10 @@ mod tests {
             json!({"command": "a", "env": [1]}),
             json!({"command": "a\nb"}),
             json!({"command": "a", "args": ["b\u{1b}[2J"]}),
+            json!({"command": "a", "env": {"X": "1\n2"}}),
+            json!({"command": "a", "env": {"X\u{1b}": "1"}}),
+            json!({"command": "a", "env": {"": "1"}}),
+            json!({"command": "a", "env": {"X=Y": "1"}}),
             json!("a"),
         ] {
             assert_eq!(kind(meta(login.clone())), Some(AuthKind::Agent), "{login}");
@@ -438,6 +454,9 @@ mod tests {
             {"id": "d", "type": "terminal", "args": "login"},
             {"id": "e", "name": "E", "type": "env_var", "command": "/bin/evil"},
             {"name": "no id"},
+            {"id": "f", "name": "F", "type": "terminal", "args": ["a\rb"]},
+            {"id": "g", "name": "G", "type": "terminal", "env": {"X": "\u{1b}[2J"}},
+            {"id": "h", "name": "H", "type": "terminal", "env": [{"name": "X=Y", "value": "2"}]},
         ]}))
         .unwrap();
         let kinds: Vec<_> = info.auth_methods.into_iter().map(|method| method.kind).collect();
@@ -449,6 +468,9 @@ mod tests {
                 AuthKind::Terminal { args: vec![], env: vec![("Y".into(), "2".into())] },
                 AuthKind::Unsupported("terminal".into()),
                 AuthKind::Unsupported("env_var".into()),
+                AuthKind::Unsupported("terminal".into()),
+                AuthKind::Unsupported("terminal".into()),
+                AuthKind::Unsupported("terminal".into()),
             ]
         );
     }
