@@ -8,6 +8,7 @@ pub mod background;
 mod forking;
 pub mod lifecycle;
 mod limits;
+mod login;
 pub mod options;
 pub mod permission;
 pub mod record;
