@@ -240,8 +240,10 @@ fn a_login_in_a_terminal_runs_the_agents_own_program_and_starts_it_anew() {
     chat.nvim.setup_agent("fake", "/bin/sh", &[script.to_str().expect("a path")]);
     chat.nvim.command("AcpChat");
     chat.nvim.wait_for_screen("In a terminal");
+    pick(&mut chat.nvim, &[2]);
     chat.nvim.command("Acp login term");
     chat.nvim.wait_for_screen("hello me");
+    assert!(seen(&mut chat.nvim).contains("Run this to log in to Fake?"));
     chat.nvim.input("yes<CR>");
     chat.nvim.wait_until(
         |nvim| nvim.exec_lua("return require('acp').status().sessions[1].state", []).as_str() == Some("idle"),
@@ -290,7 +292,7 @@ fn a_command_that_the_agent_names_logs_in_and_the_prompt_is_sent_again() {
     let script = chat.project.file("agent.sh");
     chat.nvim.setup_agent("fake", "/bin/sh", &[script.to_str().expect("a path")]);
     chat.nvim.listen();
-    pick(&mut chat.nvim, &[1, 1]);
+    pick(&mut chat.nvim, &[1, 2, 1, 2]);
     chat.nvim.command("AcpChat");
     chat.wait_for("Fake 1.0");
     chat.nvim.input("ihello<C-s>");
@@ -302,7 +304,9 @@ fn a_command_that_the_agent_names_logs_in_and_the_prompt_is_sent_again() {
     // A login that fails changes nothing.
     chat.nvim.command("Acp login");
     chat.nvim.wait_for_screen("hello me: login");
-    assert!(seen(&mut chat.nvim).contains("Log in with an account: runs log-in login in a terminal"));
+    let whole = format!("Log in with an account: runs WHO=me {folder}/log-in login in a terminal");
+    let seen = seen(&mut chat.nvim);
+    assert!(seen.contains(&whole), "{whole:?} in {seen}");
     chat.nvim.input("no<CR>");
     chat.nvim.wait_until(
         |nvim| said(nvim).contains("the login ended with exit code 3; :Acp login tries again"),
@@ -316,6 +320,82 @@ fn a_command_that_the_agent_names_logs_in_and_the_prompt_is_sent_again() {
     let after = chat.project.read("after.jsonl");
     assert_eq!(after.matches("\"method\":\"session/prompt\"").count(), 1, "{after}");
     assert!(!(before + &after).contains("\"authenticate\""), "it is no method for a request");
+}
+
+/// Agents that want a login by a command of theirs, as a script of the project; what it has run for leaves a mark.
+fn wants_login_by(login: Value) -> Scripted {
+    let method = json!({ "id": "login", "name": "Log in", "_meta": { "terminal-auth": login } });
+    let mut chat = Scripted::new(
+        &[("log-in", "#!/bin/sh\ntouch ran\n")],
+        steps([initialized(json!({}), json!([method])), wants_login("session/new").into()]),
+    );
+    let folder = chat.project.path().to_str().expect("a path").to_owned();
+    let script = chat.project.read(".agent/script.json").replace("$PROJECT", &folder);
+    chat.project.write(".agent/script.json", &script);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(chat.project.file("log-in"), mode).expect("a program");
+    chat.nvim.listen();
+    chat.nvim.command("AcpChat");
+    chat.wait_for("Fake wants you to log in");
+    chat
+}
+
+/// How many windows lie over the others.
+fn floats(nvim: &mut Nvim) -> Option<u64> {
+    let code = "return #vim.tbl_filter(function(win)
+                  return vim.api.nvim_win_get_config(win).relative ~= ''
+                end, vim.api.nvim_list_wins())";
+    nvim.exec_lua(code, []).as_u64()
+}
+
+#[test]
+fn what_a_login_runs_is_shown_whole_and_nothing_runs_before_the_user_says_so() {
+    let mut chat =
+        wants_login_by(json!({ "command": "$PROJECT/log-in", "args": ["a b", "it's", "\u{202e}c"],
+        "env": { "LD_PRELOAD": "/tmp/x.so", "NO_COLOR": "1" } }));
+    // Neovim's own picker, which covers the end of the screen.
+    chat.nvim.stop_insert();
+    chat.nvim.input(":Acp login login<CR>");
+    chat.nvim.wait_for_screen("Run this to log in to Fake?");
+    let screen = chat.nvim.screen();
+    let folder = chat.project.path().to_str().expect("a path").to_owned();
+    for shown in [
+        "/log-in 'a b' 'it'\\''s' '<202e>c'",
+        "With variables that may change what it runs or does:",
+        "LD_PRELOAD=/tmp/x.so",
+        "NO_COLOR=1",
+        folder.as_str(),
+    ] {
+        assert!(screen.contains(shown), "{shown:?} in\n{screen}");
+    }
+    chat.nvim.input("1<CR>");
+    let refused = |nvim: &mut Nvim| said(nvim).contains("nothing was run; :Acp login asks again");
+    chat.nvim.wait_until(refused, "the refusal to be told");
+    assert_eq!(floats(&mut chat.nvim), Some(0));
+
+    // Chosen among the ways, and left without an answer.
+    chat.nvim.listen();
+    pick(&mut chat.nvim, &[1]);
+    chat.nvim.command("Acp login");
+    chat.nvim.wait_until(|nvim| seen(nvim).contains("Run this to log in to Fake?"), "the question");
+    assert_eq!(floats(&mut chat.nvim), Some(1));
+    assert!(!chat.project.file("ran").exists());
+    pick(&mut chat.nvim, &[2]);
+    chat.nvim.command("Acp login login");
+    let ran = chat.project.file("ran");
+    chat.nvim.wait_until(|_| ran.exists(), "the login to run");
+}
+
+#[test]
+fn a_login_that_can_not_be_shown_whole_is_not_asked_about() {
+    let mut chat = wants_login_by(json!({ "command": "$PROJECT/log-in", "args": ["x".repeat(3000)] }));
+    pick(&mut chat.nvim, &[2]);
+    chat.nvim.command("Acp login login");
+    let told = |nvim: &mut Nvim| said(nvim).contains("the screen has no room to show all that would be run");
+    chat.nvim.wait_until(told, "the reason to be told");
+    assert!(!seen(&mut chat.nvim).contains("Run this"));
+    assert_eq!(floats(&mut chat.nvim), Some(0));
+    assert!(!chat.project.file("ran").exists());
 }
 
 #[test]

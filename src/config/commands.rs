@@ -654,8 +654,9 @@ pub const COMMANDS: &[CommandSpec] = &[
         without_library: false,
         help: "Log in to the agent, in the way [method] or in the one that you pick. The account and its keys \
                are between you and the agent. A way that needs a terminal opens one; when it ends well the \
-               agent is started anew. Some agents, Copilot and Kimi for example, name the command for that; \
-               you see it before it is run. Where an agent tells which account it uses, the question does, \
+               agent is started anew. Before that you see all of what would be run, and are asked: the agent has \
+               chosen its arguments and variables, and with some, Copilot and Kimi for example, the program. \
+               Variables that may change what it does stand first. Where an agent tells which account it uses, the question does, \
                too, and so do `:checkhealth acp` and |acp.status()|. A prompt that failed because you weren't logged in is sent again \
                by itself.",
     },

@@ -22,6 +22,7 @@ mod left;
 mod left_commands;
 pub mod lifecycle;
 pub mod limits;
+pub mod login;
 pub mod meter;
 mod opening;
 pub mod options;

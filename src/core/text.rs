@@ -205,6 +205,28 @@ pub fn without_ticks(text: &str) -> String {
     if is_paired { text.replace('`', "") } else { text.to_owned() }
 }
 
+/// A command with its variables as one would type it into a shell; control characters are shown.
+pub fn typed(env: &[(String, String)], words: &[String]) -> String {
+    let env = env.iter().map(|(name, value)| match value.as_str() {
+        "" => format!("{}=", quoted(name)),
+        value => format!("{}={}", quoted(name), quoted(value)),
+    });
+    env.chain(words.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let shown = |char: char| match char {
+        '\'' => r"'\''".to_owned(),
+        char if char.is_control() => char.escape_default().to_string(),
+        char => char.into(),
+    };
+    let is_plain = |char: char| char.is_alphanumeric() || "-_./:=@%+,^\\".contains(char);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.chars().map(shown).collect::<String>()),
+    }
+}
+
 /// The beginning of a text that may be as long as an agent likes, without a part of a character at its end.
 pub fn cut(text: &str, bytes: usize) -> &str {
     match text.get(..bytes) {
@@ -236,6 +258,13 @@ mod tests {
         let line = one_line(&"é ".repeat(1 << 20));
         assert!(line.len() <= MOST_OF_A_LINE + 3 && line.ends_with('…'), "{} bytes", line.len());
         assert_eq!((cut("ab", 5), cut("aé", 2)), ("ab", "a"));
+    }
+
+    #[test]
+    fn a_command_is_typed_so_that_a_shell_would_read_the_same_words() {
+        let env = [("A".to_owned(), "x y".to_owned()), ("B".to_owned(), String::new())];
+        let words = ["/opt/a", "it's", "$HOME", "", "a\nb"].map(str::to_owned);
+        assert_eq!(typed(&env, &words), r"A='x y' B= /opt/a 'it'\''s' '$HOME' '' 'a\nb'");
     }
 
     #[test]

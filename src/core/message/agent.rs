@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::choices::{ConfigOption, Models, Modes};
+use crate::core::text::typed;
 
 /// Why an agent is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,12 +36,11 @@ pub struct Exit {
 }
 
 impl AuthMethod {
-    /// The command that the agent names, as one would type it.
+    /// The command that the agent names with its variables, as one would type it.
     pub fn command_line(&self) -> Option<String> {
-        let AuthKind::Command { command, args, .. } = &self.kind else { return None };
-        let program = command.rsplit(['/', '\\']).next().unwrap_or(command);
-        let words = std::iter::once(program).chain(args.iter().map(String::as_str));
-        Some(words.collect::<Vec<_>>().join(" "))
+        let AuthKind::Command { command, args, env } = &self.kind else { return None };
+        let words: Vec<String> = std::iter::once(command).chain(args).cloned().collect();
+        Some(typed(env, &words))
     }
 }
 

@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::core::text::typed;
+
 /// An index as far as it could be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Index {
@@ -302,20 +304,11 @@ impl Plan {
 
     /// The command as one would type it.
     pub fn line(&self) -> String {
-        let env = self.env.iter().map(|(name, value)| format!("{name}={value}"));
-        let words = self.command.iter().chain(&self.args).cloned();
-        env.chain(words).map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
+        let words: Vec<String> = self.command.iter().chain(&self.args).cloned().collect();
+        let env: Vec<(String, String)> =
+            self.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        typed(&env, &words)
     }
-}
-
-/// A word as it would have to be typed; control characters are shown.
-fn quoted(word: &str) -> String {
-    let word: String = word
-        .chars()
-        .map(|char| if char.is_control() { char.escape_default().to_string() } else { char.into() })
-        .collect();
-    let plain = |char: char| char.is_alphanumeric() || "-_./:=@%+,^\\".contains(char);
-    if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{word}'") }
 }
 
 /// FNV-1a, 32 bits of it: tells apart what one publisher calls the same version. It need not withstand

@@ -2,22 +2,16 @@
 
 use mlua::{Result, Table, Value};
 
-use crate::nvim::editor::{Editor, Win};
+use crate::nvim::editor::{Buf, Editor, Win};
 
 /// A small window in the middle that `q` and `<Esc>` close.
 pub fn float(editor: &Editor, lines: &[String]) -> Result<Win> {
-    let buf = editor.create_buf(false, true)?;
-    editor.set_text(buf, (0, 0), (0, 0), lines)?;
-    editor.set_buf_option(buf, "modifiable", false)?;
-    editor.set_buf_option(buf, "bufhidden", "wipe")?;
+    let buf = scratch(editor, lines)?;
     let config = place(editor, lines)?;
     config.set("style", "minimal")?;
     editor.command("stopinsert")?;
     let win = editor.open_win(buf, true, config)?;
-    // Words that are longer than the window go on where their line begins.
-    for option in ["wrap", "linebreak", "breakindent"] {
-        editor.set_win_option(win, option, true)?;
-    }
+    wrap(editor, win)?;
     make_room(editor, win, lines)?;
     for key in ["q", "<Esc>", "g?"] {
         let options = editor.table([("buffer", Value::Integer(buf.0)), ("nowait", Value::Boolean(true))])?;
@@ -52,6 +46,41 @@ fn make_room(editor: &Editor, win: Win, lines: &[String]) -> Result<()> {
         config.set("footer_pos", "right")?;
     }
     editor.api("nvim_win_set_config", (win, config))
+}
+
+/// A window at the top of the screen for lines that are looked at while something else is asked. `None` if not all of
+/// them fit above so many rows at the end of the screen.
+pub fn float_above(editor: &Editor, lines: &[String], covered: usize) -> Result<Option<Win>> {
+    let buf = scratch(editor, lines)?;
+    let config = place(editor, lines)?;
+    config.set("style", "minimal")?;
+    config.set("row", 0)?;
+    let win = editor.open_win(buf, false, config.clone())?;
+    wrap(editor, win)?;
+    let needed: usize = editor.helper("rows_of_text", win)?;
+    // Besides there is the border.
+    if needed + 2 + covered > usize::from(editor.size().1) {
+        editor.close_win(win)?;
+        return Ok(None);
+    }
+    config.set("height", needed)?;
+    editor.api::<()>("nvim_win_set_config", (win, config))?;
+    Ok(Some(win))
+}
+
+fn scratch(editor: &Editor, lines: &[String]) -> Result<Buf> {
+    let buf = editor.create_buf(false, true)?;
+    editor.set_text(buf, (0, 0), (0, 0), lines)?;
+    editor.set_buf_option(buf, "modifiable", false)?;
+    editor.set_buf_option(buf, "bufhidden", "wipe")?;
+    Ok(buf)
+}
+
+/// Words that are longer than the window go on where their line begins.
+fn wrap(editor: &Editor, win: Win) -> Result<()> {
+    ["wrap", "linebreak", "breakindent"]
+        .into_iter()
+        .try_for_each(|option| editor.set_win_option(win, option, true))
 }
 
 fn place(editor: &Editor, lines: &[String]) -> Result<Table> {
