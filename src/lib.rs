@@ -46,6 +46,7 @@ fn start(mailbox: Arc<Mailbox>, config: &Config, places: nvim::Places) -> Box<dy
         can_read: config.files.reads,
         can_write: config.files.writes,
         can_run: config.terminal.enabled,
+        wants_login_commands: config.login_commands,
         keeper: bundled,
         terminals: acp::terminals::Limits {
             at_once: usize::from(config.terminal.limit),

@@ -471,8 +471,12 @@ const POINTS: &str = "
     + a_field_that_nobody_knows_changes_nothing
 267 MAY      -   values that a session begins with: what_the_agent_offers_is_set_by_id_or_name_before_the_first_prompt
     + what_the_agent_lacks_is_said_once_with_what_there_is
-268 MUST NOT -   no login command unseen: a_command_that_logs_in_is_one_by_its_meta_alone
-    + a_command_that_the_agent_names_logs_in_and_the_prompt_is_sent_again
+268 MUST NOT -   no login command unseen: what_a_login_runs_is_shown_whole_and_nothing_runs_before_the_user_says_so
+    + a_login_that_can_not_be_shown_whole_is_not_asked_about
+    + all_that_a_login_runs_is_on_its_page_and_dangerous_variables_come_first
+    + a_command_that_logs_in_is_one_by_its_meta_alone
+    + initialize_says_who_we_are_and_what_we_can
+    + agents_may_name_a_command_to_log_in_by_only_where_the_user_wants_it
 ";
 
 struct Point {

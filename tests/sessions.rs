@@ -299,7 +299,7 @@ fn a_command_that_the_agent_names_logs_in_and_the_prompt_is_sent_again() {
     chat.wait_for(":Acp login");
     chat.nvim.stop_insert();
     let before = chat.project.read("before.jsonl");
-    assert!(before.contains("\"terminal-auth\":true"), "the client says that it can: {before}");
+    assert!(!before.contains("terminal-auth"), "nobody has wished for it: {before}");
 
     // A login that fails changes nothing.
     chat.nvim.command("Acp login");

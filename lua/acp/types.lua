@@ -22,6 +22,7 @@
 ---@field bell? boolean
 ---@field record? boolean
 ---@field audit? boolean
+---@field login_commands? boolean
 ---@field registry? acp.RegistryOptions
 ---@field window? acp.WindowOptions
 ---@field prompt? acp.PromptOptions

@@ -32,6 +32,8 @@ pub struct Settings {
     pub can_run: bool,
     /// Whether the user can log in by running the agent's program in a terminal.
     pub can_log_in: bool,
+    /// Whether agents are told that they may name another program for that.
+    pub wants_login_commands: bool,
     /// The program that adopts what agents and commands leave behind, where the system has such a thing.
     pub keeper: Option<PathBuf>,
     /// How long connections to agents elsewhere are waited for.
@@ -55,6 +57,7 @@ impl Default for Settings {
             can_read: true,
             can_run: true,
             can_log_in: true,
+            wants_login_commands: false,
             keeper: None,
             pace: Pace::default(),
             terminals: Limits::default(),

@@ -148,6 +148,9 @@ options! {
         audit: bool = true, BOOLEAN,
             "Whether it is recorded what agents ask for and do, and who decided it, so that |:Acp-audit| can show it; \
              see |acp-audit|.";
+        login_commands: bool = false, BOOLEAN,
+            "Whether agents are told that they may name a program of their own for |:Acp-login|, which is not in ACP \
+             itself. Some name one only then. You are asked before one is run, in any case.";
         => registry: RegistryOptions;
         => window: WindowOptions;
         => prompt: PromptOptions;

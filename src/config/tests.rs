@@ -139,6 +139,7 @@ mod reading {
             "bell": true,
             "record": false,
             "audit": false,
+            "login_commands": true,
             "checkpoints": { "enabled": false, "days": 2, "size": 3 },
             "timeouts": { "initialize": 1.5, "request": 2 },
             "recovery": { "again": false, "reconnect": false, "longest": 30 },

@@ -51,9 +51,18 @@ fn initialize_says_who_we_are_and_what_we_can() {
             "plan": {},
             "auth": {"terminal": true},
             "elicitation": {"form": {}, "url": {}},
-            "_meta": {"terminal_output": true, "terminal-auth": true},
+            "_meta": {"terminal_output": true},
         })
     );
+}
+
+#[test]
+fn agents_may_name_a_command_to_log_in_by_only_where_the_user_wants_it() {
+    let mut test = Test::with(Settings { wants_login_commands: true, ..Settings::default() });
+    test.connect(&[]);
+    let received = test.finish();
+    let meta = &received.params("initialize")["clientCapabilities"]["_meta"];
+    assert_eq!(*meta, json!({"terminal_output": true, "terminal-auth": true}));
 }
 
 #[test]

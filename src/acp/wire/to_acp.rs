@@ -65,9 +65,10 @@ pub fn initialize(settings: &Settings, without: Without) -> impl Serialize + use
     let elicitation = v1::ElicitationCapabilities::new()
         .form(v1::ElicitationFormCapabilities::new())
         .url(v1::ElicitationUrlCapabilities::new());
-    // Agents that run commands themselves show their output only to clients that say so here, and those that
+    // Agents that run commands themselves show their output only to clients that say so here, and some of those that
     // name a command to log in by do it only for these.
-    let meta = ["terminal_output"].into_iter().chain(settings.can_log_in.then_some("terminal-auth"));
+    let login = settings.wants_login_commands.then_some("terminal-auth");
+    let meta = ["terminal_output"].into_iter().chain(login);
     let meta = v1::Meta::from_iter(meta.map(|name| (name.to_owned(), Value::Bool(true))));
     let capabilities = v1::ClientCapabilities::new()
         .fs(files)
