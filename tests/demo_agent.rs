@@ -258,6 +258,7 @@ impl Agent {
                 "session/delete" => fits::<v1::DeleteSessionResponse>(result, strict),
                 "session/archive" => fits::<v1::ArchiveSessionResponse>(result, strict),
                 "session/unarchive" => fits::<v1::UnarchiveSessionResponse>(result, strict),
+                "session/status" => fits::<v1::SessionStatusResponse>(result, strict),
                 "session/close" => fits::<v1::CloseSessionResponse>(result, strict),
                 "session/set_mode" => fits::<v1::SetSessionModeResponse>(result, strict),
                 "session/set_config_option" => fits::<v1::SetSessionConfigOptionResponse>(result, strict),
@@ -671,6 +672,21 @@ fn a_session_that_was_put_away_is_left_out_until_it_is_brought_back() {
     let id = agent.request("session/archive", json!({ "sessionId": "demo-0-0-0" }));
     let answer = agent.until(|message| message["id"] == id).pop().unwrap();
     assert!(answer["error"]["code"].is_number(), "{answer}");
+}
+
+#[test]
+fn a_session_is_open_until_it_is_closed_and_saved_after_that() {
+    let folder = Folder::new("states");
+    let (mut agent, session) = Agent::open(&folder.0, &json!({}));
+    let first = agent.prompt(&session, "/plan");
+    agent.until(|message| message["id"] == first);
+    let asked = json!({ "sessionId": session });
+    assert_eq!(agent.ask("session/status", asked.clone()), json!({ "status": "open" }));
+    agent.ask("session/close", asked.clone());
+    assert_eq!(agent.ask("session/status", asked), json!({ "status": "saved" }));
+    let id = agent.request("session/status", json!({ "sessionId": "demo-0-0-0" }));
+    let answer = agent.until(|message| message["id"] == id).pop().unwrap();
+    assert_eq!(answer["error"]["code"], -32002, "{answer}");
 }
 
 #[test]

@@ -452,7 +452,10 @@ const POINTS: &str = "
     + a_fork_that_the_agent_refuses_leaves_the_source_as_it_was
 256 SHOULD   U   titles given to the agent: a_name_that_the_user_gives_is_kept_by_an_agent_that_takes_one
     + a_name_is_told_only_where_that_is_offered
-257 MAY      U   archives, and the filter on each page: a_session_is_archived_and_brought_back
+257 MAY      U   archives, the filter on each page, and states: a_session_is_archived_and_brought_back
+    + what_an_agent_has_open_is_asked_where_that_is_offered_and_unknown_words_are_saved
+    + an_agent_that_can_not_tell_what_it_has_open_is_not_asked
+    + lists_say_which_sessions_the_agent_has_open
     + an_agent_that_has_no_archive_is_not_asked_for_it
 258 robust   U   the state of the login, at any time: a_state_of_the_login_is_read_at_any_time_in_either_form
     + a_state_is_read_by_its_word_and_any_other_is_unknown

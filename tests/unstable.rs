@@ -191,6 +191,65 @@ fn a_session_is_archived_and_brought_back() {
 }
 
 #[test]
+fn lists_say_which_sessions_the_agent_has_open() {
+    let can = json!({ "loadSession": true, "sessionCapabilities": { "list": {}, "archive": {}, "delete": {}, "status": {} } });
+    let list = || {
+        let sessions =
+            json!([listed("a", "First"), listed("b", "Second"), listed("s1", "Mine"), listed("c", "Third")]);
+        [
+            json!({ "expect": "session/list" }),
+            json!({ "reply": "session/list", "result": { "sessions": sessions } }),
+        ]
+    };
+    let asked = |id: &str| json!({ "expect": "session/status", "params": { "sessionId": id }, "as": id });
+    let says = |id: &str, word: &str| json!({ "reply": id, "result": { "status": word } });
+    let gone = || json!({ "reply": "c", "error": { "code": -32002, "message": "Resource not found" } });
+    let told = || [asked("a"), says("a", "open"), asked("b"), says("b", "frozen"), asked("c"), gone()];
+    let steps = [
+        initialized(can, json!([])),
+        new_session().into(),
+        list().into(),
+        told().into(),
+        list().into(),
+        told().into(),
+        list().into(),
+        // What it never says is not waited for.
+        vec![asked("a"), says("a", "open"), asked("b"), asked("c")],
+    ];
+    let mut chat = Scripted::new(&[], steps.concat());
+    let keeps = "_G.seen = {}
+        vim.ui.select = function(items, options) table.insert(_G.seen, options.prompt .. ': ' .. table.concat(items, ', ')) end";
+    chat.nvim.exec_lua(keeps, []);
+    chat.chat();
+    for (command, shown) in [
+        (
+            "Acp archive",
+            "Archive: First · open in the agent, Second, Mine · open here; its chat goes with it, Third · gone, says the agent",
+        ),
+        (
+            "Acp sessions",
+            "Sessions: Fake: nothing said yet · idle, fake: First · open in the agent, fake: Second, fake: Third · gone, says the agent",
+        ),
+        ("Acp delete", "Delete for good: First · open in the agent, Second, Mine, Third"),
+    ] {
+        chat.nvim.command(command);
+        let last = |nvim: &mut support::Nvim| {
+            let seen = nvim.exec_lua("return table.remove(_G.seen) or ''", []);
+            seen.as_str().expect("a text").to_owned()
+        };
+        let mut seen = String::new();
+        chat.nvim.wait_until(
+            |nvim| {
+                seen = last(nvim);
+                !seen.is_empty()
+            },
+            "the list",
+        );
+        assert_eq!(seen, shown);
+    }
+}
+
+#[test]
 fn an_agent_that_has_no_archive_is_not_asked_for_it() {
     let can = json!({ "loadSession": true, "sessionCapabilities": { "list": {} } });
     let mut chat = Scripted::new(&[], [initialized(can, json!([])), new_session().into()].concat());

@@ -550,6 +550,7 @@ impl Connection {
                 // A session is closed with its agent.
                 OutgoingRequest::Initialize
                 | OutgoingRequest::AuthStatus
+                | OutgoingRequest::Status { .. }
                 | OutgoingRequest::Unwanted
                 | OutgoingRequest::Close { .. } => {}
                 OutgoingRequest::Open { session, .. } | OutgoingRequest::Load { session, .. } => {

@@ -310,6 +310,7 @@ impl Dispatcher {
             | Command::Load { agent, .. }
             | Command::List { agent, .. }
             | Command::Archive { agent, .. }
+            | Command::AskStatus { agent, .. }
             | Command::Delete { agent, .. }
             | Command::CloseStored { agent, .. }
             | Command::Login { agent, .. }

@@ -492,7 +492,9 @@ pub const COMMANDS: &[CommandSpec] = &[
                are. With the number of a session of this Neovim, go there. An earlier one opens in a chat of \
                its own, with all that was said if the agent sends it again. Agents that run and can list \
                their sessions are asked for those of this folder; what they tell in time is in the list, and \
-               one that takes longer has a line to ask it again.",
+               one that takes longer has a line to ask it again. Of the first 20 that an agent lists, this list and those of |:Acp-archive| \
+               and |:Acp-delete| say which the agent has open and which are gone, where it can tell that in a moment; that is \
+               unstable in ACP.",
     },
     CommandSpec {
         name: "resume",

@@ -49,7 +49,7 @@ use crate::core::text::Text;
 pub use again::Again;
 pub use agent::{
     AgentInfo, AuthKind, AuthMethod, Capabilities, Ending, Exit, Failure, FailureKind, Opened, Skipped,
-    StoredSession,
+    StoredSession, StoredState,
 };
 pub use call::{FileDiff, Location, ToolCallPatch, ToolContent, ToolKind, WireStatus};
 pub use choices::{Chosen, ConfigOption, Models, Modes, Named, OptionGroup, OptionKind, OptionValue};
@@ -97,6 +97,8 @@ pub enum Command {
     List { agent: AgentId, cwd: Option<PathBuf>, cursor: Option<String>, archived: bool },
     /// `session/archive` of a stored session, or `session/unarchive`.
     Archive { agent: AgentId, acp_id: String, archived: bool },
+    /// `session/status` of stored sessions, for agents that offer it. Answered by a `StatusTold` for each.
+    AskStatus { agent: AgentId, acp_ids: Vec<String> },
     /// `session/delete` of a stored session.
     Delete { agent: AgentId, acp_id: String },
     /// The user has Neovim do something that may change files.
@@ -244,6 +246,11 @@ pub enum Event {
         agent: AgentId,
         sessions: Vec<StoredSession>,
         next_cursor: Option<String>,
+    },
+    StatusTold {
+        agent: AgentId,
+        acp_id: String,
+        state: StoredState,
     },
     /// The agent changed something in a session, in a turn or outside of one.
     Updated {
@@ -554,6 +561,7 @@ impl Command {
             Self::Connect { .. }
             | Self::List { .. }
             | Self::Archive { .. }
+            | Self::AskStatus { .. }
             | Self::Delete { .. }
             | Self::CloseStored { .. }
             | Self::Answer { .. }
@@ -620,6 +628,7 @@ impl Event {
             Self::Started { .. }
             | Self::Connected { .. }
             | Self::Listed { .. }
+            | Self::StatusTold { .. }
             | Self::LoggedIn { .. }
             | Self::LoggedOut { .. }
             | Self::AuthReported { .. }

@@ -15,5 +15,6 @@ pub mod restore_page;
 pub mod session_items;
 pub mod stored_path;
 pub mod stored_sessions;
+pub mod stored_states;
 pub mod undecided;
 pub mod usage;

@@ -31,6 +31,7 @@ use crate::core::session::told::Told;
 use crate::core::store::gathering::Gathering;
 use crate::core::store::record::Kept;
 use crate::core::store::remembered::{Remembered, What};
+use crate::core::store::stored_states::StoredStates;
 use crate::nvim::context::Context;
 
 /// What is done with what the record holds.
@@ -67,6 +68,7 @@ pub struct Sessions {
     /// What the listing under way is for.
     listing_for: Purpose,
     gathering: Gathering,
+    states: StoredStates,
     /// What waits for what is remembered for projects.
     choice_reads: HashMap<JobId, AfterChoices>,
     /// What is remembered as soon as it is chosen, with the id of the value.
@@ -100,6 +102,7 @@ impl Sessions {
             listing: HashMap::new(),
             listing_for: Purpose::default(),
             gathering: Gathering::default(),
+            states: StoredStates::default(),
             choice_reads: HashMap::new(),
             to_remember: Vec::new(),
             told_who: HashMap::new(),

@@ -703,6 +703,63 @@ fn logging_out_is_asked_for_where_it_is_offered() {
 }
 
 #[test]
+fn what_an_agent_has_open_is_asked_where_that_is_offered_and_unknown_words_are_saved() {
+    let mut test = Test::new();
+    let can = capabilities(&json!({"sessionCapabilities": {"list": {}, "status": {}}}));
+    let answers = [
+        ("open", json!({"result": {"status": "open"}})),
+        ("saved", json!({"result": {"status": "saved"}})),
+        ("odd", json!({"result": {"status": "frozen"}})),
+        ("none", json!({"result": {}})),
+        (
+            "gone",
+            json!({"error": {"code": -32002, "message": "Resource not found", "data": {"sessionId": "gone"}}}),
+        ),
+        ("login", json!({"error": {"code": -32000, "message": "Authentication required"}})),
+        ("broken", json!({"error": {"code": -32603, "message": "no"}})),
+    ];
+    let steps = answers.iter().flat_map(|(id, answer)| {
+        let reply = match &answer["error"] {
+            Value::Null => answer_to(id, &answer["result"]),
+            error => fail(id, error),
+        };
+        [json!({"expect": "session/status", "as": id}), reply]
+    });
+    test.connect_with(&can, &steps.collect::<Vec<_>>());
+    let acp_ids = answers.iter().map(|(id, _)| (*id).to_owned()).collect();
+    test.send(Command::AskStatus { agent: AGENT, acp_ids });
+    for (id, expected) in [
+        ("open", StoredState::Open),
+        ("saved", StoredState::Saved),
+        ("odd", StoredState::Saved),
+        ("none", StoredState::Saved),
+        ("gone", StoredState::Gone),
+        ("login", StoredState::Saved),
+        ("broken", StoredState::Saved),
+    ] {
+        let (told, state) = test.wait("StatusTold", |event| match event {
+            Event::StatusTold { acp_id, state, .. } => Some((acp_id.clone(), *state)),
+            _ => None,
+        });
+        assert_eq!((told.as_str(), state), (id, expected));
+    }
+    assert!(!test.events().iter().any(|event| matches!(event, Event::RequestFailed { .. })));
+    assert_eq!(test.finish().all("session/status")[0], &json!({"sessionId": "open"}));
+}
+
+#[test]
+fn an_agent_that_can_not_tell_what_it_has_open_is_not_asked() {
+    let mut test = Test::new();
+    let can = capabilities(&json!({"sessionCapabilities": {"list": {}, "status": false}}));
+    let list = answer_to("session/list", &json!({"sessions": []}));
+    test.connect_with(&can, &[expect("session/list"), list]);
+    test.send(Command::AskStatus { agent: AGENT, acp_ids: vec!["a".into()] });
+    test.send(Command::List { agent: AGENT, cwd: None, cursor: None, archived: false });
+    test.wait("Listed", |event| matches!(event, Event::Listed { .. }).then_some(()));
+    assert!(test.finish().all("session/status").is_empty());
+}
+
+#[test]
 fn whether_it_is_logged_in_is_asked_where_that_is_offered() {
     let mut test = Test::new();
     let can = capabilities(&json!({"auth": {"status": {}, "logout": {}}}));

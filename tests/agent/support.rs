@@ -565,6 +565,7 @@ fn check_request(method: &str, params: &Value) {
         "session/fork" => strict::<v1::ForkSessionRequest>(params),
         "session/list" => strict::<v1::ListSessionsRequest>(params),
         "session/delete" => strict::<v1::DeleteSessionRequest>(params),
+        "session/status" => strict::<v1::SessionStatusRequest>(params),
         "session/close" => strict::<v1::CloseSessionRequest>(params),
         "session/prompt" => strict::<v1::PromptRequest>(params),
         "session/set_mode" => strict::<v1::SetSessionModeRequest>(params),

@@ -10,6 +10,10 @@ pub(super) enum OutgoingRequest {
     Initialize,
     /// Whether the agent is logged in. Nobody waits for it.
     AuthStatus,
+    /// Whether the agent has this stored session open.
+    Status {
+        acp_id: String,
+    },
     Open {
         session: SessionKey,
         place: Arc<Place>,

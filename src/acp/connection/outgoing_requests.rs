@@ -71,6 +71,13 @@ impl Connection {
                     self.request_if(can.archive, call, to_acp::SESSION_UNARCHIVE, &params);
                 }
             }
+            // Without the capability it is never asked: what that would be answered with means nothing.
+            Command::AskStatus { acp_ids, .. } => {
+                for acp_id in acp_ids.into_iter().filter(|_| can.status) {
+                    let params = to_acp::session_status(&acp_id);
+                    self.request(OutgoingRequest::Status { acp_id }, to_acp::SESSION_STATUS, &params);
+                }
+            }
             Command::Delete { acp_id, .. } => {
                 let call = OutgoingRequest::other(None, what, OnSuccess::Nothing, again);
                 self.request_if(can.delete, call, to_acp::SESSION_DELETE, &to_acp::delete_session(&acp_id));

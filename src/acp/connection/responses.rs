@@ -74,6 +74,10 @@ impl Connection {
             (OutgoingRequest::AuthStatus, Err(failure)) => {
                 self.log.note(&format!("the agent can't say whether it is logged in: {}", failure.message));
             }
+            (OutgoingRequest::Status { acp_id }, result) => {
+                let state = from_acp::stored_state(result);
+                self.post(Event::StatusTold { agent: self.agent, acp_id, state });
+            }
             (OutgoingRequest::Close { acp_id }, Err(failure)) => {
                 self.needs_login(None, "close the session", failure, Some(Again::Close { acp_id }));
             }

@@ -33,7 +33,7 @@ use self::subagents::stop_reason;
 use super::rpc::{self, RpcError};
 use crate::core::message::{
     AgentInfo, AuthKind, AuthMethod, Capabilities, ConfigOption, Failure, FailureKind, Models, Modes, Opened,
-    Steering, StoredSession, TurnEnd,
+    Steering, StoredSession, StoredState, TurnEnd,
 };
 
 /// The answer to `initialize`. Another version of the protocol is a failure.
@@ -52,6 +52,7 @@ pub fn connected(result: &Value) -> Result<AgentInfo, Failure> {
         fork: yes(&session["fork"]),
         set_title: yes(&session["title"]),
         archive: yes(&session["archive"]),
+        status: yes(&session["status"]),
         additional_directories: yes(&session["additionalDirectories"]),
         logout: yes(&agent["auth"]["logout"]),
         auth_status: yes(&agent["auth"]["status"]),
@@ -202,6 +203,15 @@ pub fn changed_options(result: &Value) -> Option<Vec<ConfigOption>> {
     result["configOptions"].is_array().then(|| options(&result["configOptions"]))
 }
 
+/// The answer to `session/status`. What this client does not know is as good as saved.
+pub fn stored_state(result: Result<Value, Failure>) -> StoredState {
+    match result {
+        Ok(answer) if answer["status"] == "open" => StoredState::Open,
+        Err(failure) if failure.kind == FailureKind::NotFound => StoredState::Gone,
+        _ => StoredState::Saved,
+    }
+}
+
 /// One page of `session/list`, with the cursor of the next.
 pub fn listed(result: &Value) -> (Vec<StoredSession>, Option<String>) {
     let sessions = each(&result["sessions"], |session| {
@@ -210,6 +220,7 @@ pub fn listed(result: &Value) -> (Vec<StoredSession>, Option<String>) {
             cwd: PathBuf::from(text(&session["cwd"])?),
             title: text(&session["title"]),
             updated_at: text(&session["updatedAt"]),
+            state: StoredState::Saved,
         })
     });
     (sessions, text(&result["nextCursor"]))
@@ -595,12 +606,13 @@ mod tests {
     #[test]
     fn each_ability_is_read_by_itself() {
         type Read = fn(&Capabilities) -> bool;
-        let table: [(&str, Read); 16] = [
+        let table: [(&str, Read); 17] = [
             ("agentCapabilities/loadSession", |can| can.load),
             ("agentCapabilities/sessionCapabilities/resume", |can| can.resume),
             ("agentCapabilities/sessionCapabilities/list", |can| can.list),
             ("agentCapabilities/sessionCapabilities/close", |can| can.close),
             ("agentCapabilities/sessionCapabilities/archive", |can| can.archive),
+            ("agentCapabilities/sessionCapabilities/status", |can| can.status),
             ("agentCapabilities/sessionCapabilities/delete", |can| can.delete),
             ("agentCapabilities/sessionCapabilities/additionalDirectories", |can| can.additional_directories),
             ("agentCapabilities/auth/logout", |can| can.logout),

@@ -23,6 +23,7 @@ pub const SESSION_FORK: &str = v1::AGENT_METHOD_NAMES.session_fork;
 pub const SESSION_LIST: &str = v1::AGENT_METHOD_NAMES.session_list;
 pub const SESSION_ARCHIVE: &str = v1::AGENT_METHOD_NAMES.session_archive;
 pub const SESSION_UNARCHIVE: &str = v1::AGENT_METHOD_NAMES.session_unarchive;
+pub const SESSION_STATUS: &str = v1::AGENT_METHOD_NAMES.session_status;
 pub const SESSION_DELETE: &str = v1::AGENT_METHOD_NAMES.session_delete;
 pub const SESSION_CLOSE: &str = v1::AGENT_METHOD_NAMES.session_close;
 pub const SESSION_PROMPT: &str = v1::AGENT_METHOD_NAMES.session_prompt;
@@ -143,6 +144,10 @@ pub fn list_sessions(cwd: Option<PathBuf>, cursor: Option<String>, archived: boo
 
 pub fn archive_session(acp_id: &str) -> impl Serialize + use<> {
     v1::ArchiveSessionRequest::new(acp_id.to_owned())
+}
+
+pub fn session_status(acp_id: &str) -> impl Serialize + use<> {
+    v1::SessionStatusRequest::new(acp_id.to_owned())
 }
 
 pub fn unarchive_session(acp_id: &str) -> impl Serialize + use<> {

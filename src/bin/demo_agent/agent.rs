@@ -19,9 +19,10 @@ use agent_client_protocol_schema::v1::{
     NewSessionResponse, PromptCapabilities, PromptRequest, PromptResponse, ResumeSessionRequest,
     SessionArchiveCapabilities, SessionArchiveFilter, SessionCapabilities, SessionCloseCapabilities,
     SessionDeleteCapabilities, SessionForkCapabilities, SessionId, SessionInfo, SessionInfoUpdate,
-    SessionListCapabilities, SessionNotification, SessionResumeCapabilities, SessionUpdate,
+    SessionListCapabilities, SessionNotification, SessionResumeCapabilities, SessionStatus,
+    SessionStatusCapabilities, SessionStatusRequest, SessionStatusResponse, SessionUpdate,
     SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
-    SetSessionModeResponse, StopReason, UnarchiveSessionRequest,
+    SetSessionModeResponse, StopReason,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -201,14 +202,16 @@ impl Agent {
                 });
                 self.output.answer(id, outcome);
             }
-            "session/archive" if self.store.is_some() => {
+            // Both name the session and nothing else.
+            "session/archive" | "session/unarchive" if self.store.is_some() => {
+                let archived = method == "session/archive";
                 let outcome = read(params)
-                    .and_then(|request: ArchiveSessionRequest| self.archive(request.session_id, true));
+                    .and_then(|request: ArchiveSessionRequest| self.archive(request.session_id, archived));
                 self.output.answer(id, outcome);
             }
-            "session/unarchive" if self.store.is_some() => {
-                let outcome = read(params)
-                    .and_then(|request: UnarchiveSessionRequest| self.archive(request.session_id, false));
+            "session/status" if self.store.is_some() => {
+                let outcome =
+                    read(params).and_then(|request: SessionStatusRequest| self.status(request.session_id));
                 self.output.answer(id, outcome);
             }
             "session/close" => {
@@ -249,7 +252,8 @@ impl Agent {
                 .list(SessionListCapabilities::new())
                 .resume(SessionResumeCapabilities::new())
                 .delete(SessionDeleteCapabilities::new())
-                .archive(SessionArchiveCapabilities::new());
+                .archive(SessionArchiveCapabilities::new())
+                .status(SessionStatusCapabilities::new());
         }
         let can = AgentCapabilities::new()
             .load_session(self.store.is_some())
@@ -338,6 +342,15 @@ impl Agent {
             Ok(true) => Ok(json!({})),
             Ok(false) => Err(Error::session_not_found(name)),
             Err(error) => Err(Error::internal_error().data(error.to_string())),
+        }
+    }
+
+    fn status(&self, name: SessionId) -> Result<SessionStatusResponse, Error> {
+        let is_stored = || self.store.as_ref().is_some_and(|store| store.load(&name.0).is_some());
+        match self.sessions.contains_key(&name) {
+            true => Ok(SessionStatusResponse::new(SessionStatus::Open)),
+            false if is_stored() => Ok(SessionStatusResponse::new(SessionStatus::Saved)),
+            false => Err(Error::session_not_found(name)),
         }
     }
 

@@ -136,6 +136,7 @@ pub struct Capabilities {
     pub fork: bool,
     pub set_title: bool,
     pub archive: bool,
+    pub status: bool,
     pub additional_directories: bool,
     pub logout: bool,
     pub auth_status: bool,
@@ -182,10 +183,23 @@ pub struct Opened {
     pub options: Vec<ConfigOption>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredSession {
     pub acp_id: String,
     pub cwd: PathBuf,
     pub title: Option<String>,
     pub updated_at: Option<String>,
+    pub state: StoredState,
+}
+
+/// What an agent says of a session that it has stored (`session/status`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StoredState {
+    /// It is not in the agent's memory, or nobody knows.
+    #[default]
+    Saved,
+    /// The agent has it in memory.
+    Open,
+    /// The agent has no such session.
+    Gone,
 }

@@ -36,7 +36,8 @@ impl LoginCommand {
         let mut group = |head: &str, variables: Vec<&(String, String)>| {
             if !variables.is_empty() {
                 page.push(head.to_owned());
-                page.extend(variables.into_iter().map(|one| format!("  {}", typed(&[one.clone()], &[]))));
+                let line = |one| format!("  {}", typed(std::slice::from_ref(one), &[]));
+                page.extend(variables.into_iter().map(line));
             }
         };
         group("With variables that may change what it runs or does:", others);

@@ -91,7 +91,7 @@ mod tests {
     const TWO: AgentId = AgentId(2);
 
     fn stored(id: &str) -> Vec<StoredSession> {
-        vec![StoredSession { acp_id: id.into(), cwd: "/p".into(), title: None, updated_at: None }]
+        vec![StoredSession { acp_id: id.into(), cwd: "/p".into(), ..StoredSession::default() }]
     }
 
     fn asking(agents: &[AgentId]) -> (Gathering, u64) {

@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use crate::core::message::StoredSession;
+use crate::core::message::{StoredSession, StoredState};
 use crate::core::session::Session;
 use crate::core::session::status::state;
 use crate::core::store::record::{Kept, ago, holds};
+use crate::core::store::stored_sessions::Earlier;
 use crate::core::text::one_line;
 use crate::core::transcript::cut_at_word;
 
@@ -40,8 +41,22 @@ pub fn of_session(session: &Session) -> String {
 
 /// The same for one that is remembered, with what its agent is called: when it was used, where if not here, what was asked.
 pub fn of_recorded(kept: &Kept, agent: &str, root: &Path, words: &[String], now: u64) -> String {
+    head(kept, agent) + &rest(kept, root, words, now)
+}
+
+/// The same for one of which a running agent may have told more.
+pub fn of_earlier(earlier: &Earlier, agent: &str, root: &Path, words: &[String], now: u64) -> String {
+    let state = of_state(earlier.state);
+    format!("{}{state}{}", head(&earlier.kept, agent), rest(&earlier.kept, root, words, now))
+}
+
+fn head(kept: &Kept, agent: &str) -> String {
+    format!("{agent}: {}", cut_at_word(&kept.headline(), 60))
+}
+
+fn rest(kept: &Kept, root: &Path, words: &[String], now: u64) -> String {
     let whole = kept.headline();
-    let mut item = format!("{agent}: {}", cut_at_word(&whole, 60));
+    let mut item = String::new();
     if kept.used > 0 {
         item.push_str(&format!(" · {}", ago(now.saturating_sub(kept.used))));
     }
@@ -65,10 +80,20 @@ pub fn of_recorded(kept: &Kept, agent: &str, root: &Path, words: &[String], now:
 pub fn of_stored(stored: &StoredSession) -> String {
     let title = stored.title.as_deref().unwrap_or("untitled");
     let title = cut_at_word(&one_line(title), 60);
-    match &stored.updated_at {
+    let item = match &stored.updated_at {
         // The day and the minute of an ISO 8601 time are enough.
         Some(time) => format!("{title} ({})", time.get(..16).unwrap_or(time).replace('T', " ")),
         None => title,
+    };
+    item + of_state(stored.state)
+}
+
+/// What an item says of a session's state with its agent, if anything.
+fn of_state(state: StoredState) -> &'static str {
+    match state {
+        StoredState::Saved => "",
+        StoredState::Open => " · open in the agent",
+        StoredState::Gone => " · gone, says the agent",
     }
 }
 
@@ -150,7 +175,8 @@ mod tests {
     fn a_listed_session_has_its_day_and_minute() {
         let stored = |title: Option<&str>, time: Option<&str>| {
             let (title, updated_at) = (title.map(str::to_owned), time.map(str::to_owned));
-            of_stored(&StoredSession { acp_id: "a".into(), cwd: "/p".into(), title, updated_at })
+            let state = StoredState::Saved;
+            of_stored(&StoredSession { acp_id: "a".into(), cwd: "/p".into(), title, updated_at, state })
         };
         assert_eq!(stored(Some("Bugs"), Some("2026-11-22T10:00:30Z")), "Bugs (2026-11-22 10:00)");
         assert_eq!(stored(None, Some("today")), "untitled (today)");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::core::ids::AgentId;
-use crate::core::message::StoredSession;
+use crate::core::message::{StoredSession, StoredState};
 use crate::core::store::record::{Kept, Owner};
 
 /// A session that can be taken up.
@@ -15,6 +15,8 @@ pub struct Earlier {
     pub kept: Kept,
     /// The running agent that alone knows of it.
     pub listed: Option<(AgentId, StoredSession)>,
+    /// As a running agent tells it.
+    pub state: StoredState,
 }
 
 /// What an agent lists, with the name under which it is configured.
@@ -22,7 +24,8 @@ pub type Listed = (AgentId, String, StoredSession);
 
 /// Those in which all words are said: of a folder's first, and of those the newest first.
 pub fn join(kept: Vec<Kept>, listed: Vec<Listed>, root: &Path, words: &[String]) -> Vec<Earlier> {
-    let mut all: Vec<Earlier> = kept.into_iter().map(|kept| Earlier { kept, listed: None }).collect();
+    let recorded = |kept| Earlier { kept, listed: None, state: StoredState::Saved };
+    let mut all: Vec<Earlier> = kept.into_iter().map(recorded).collect();
     let mut seen = BTreeSet::new();
     for (agent, name, stored) in listed {
         // Two processes of one agent list the same.
@@ -33,7 +36,8 @@ pub fn join(kept: Vec<Kept>, listed: Vec<Listed>, root: &Path, words: &[String])
         let same = |earlier: &&mut Earlier| {
             earlier.kept.owner.agent == name && earlier.kept.owner.acp_id == stored.acp_id
         };
-        if let Some(Earlier { kept, .. }) = all.iter_mut().find(same) {
+        if let Some(Earlier { kept, state, .. }) = all.iter_mut().find(same) {
+            *state = stored.state;
             kept.used = kept.used.max(used);
             if !kept.named {
                 kept.title = stored.title.or(kept.title.take());
@@ -43,7 +47,7 @@ pub fn join(kept: Vec<Kept>, listed: Vec<Listed>, root: &Path, words: &[String])
         let owner = Owner { agent: name, acp_id: stored.acp_id.clone(), cwd: stored.cwd.clone() };
         let title = stored.title.clone();
         let kept = Kept { owner, title, named: false, prompts: Vec::new(), began: used, used };
-        all.push(Earlier { kept, listed: Some((agent, stored)) });
+        all.push(Earlier { kept, state: stored.state, listed: Some((agent, stored)) });
     }
     all.retain(|earlier| earlier.kept.holds(words));
     all.sort_by_key(|earlier| (!earlier.kept.is_of(root), std::cmp::Reverse(earlier.kept.used)));
@@ -90,6 +94,7 @@ mod tests {
             cwd: "/p".into(),
             title: Some(title.into()),
             updated_at: updated.map(str::to_owned),
+            state: StoredState::Saved,
         };
         (AgentId(1), "fake".into(), stored)
     }

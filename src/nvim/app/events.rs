@@ -142,6 +142,9 @@ impl App {
             Event::Listed { agent, sessions, next_cursor } => {
                 self.sessions.listed(&mut self.cx, agent, sessions, next_cursor)?
             }
+            Event::StatusTold { agent, acp_id, state } => {
+                self.sessions.status_told(&mut self.cx, agent, &acp_id, state)?
+            }
             Event::Exited { agent, why } => self.sessions.agent_exited(&mut self.cx, agent, &why)?,
         }
         Ok(())

@@ -6,7 +6,9 @@ use serde_json::json;
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Command, StoredSession};
 use crate::core::store::record::Kept;
-use crate::core::store::session_items::{is_about, of_recorded, of_session, of_stored, shortened};
+use crate::core::store::session_items::{
+    is_about, of_earlier, of_recorded, of_session, of_stored, shortened,
+};
 use crate::core::store::stored_sessions::Earlier;
 use crate::core::transcript::cut_middle;
 use crate::nvim::arguments::{Args, NO_SESSION, fail};
@@ -53,7 +55,7 @@ impl Sessions {
             live.iter().filter_map(|key| cx.sessions.get(key)).map(of_session).collect();
         items.extend(earlier.iter().map(|earlier| {
             let agent = cx.configured_title(&earlier.kept.owner.agent);
-            of_recorded(&earlier.kept, &agent, &root, words, now)
+            of_earlier(earlier, &agent, &root, words, now)
         }));
         items.extend(late.iter().map(|agent| format!("Earlier sessions of {} …", cx.agent_name(*agent))));
         let items = items.iter().map(|item| shortened(item, width)).collect();
@@ -64,7 +66,7 @@ impl Sessions {
             }
             let index = index - live.len();
             if index < earlier.len() {
-                let Earlier { kept, listed } = earlier.swap_remove(index);
+                let Earlier { kept, listed, .. } = earlier.swap_remove(index);
                 match listed {
                     Some((agent, stored)) => sessions.resume_listed(cx, agent, stored),
                     None => Self::resume_recorded(cx, kept),

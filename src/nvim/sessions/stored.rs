@@ -7,7 +7,7 @@ use std::time::Duration;
 use mlua::Result;
 
 use crate::core::ids::AgentId;
-use crate::core::message::StoredSession;
+use crate::core::message::{Command, StoredSession, StoredState};
 use crate::core::store::gathering::{Gathered, Step};
 use crate::core::store::record::Kept;
 use crate::core::store::stored_sessions::join;
@@ -36,19 +36,58 @@ impl Sessions {
     }
 
     fn offer_in_time(&mut self, cx: &mut Context, number: u64) -> Result<()> {
+        // The list goes without what agents are yet to say of their sessions.
+        for (agent, stored) in self.states.take_all() {
+            self.complete(cx, agent, stored)?;
+        }
         match self.gathering.time_is_up(number) {
             Some(gathered) => self.offer_gathered(cx, gathered),
             None => Ok(()),
         }
     }
 
-    /// An agent has told all the sessions that it stores.
+    /// An agent has told all the sessions that it stores. If it can tell which of them it has open, it is asked, and the
+    /// list waits a moment for that.
     pub(super) fn listed_all(
         &mut self,
         cx: &mut Context,
         agent: AgentId,
         stored: Vec<StoredSession>,
     ) -> Result<()> {
+        if !self.processes.info(agent).is_some_and(|info| info.can.status) {
+            return self.complete(cx, agent, stored);
+        }
+        let name = self.configured_name(agent).unwrap_or_default();
+        let (acp_ids, number) = self.states.begin(agent, stored, |id| !is_open(cx, &name, id));
+        if acp_ids.is_empty() {
+            return self.states_in_time(cx, agent, number);
+        }
+        cx.send(Command::AskStatus { agent, acp_ids });
+        cx.later(PATIENCE, move |sessions: &mut Self, cx| sessions.states_in_time(cx, agent, number))
+    }
+
+    fn states_in_time(&mut self, cx: &mut Context, agent: AgentId, number: u64) -> Result<()> {
+        match self.states.time_is_up(agent, number) {
+            Some(stored) => self.complete(cx, agent, stored),
+            None => Ok(()),
+        }
+    }
+
+    /// An agent has told whether it has a stored session open.
+    pub fn status_told(
+        &mut self,
+        cx: &mut Context,
+        agent: AgentId,
+        acp_id: &str,
+        state: StoredState,
+    ) -> Result<()> {
+        match self.states.told(agent, acp_id, state) {
+            Some(stored) => self.complete(cx, agent, stored),
+            None => Ok(()),
+        }
+    }
+
+    fn complete(&mut self, cx: &mut Context, agent: AgentId, stored: Vec<StoredSession>) -> Result<()> {
         let name = self.configured_name(agent).unwrap_or_default();
         match self.gathering.told(agent, &name, stored) {
             Step::Nothing => Ok(()),
