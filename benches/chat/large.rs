@@ -7,7 +7,7 @@ use super::scenarios::{Values, at_once};
 use super::scripts::{text, with_script};
 use super::stage::{Clock, LIMIT, Stage, Subject};
 use crate::support::project::TempProject;
-use crate::support::script::{ends, opened, prompt, says, update};
+use crate::support::script::{ends, opened, prompt, runs, says, update};
 
 /// An agent that answers one prompt with these steps.
 fn answering(subject: Subject, project: &TempProject, parts: impl IntoIterator<Item = Value>) -> Stage {
@@ -54,6 +54,33 @@ pub fn calls_on_files(subject: Subject, count: usize) -> Values {
         })),
     ] });
     at_once(&answering(subject, &project, [calls]).prompt_and_rest(Clock::Ticking))
+}
+
+/// Files that a command changes, the review of them, and the undo of all.
+pub fn changed_by_command(subject: Subject, count: usize) -> Values {
+    let names: Vec<String> =
+        (0..count).map(|number| format!("src/{}/file_{number}.rs", number % 20)).collect();
+    let text: String = (0..200).map(|line| format!("let value_{line} = compute({line});\n")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), text.as_str())).collect();
+    let project = TempProject::new(&files);
+    let line = "find src -name '*.rs' | xargs sed -i 's/compute(1*0)/computed()/'";
+    let mut stage = answering(subject, &project, runs("c", line));
+    let told = stage.prompt_and_rest(Clock::Ticking);
+    stage.nvim.input("<C-\\><C-n>");
+    let reviewed = stage.act_and_rest("vim.cmd('Acp review')");
+    let scrolled = stage.act_and_rest("vim.cmd('normal! G')");
+    let undone = stage.act_and_rest("vim.cmd('Acp undo! all')");
+    let left = project.read(&names[count - 1]);
+    assert_eq!(left, text, "all is as it was");
+    vec![
+        ("told stall ms", told.stall_ms),
+        ("told main ms", told.main_s * 1000.0),
+        ("review stall ms", reviewed.stall_ms),
+        ("scroll stall ms", scrolled.stall_ms),
+        ("undo stall ms", undone.stall_ms),
+        ("undo main ms", undone.main_s * 1000.0),
+        ("memory MB", told.memory_mb),
+    ]
 }
 
 /// A prompt that is put into its buffer and sent by a key.

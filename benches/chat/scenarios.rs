@@ -44,6 +44,8 @@ pub struct Size {
     hostile: usize,
     /// Calls of a tool.
     calls: usize,
+    /// Files that a command changes.
+    changed: usize,
 }
 
 impl Size {
@@ -74,6 +76,7 @@ impl Size {
         chats: 100,
         hostile: 17,
         calls: 500,
+        changed: 1000,
     };
 
     /// Enough to see that everything works.
@@ -104,6 +107,7 @@ impl Size {
         chats: 3,
         hostile: 2,
         calls: 5,
+        changed: 30,
     };
 }
 
@@ -139,10 +143,11 @@ pub enum Scenario {
     Chats,
     Hostile,
     EditorTools,
+    CommandFiles,
 }
 
 impl Scenario {
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Burst,
         Self::KeysBurst,
         Self::Paced,
@@ -173,6 +178,7 @@ impl Scenario {
         Self::Chats,
         Self::Hostile,
         Self::EditorTools,
+        Self::CommandFiles,
     ];
 
     pub fn named(name: &str) -> Option<Self> {
@@ -211,6 +217,7 @@ impl Scenario {
             Self::Chats => "chats",
             Self::Hostile => "hostile",
             Self::EditorTools => "editor-tools",
+            Self::CommandFiles => "command-files",
         }
     }
 
@@ -246,6 +253,9 @@ impl Scenario {
             Self::Chats => "5,000 small chunks in one of 100 chats",
             Self::Hostile => "17 texts that no parser likes, each at once and in pieces of 16 KiB",
             Self::EditorTools => "500 calls of a tool that reads, each after the other's answer",
+            Self::CommandFiles => {
+                "a command that changes 1,000 files: told, reviewed, scrolled, and all undone"
+            }
         }
     }
 
@@ -264,7 +274,8 @@ impl Scenario {
             | Self::PromptLong
             | Self::Closed
             | Self::Chats
-            | Self::Hostile => &[Ours],
+            | Self::Hostile
+            | Self::CommandFiles => &[Ours],
             _ => &[Ours, Floor],
         }
     }
@@ -323,6 +334,7 @@ impl Scenario {
             Self::Chats => large::chats(subject, size.chats),
             Self::Hostile => hostile::hostile(size.hostile),
             Self::EditorTools => tools::calls(subject, size.calls),
+            Self::CommandFiles => large::changed_by_command(subject, size.changed),
         }
     }
 }

@@ -17,7 +17,8 @@ use crate::support::script::{asks, awaits, ends, opened, prompt, says, update};
 /// The agent of a script, in a project of its own.
 pub fn with_script(subject: Subject, project: &TempProject, mut steps: Vec<Value>) -> Stage {
     steps.push(json!({ "wait_eof": true }));
-    project.write("script.json", &Value::Array(steps).to_string());
+    let steps = Value::Array(steps).to_string().replace("$PROJECT", &project.path().to_string_lossy());
+    project.write("script.json", &steps);
     let script = project.file("script.json");
     Stage::open_in(Some(project.path()), subject, &["--script", script.to_str().expect("a path in UTF-8")])
 }

@@ -2,6 +2,7 @@
 //! hunks, and what is said of them, is left to `review_page` and `restore_page`.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -364,7 +365,7 @@ impl Page {
     }
 }
 
-/// Pages that differ in more lines than this, one side times the other, are not compared.
+/// What of a page differs in more lines than this, one side times the other, is not compared.
 const MOST_COMPARED: usize = 1 << 22;
 
 /// Lines of a page that take the place of others.
@@ -382,27 +383,60 @@ pub struct Step {
 pub fn steps(old: &Page, new: &Page) -> Vec<Step> {
     let (before, after) = (old.keys(), new.keys());
     let (first, last) = same_ends(before, after, |one, other| one == other);
-    let (gone, come) = (&before[first..before.len() - last], &after[first..after.len() - last]);
-    let middle = match gone.len() * come.len() {
-        0..=MOST_COMPARED => capture_diff_slices(Algorithm::Myers, gone, come),
-        _ => vec![DiffOp::Replace { old_index: 0, old_len: gone.len(), new_index: 0, new_len: come.len() }],
-    };
+    let (rows, lines) = (first..before.len() - last, first..after.len() - last);
     let mut all = Vec::new();
     let texts = |rows: Range<usize>, lines: Range<usize>| {
         let changed = rows.zip(lines).filter(|(old_row, line)| old.lines[*old_row] != new.lines[*line]);
         changed.map(|(_, line)| Step { rows: line..line + 1, lines: line..line + 1, is_text: true }).collect()
     };
     all.extend::<Vec<Step>>(texts(0..first, 0..first));
-    for op in middle {
-        let (rows, lines) = (op.old_range(), op.new_range());
-        let (rows, lines) = (rows.start + first..rows.end + first, lines.start + first..lines.end + first);
-        match op {
-            DiffOp::Equal { .. } => all.extend(texts(rows, lines)),
-            _ => all.push(Step { rows: lines.start..lines.start + rows.len(), lines, is_text: false }),
+    for (gone, come) in by_file((old, rows), (new, lines)) {
+        for op in compared(&before[gone.clone()], &after[come.clone()]) {
+            let (rows, lines) = (op.old_range(), op.new_range());
+            let rows = rows.start + gone.start..rows.end + gone.start;
+            let lines = lines.start + come.start..lines.end + come.start;
+            match op {
+                DiffOp::Equal { .. } => all.extend(texts(rows, lines)),
+                _ => all.push(Step { rows: lines.start..lines.start + rows.len(), lines, is_text: false }),
+            }
         }
     }
     all.extend(texts(before.len() - last..before.len(), after.len() - last..after.len()));
     all
+}
+
+fn compared(gone: &[u64], come: &[u64]) -> Vec<DiffOp> {
+    match gone.len() * come.len() {
+        0..=MOST_COMPARED => capture_diff_slices(Algorithm::Myers, gone, come),
+        _ => vec![DiffOp::Replace { old_index: 0, old_len: gone.len(), new_index: 0, new_len: come.len() }],
+    }
+}
+
+/// Rows of two pages in pieces that are about the same: each begins with the line of a file that is on both. To compare
+/// pages of many files as a whole would take far longer.
+fn by_file(
+    (old, rows): (&Page, Range<usize>),
+    (new, lines): (&Page, Range<usize>),
+) -> Vec<(Range<usize>, Range<usize>)> {
+    fn head(page: &Page, row: usize) -> Option<&Path> {
+        match &page.rows[row] {
+            About::File(path) if page.folds[row] == ">1" => Some(path),
+            _ => None,
+        }
+    }
+    let on_new: HashMap<&Path, usize> =
+        lines.clone().filter_map(|line| Some((head(new, line)?, line))).collect();
+    let mut pieces = Vec::new();
+    let (mut row, mut line) = (rows.start, lines.start);
+    for at in rows.clone() {
+        let found = head(old, at).and_then(|path| on_new.get(path));
+        if let Some(same) = found.filter(|same| **same >= line) {
+            pieces.push((row..at, line..*same));
+            (row, line) = (at, *same);
+        }
+    }
+    pieces.push((row..rows.end, line..lines.end));
+    pieces
 }
 
 fn is_same(one: &About, other: &About) -> bool {
