@@ -205,6 +205,20 @@ fn a_macro_that_is_recorded_in_the_chat_is_ended_by_its_key_which_hides_nothing(
 }
 
 #[test]
+fn a_small_page_says_its_keys_and_stays() {
+    let mut chat = Scripted::new(&[], steps([prompt()]));
+    chat.chat();
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp usage");
+    chat.nvim.wait_for_screen("Usage, as agents tell it");
+    chat.nvim.input("g?");
+    chat.nvim.wait_for_screen("q or <Esc> closes this page");
+    assert!(chat.nvim.screen().contains("Usage, as agents tell it"));
+    chat.nvim.input("q");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("Usage, as agents"), "the page to close");
+}
+
+#[test]
 fn a_page_of_keys_that_is_longer_than_the_screen_says_how_to_see_the_rest() {
     let mut chat = Scripted::sized(&[], steps([prompt()]), 60, 14);
     chat.nvim.command("AcpChat");

@@ -949,6 +949,26 @@ fn a_new_file_that_was_undone_and_opened_again_is_written_when_the_agent_makes_i
 }
 
 #[test]
+fn what_was_kept_and_changed_by_another_turn_since_is_not_said_to_be_taken_back() {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", "one\ntwo\n"));
+    all.extend([says("First."), ends("end_turn"), prompt()]);
+    all.extend(writes("a.txt", "one\nTWO\nthree\n"));
+    all.extend([says("Second."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], steps(all));
+    chat.chat();
+    chat.send("Go on");
+    chat.wait_for("First.");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp keep! all");
+    chat.send("Go on");
+    chat.wait_for("Second.");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp undo last");
+    chat.nvim.wait_for_screen("couldn't take back the decision in a.txt: it was changed since");
+}
+
+#[test]
 fn what_another_turn_did_is_not_undone_along_with_the_last_one_without_a_question() {
     let mut all = vec![prompt()];
     all.extend(writes("a.txt", "one\ntwo\n"));

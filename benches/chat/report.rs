@@ -39,7 +39,9 @@ fn goal(scenario: Scenario, value: &str) -> Option<Goal> {
         (S::Busy, "key p95 ms") => Calm(3.0),
         (S::Prompt, "sent p95 ms") => Most(1.0),
         (S::Tools | S::ToolsFiles, "wall ms") => Times(2.0),
-        (S::CommandFiles, "told stall ms" | "review stall ms" | "scroll stall ms" | "undo stall ms") => Most(4.0),
+        (S::CommandFiles, "told stall ms" | "review stall ms" | "scroll stall ms" | "undo stall ms") => {
+            Most(4.0)
+        }
         (S::Closed, "left times") => Most(1.5),
         (S::Hostile, "slice ms") => Most(8.0),
         (S::Hostile, "redraw ms") => Most(20.0),

@@ -123,13 +123,17 @@ impl FileReview {
         file
     }
 
-    /// Has hunks stand again where the text has them; the others are remembered.
-    pub fn stand(&mut self, left: Vec<Undecided>, is_told: bool) {
+    /// Has hunks stand again where the text has them; the others are remembered. Says how many stand.
+    pub fn stand(&mut self, left: Vec<Undecided>, is_told: bool) -> usize {
+        let mut count = 0;
         for each in left {
-            if !self.stands(&each) {
+            if self.stands(&each) {
+                count += 1;
+            } else {
                 self.missing.add(each, is_told);
             }
         }
+        count
     }
 
     fn stands(&mut self, each: &Undecided) -> bool {

@@ -419,7 +419,13 @@ pub fn hunks(now: &Held, target: &Held) -> Vec<Hunk> {
         Held::Absent => Some(String::new()),
         Held::Bytes(..) | Held::Link(_) | Held::Unknown => None,
     };
+    let is_there = [now, target].map(|held| *held != Held::Absent);
     let (Some(now), Some(target)) = (text(now), text(target)) else { return Vec::new() };
+    if let [true, false] | [false, true] = is_there {
+        // An empty line of a file is none that one has that is not there.
+        let [removed, added] = [now, target].map(|text| text.split('\n').map(str::to_owned).collect());
+        return vec![Hunk { row: 0, removed, added }];
+    }
     let turned = |hunk: Hunk| Hunk { removed: hunk.added, added: hunk.removed, ..hunk };
     Review::new(&target, &now).hunks().into_iter().map(turned).collect()
 }
@@ -689,7 +695,11 @@ mod tests {
         assert_eq!(with_hunk(now, &all[0]).as_deref(), Some("\u{feff}a\r\nb\r\nc\r\nd\r\n"));
         assert_eq!(with_hunk(now, &all[1]).as_deref(), Some("\u{feff}a\r\nB\r\nc\r\n"));
         assert_eq!(with_hunk("a\nb\n", &all[0]), None);
-        assert_eq!(hunks(&Held::Absent, &text("x\ny\n")).len(), 1);
+        let lines = |lines: &[&str]| -> Vec<String> { lines.iter().map(|line| (*line).to_owned()).collect() };
+        let (new, none) = (text("x\n\ny\n"), lines(&[""]));
+        let comes = Hunk { row: 0, removed: none.clone(), added: lines(&["x", "", "y"]) };
+        let goes = Hunk { row: 0, removed: comes.added.clone(), added: none };
+        assert_eq!((hunks(&Held::Absent, &new), hunks(&new, &Held::Absent)), (vec![comes], vec![goes]));
         assert_eq!(hunks(&Held::Unknown, &text("x\n")), []);
     }
 

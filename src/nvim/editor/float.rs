@@ -4,6 +4,9 @@ use mlua::{Result, Table, Value};
 
 use crate::nvim::editor::{Buf, Editor, Win};
 
+const CLOSE: &str = "<Cmd>close<CR>";
+const TELL_KEYS: &str = "<Cmd>echo 'q or <lt>Esc> closes this page, j, k and <lt>C-d> scroll'<CR>";
+
 /// A small window in the middle that `q` and `<Esc>` close.
 pub fn float(editor: &Editor, lines: &[String]) -> Result<Win> {
     let buf = scratch(editor, lines)?;
@@ -13,11 +16,11 @@ pub fn float(editor: &Editor, lines: &[String]) -> Result<Win> {
     let win = editor.open_win(buf, true, config)?;
     wrap(editor, win)?;
     make_room(editor, win, lines)?;
-    for key in ["q", "<Esc>", "g?"] {
+    let keymap: Table = editor.module("keymap")?;
+    let set: mlua::Function = keymap.get("set")?;
+    for (key, does) in [("q", CLOSE), ("<Esc>", CLOSE), ("g?", TELL_KEYS)] {
         let options = editor.table([("buffer", Value::Integer(buf.0)), ("nowait", Value::Boolean(true))])?;
-        let keymap: Table = editor.module("keymap")?;
-        let set: mlua::Function = keymap.get("set")?;
-        set.call::<()>(("n", key, "<Cmd>close<CR>", options))?;
+        set.call::<()>(("n", key, does, options))?;
     }
     Ok(win)
 }

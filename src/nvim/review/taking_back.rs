@@ -75,10 +75,10 @@ impl Reviews {
             if !is_kept {
                 return Ok(false);
             }
-            file.stand(was.undecided(), false);
+            let stand = file.stand(was.undecided(), false);
             reviewed.touched = true;
             self.outdate(&path);
-            return Ok(true);
+            return Ok(stand > 0);
         }
         let buf = reviewed.buf.filter(|buf| cx.editor.buf_is_loaded(*buf));
         let now = std::mem::replace(file, was.clone());
