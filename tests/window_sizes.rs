@@ -412,6 +412,10 @@ fn terminals_keep_their_sizes_when_the_chat_is_hidden_and_shown() {
         end
         return table.concat(found, ' ')";
     let terminals = |nvim: &mut Nvim| nvim.exec_lua(code, []).as_str().unwrap_or_default().to_owned();
+    let width = |nvim: &mut Nvim| {
+        let code = "return vim.fn.winwidth(vim.fn.bufwinid(require('acp').status().sessions[1].prompt))";
+        nvim.exec_lua(code, []).as_u64()
+    };
     // Below the file, below everything, beside the file, two of them; and whether the width can stay, too.
     for (open, whole) in [
         ("belowright 8split | terminal", false),
@@ -423,7 +427,7 @@ fn terminals_keep_their_sizes_when_the_chat_is_hidden_and_shown() {
             if hide.starts_with("wincmd b") && open.starts_with("botright") {
                 continue;
             }
-            let mut chat = chat("right", 140, 40);
+            let mut chat = chat("right", 120, 30);
             let nvim = &mut chat.nvim;
             let sized = |nvim: &mut Nvim| {
                 let sizes = terminals(nvim);
@@ -435,6 +439,7 @@ fn terminals_keep_their_sizes_when_the_chat_is_hidden_and_shown() {
             nvim.command("wincmd t");
             nvim.wait_until(|nvim| sizes(nvim).2 == 5, "the prompt");
             let before = sized(nvim);
+            let wide = width(nvim);
             nvim.command(hide);
             nvim.wait_until(|nvim| sizes(nvim).0 == 0, "the chat to be hidden");
             assert_eq!(sized(nvim), before, "{open}, {hide}");
@@ -444,6 +449,7 @@ fn terminals_keep_their_sizes_when_the_chat_is_hidden_and_shown() {
             if !open.starts_with("botright") {
                 assert_eq!(sized(nvim), before, "{open}, {hide}, shown again");
             }
+            assert_eq!(width(nvim), wide, "{open}, {hide}: the chat's width");
             let kept = nvim.exec_lua("return vim.wo[vim.fn.win_getid(2)].winfixwidth", []);
             assert_eq!(kept.as_bool(), Some(false), "{open}, {hide}");
         }

@@ -12,6 +12,30 @@ local function is_terminal(win)
   return vim.bo[buf].buftype == "terminal" or vim.bo[buf].filetype == "acp-terminal"
 end
 
+-- The sizes of the chats' windows in this tab page.
+local function chats()
+  local sizes = {}
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    local filetype = vim.bo[api.nvim_win_get_buf(win)].filetype
+    if (filetype == "acp" or filetype == "acp-prompt") and api.nvim_win_get_config(win).relative == "" then
+      sizes[win] = { api.nvim_win_get_width(win), api.nvim_win_get_height(win) }
+    end
+  end
+  return sizes
+end
+
+-- Gives a terminal a size again, unless that takes room from a chat.
+local function resize(set_size, win, size)
+  local before, back = chats(), vim.fn.winrestcmd()
+  set_size(win, size)
+  for chat, now in pairs(chats()) do
+    if now[1] < before[chat][1] or now[2] < before[chat][2] then
+      vim.cmd(back)
+      return
+    end
+  end
+end
+
 return {
   is_terminal = is_terminal,
 
@@ -41,10 +65,10 @@ return {
         -- of another.
         local is_there = is_terminal(terminal.win)
         if is_there and api.nvim_win_get_width(terminal.win) ~= terminal.width then
-          api.nvim_win_set_width(terminal.win, terminal.width)
+          resize(api.nvim_win_set_width, terminal.win, terminal.width)
         end
         if is_there and api.nvim_win_get_height(terminal.win) ~= terminal.height then
-          api.nvim_win_set_height(terminal.win, terminal.height)
+          resize(api.nvim_win_set_height, terminal.win, terminal.height)
         end
         set(terminal.win, "winfixwidth", terminal.wide)
         set(terminal.win, "winfixheight", terminal.high)
