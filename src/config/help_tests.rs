@@ -66,16 +66,22 @@ fn all_options() -> String {
 
 fn all_keys() -> String {
     let one = |key: &KeySpec| {
+        let name = |pane: &Pane| match pane {
+            Pane::Prompt => "prompt",
+            Pane::Transcript => "transcript",
+            Pane::File => "file",
+            Pane::Proposal => "proposal",
+            Pane::Queue => "queue",
+            Pane::Agents => "agents",
+            Pane::Review => "review",
+            Pane::Inspector => "inspector",
+            Pane::Audit => "audit",
+            Pane::Rules => "permissions",
+            Pane::Comment => "comment",
+        };
         let pane = match key.panes {
-            [Pane::Prompt] => "prompt",
-            [Pane::Transcript] => "transcript",
-            [Pane::File] => "file",
-            [Pane::File, Pane::Proposal] => "file, proposal",
-            [Pane::Proposal] => "proposal",
-            [Pane::Queue] => "queue",
-            [Pane::Agents] => "agents",
-            [Pane::Review] => "review",
-            _ => "both",
+            [Pane::Transcript, Pane::Prompt] | [Pane::Prompt, Pane::Transcript] => "both".to_owned(),
+            panes => panes.iter().map(name).collect::<Vec<_>>().join(", "),
         };
         let mode = if key.modes.contains(&"i") {
             if key.modes.len() == 1 { ", insert mode" } else { ", insert mode too" }
