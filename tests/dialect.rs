@@ -87,6 +87,34 @@ fn who_has_said_what_the_agent_speaks_is_not_asked() {
 }
 
 #[test]
+fn a_new_session_begins_with_what_the_user_wants_of_it() {
+    let capabilities = json!({ "sessionCapabilities": {
+        "modes": ["default", "plan"], "configOptions": ["autoApprove", "maxTokens", "model"],
+    } });
+    let mut chat = Scripted::new(&[], opened(capabilities));
+    chat.configure(
+        "agents = { fake = { dialect = 'draft', mode = 'plan', model = 'large',
+           options = { autoApprove = false, maxTokens = 4096, colour = 'red' } } }",
+    );
+    chat.nvim.command("AcpChat");
+    chat.wait_for("offers no option \"colour\"");
+    let session = chat.got("session/new");
+    assert_eq!(session["params"]["initialMode"], "plan");
+    let options = json!({ "autoApprove": false, "maxTokens": 4096, "model": "large" });
+    assert_eq!(session["params"]["configOptions"], options);
+    let methods = ["initialize", "session/new"];
+    let record = chat.record();
+    assert_eq!(
+        record.iter().map(|line| &line["method"]).collect::<Vec<_>>(),
+        methods,
+        "nothing is set later"
+    );
+    let chosen = "local at = require('acp').status().sessions[1] return { at.mode, at.model }";
+    assert_eq!(chat.nvim.exec_lua(chosen, []).to_string(), r#"["plan", "large"]"#);
+    assert_eq!(chat.transcript().matches("left out").count(), 1, "{}", chat.transcript());
+}
+
+#[test]
 fn a_turn_in_the_dialect_reads_unsaved_text_asks_writes_and_runs() {
     let write = json!({ "path": "a.txt", "content": "one\nTWO\nmine\n" });
     let steps = [

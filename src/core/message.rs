@@ -59,7 +59,8 @@ pub use files::{
 };
 pub use hold::{Ceiling, Hold, Measure, Span};
 pub use launch::{
-    Dialect, EditorTools, Launch, McpServer, Network, Place, Reopen, Sandbox, SystemPrompt, ToolsTransport,
+    Beginning, Dialect, EditorTools, Launch, McpServer, Network, Place, Reopen, Sandbox, SystemPrompt,
+    ToolsTransport,
 };
 pub use login::AuthStatus;
 pub use prompts::{Draft, Gathered, Keep, Want};

@@ -66,6 +66,19 @@ fn agents_may_name_a_command_to_log_in_by_only_where_the_user_wants_it() {
 }
 
 #[test]
+fn what_a_session_begins_with_is_told_to_no_agent_of_the_official_protocol() {
+    let mut test = Test::new();
+    test.connect(&[expect("session/new"), answer_to("session/new", &json!({"sessionId": "s1"}))]);
+    let beginning = Beginning { mode: Some("plan".into()), options: vec![("model".into(), "large".into())] };
+    let place = Place { beginning, ..test.place() };
+    test.send(Command::Open { agent: AGENT, session: SESSION, place });
+    test.opened();
+    let received = test.finish();
+    let fields: Vec<_> = received.params("session/new").as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["cwd", "mcpServers"]);
+}
+
+#[test]
 fn what_is_offered_is_served() {
     let mut test = Test::new();
     let path = test.file("a.txt", "a");

@@ -581,10 +581,6 @@ fn further_folders_are_sent_where_they_are_taken_and_each_once() {
 fn mcp_servers_are_sent_as_far_as_the_agent_can_reach_them() {
     let pair = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
     let place = |test: &Test| Place {
-        tools: None,
-        cwd: test.project(),
-        additional: vec![],
-        system_prompt: None,
         mcp_servers: vec![
             McpServer::Stdio { name: "local".into(), command: "/bin/mcp".into(), args: vec![], env: vec![] },
             McpServer::Stdio {
@@ -600,6 +596,7 @@ fn mcp_servers_are_sent_as_far_as_the_agent_can_reach_them() {
             },
             McpServer::Sse { name: "old".into(), url: "https://b".into(), headers: vec![] },
         ],
+        ..test.place()
     };
     let local = json!({"name": "local", "command": "/bin/mcp", "args": [], "env": []});
     let more =

@@ -14,8 +14,8 @@ use crate::acp::wire::rpc::{self, RequestId, RpcError};
 use crate::acp::wire::to_acp;
 use crate::core::ids::SessionKey;
 use crate::core::message::{
-    Again, AuthKind, Capabilities, Command, Content, Event, Failure, FailureKind, Place, Reopen, Severity,
-    Steering, StopReason, TurnEnd,
+    Again, AuthKind, Beginning, Capabilities, Command, Content, Event, Failure, FailureKind, Place, Reopen,
+    Severity, Steering, StopReason, TurnEnd,
 };
 
 impl Connection {
@@ -343,6 +343,9 @@ impl Connection {
 
     /// A session is about to be opened: settles what the agent is given of the place, and looks after its folders.
     fn prepare_place(&mut self, session: SessionKey, place: &mut Place, can: Capabilities) {
+        if !self.outbox.takes_beginning() {
+            place.beginning = Beginning::default();
+        }
         self.reach_tools(session, place, can);
         self.tell_left_out(session, place);
         self.shared.folder_indexes.session_began(session, place);

@@ -79,6 +79,11 @@ impl Translation {
         matches!(self, Self::Draft(_))
     }
 
+    /// Whether the agent is told when a session is opened what that begins with.
+    pub fn takes_beginning(&self) -> bool {
+        matches!(self, Self::Draft(_))
+    }
+
     /// Whether the agent speaks an older version than it was asked for.
     pub fn fell_back(&self) -> bool {
         matches!(self, Self::V2(v2) if v2.fell_back())

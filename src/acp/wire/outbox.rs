@@ -58,6 +58,11 @@ impl Outbox {
         self.converter.translation().is_some_and(|translation| translation.pushes_output())
     }
 
+    /// Whether the agent is told when a session is opened what that begins with.
+    pub fn takes_beginning(&self) -> bool {
+        self.converter.translation().is_some_and(|translation| translation.takes_beginning())
+    }
+
     /// Whether the agent speaks an older version than it was asked for.
     pub fn fell_back(&self) -> bool {
         self.converter.translation().is_some_and(|translation| translation.fell_back())

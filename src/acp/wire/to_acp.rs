@@ -9,7 +9,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::acp::settings::Settings;
-use crate::core::message::{Capabilities, Content, Exit, McpServer, OptionValue, Place, ResourceBody};
+use crate::core::message::{
+    Beginning, Capabilities, Content, Exit, McpServer, OptionValue, Place, ResourceBody,
+};
 use crate::core::text::uri;
 
 pub const INITIALIZE: &str = v1::AGENT_METHOD_NAMES.initialize;
@@ -98,10 +100,24 @@ pub fn auth_status() -> impl Serialize {
 }
 
 pub fn new_session(place: &Place, can: Capabilities) -> impl Serialize + use<> {
-    v1::NewSessionRequest::new(place.cwd.clone())
+    let request = v1::NewSessionRequest::new(place.cwd.clone())
         .additional_directories(additional(place, can))
         .mcp_servers(servers(place, can))
-        .system_prompt(system_prompt(place, can))
+        .system_prompt(system_prompt(place, can));
+    let Beginning { mode, options } = place.beginning.clone();
+    NewSession { request, initial_mode: mode, config_options: options.into_iter().collect() }
+}
+
+/// `session/new`, and what only the draft dialect has in it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NewSession {
+    #[serde(flatten)]
+    request: v1::NewSessionRequest,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    initial_mode: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    config_options: BTreeMap<String, String>,
 }
 
 pub fn load_session(acp_id: &str, place: &Place, can: Capabilities) -> impl Serialize + use<> {

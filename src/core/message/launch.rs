@@ -157,6 +157,8 @@ pub struct Place {
     pub tools: Option<Box<EditorTools>>,
     /// Only sent where the agent takes one.
     pub system_prompt: Option<SystemPrompt>,
+    /// Only sent where the agent wants to know it when it opens the session.
+    pub beginning: Beginning,
 }
 
 impl Place {
@@ -164,6 +166,14 @@ impl Place {
     pub fn folders(&self) -> impl Iterator<Item = &PathBuf> {
         [&self.cwd].into_iter().chain(&self.additional)
     }
+}
+
+/// What a new session is to be set to from its start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beginning {
+    pub mode: Option<String>,
+    /// By name; of several values of one the last counts.
+    pub options: Vec<(String, String)>,
 }
 
 /// What the user tells the model before anybody says anything.

@@ -1,6 +1,7 @@
 //! What the user wants new sessions of an agent to begin with, and what of it is still to be set. How it is set is left
 //! to `set_defaults`.
 
+use crate::core::message::Beginning;
 use crate::core::store::remembered::What as Choice;
 
 /// What the user wants of every new session of an agent.
@@ -13,6 +14,26 @@ pub struct Defaults {
     pub options: Vec<(String, String)>,
     /// What the user has had remembered for the project, which counts more.
     pub remembered: Vec<(Choice, String)>,
+}
+
+impl Defaults {
+    /// The same for agents that want to know it when they open the session.
+    pub fn beginning(&self) -> Beginning {
+        let mut beginning = Beginning::default();
+        for Preference { what, value, .. } in Unset::of(self).left {
+            let name = match what {
+                What::Mode => {
+                    beginning.mode = Some(value);
+                    continue;
+                }
+                What::Model => "model".to_owned(),
+                What::Effort => "effort".to_owned(),
+                What::Option(name) => name,
+            };
+            beginning.options.push((name, value));
+        }
+        beginning
+    }
 }
 
 /// One of them that is still to be set.

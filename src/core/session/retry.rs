@@ -97,10 +97,13 @@ impl Session {
 
     /// What has the agent open the session, or resume the stored one that is meant.
     pub fn open_command(&self) -> Command {
-        let (agent, session, place) = (self.agent, self.key, self.place.clone());
+        let (agent, session, mut place) = (self.agent, self.key, self.place.clone());
         match self.taking_up.clone() {
             Some((acp_id, how)) => Command::Load { agent, session, place, acp_id, how },
-            None => Command::Open { agent, session, place },
+            None => {
+                place.beginning = self.defaults.beginning();
+                Command::Open { agent, session, place }
+            }
         }
     }
 

@@ -43,8 +43,8 @@ impl Sessions {
             additional: cx.config.additional_directories(&cwd),
             system_prompt: cx.config.system_prompt(&launch.name, &cwd),
             mcp_servers: cx.config.mcp_servers(&launch.name, &cwd, |name| editor.program(name)),
-            tools: None,
             cwd,
+            ..Place::default()
         };
         self.open_at(cx, launch, place, stored)
     }

@@ -46,8 +46,8 @@ impl Draft {
                     params["systemPrompt"] = system_prompt(prompt);
                 }
                 (params["workingDirectory"], params["mcpServers"]) = (cwd.clone(), servers);
-                let mode = params["initialMode"].as_str().map(str::to_owned);
-                Ours::New { cwd: path(&cwd), mode, left_out }
+                let (mode, options) = self.beginning(&mut params);
+                Ours::New { cwd: path(&cwd), mode, options, left_out }
             }
             "session/load" => {
                 let cwd = path(&params["cwd"]);
@@ -87,6 +87,23 @@ impl Draft {
             _ => Ours::Other,
         };
         (params, request)
+    }
+
+    /// What a session is to begin with, as far as the agent offers it; the rest is taken out.
+    fn beginning(&self, params: &mut Value) -> (Option<String>, Map<String, Value>) {
+        let wanted = take(params, "initialMode").unwrap_or_default();
+        let mode = wanted.as_str().and_then(|wanted| called(&self.offers.modes, wanted));
+        if let Some(mode) = &mode {
+            params["initialMode"] = mode.as_str().into();
+        }
+        let wanted = take(params, "configOptions").unwrap_or_default();
+        let offered =
+            |(name, value): (&String, &Value)| Some((called(&self.offers.options, name)?, plain(value)));
+        let options: Map<_, _> = wanted.as_object().into_iter().flatten().filter_map(offered).collect();
+        if !options.is_empty() {
+            params["configOptions"] = options.clone().into();
+        }
+        (mode, options)
     }
 
     /// An agent of the dialect works in one folder.
@@ -149,10 +166,11 @@ impl Draft {
                 let why = result["error"].as_str().unwrap_or("the agent gave no reason");
                 Err(RpcError::new(INTERNAL_ERROR, format!("the login failed: {why}")))
             }
-            Ours::New { cwd, mode, left_out } => {
+            Ours::New { cwd, mode, options, left_out } => {
                 let name = text(&result["sessionId"]);
-                let session =
-                    Session { cwd, mode: mode.unwrap_or_else(|| "default".to_owned()), ..Session::default() };
+                let mode = mode.unwrap_or_else(|| "default".to_owned());
+                let mut session = Session { cwd, mode, ..Session::default() };
+                options.into_iter().for_each(|(key, value)| session.set(key, value));
                 self.sessions.insert(name.clone(), session);
                 if let Some(created) = take(&mut result, "createdAt") {
                     let info = json!({ "sessionUpdate": "session_info_update", "updatedAt": created });
@@ -222,6 +240,7 @@ impl Draft {
         let (mut session, mut prompt) = (part("sessionCapabilities"), part("promptCapabilities"));
         let (mut servers, load, custom) = (part("mcpCapabilities"), part("loadSession"), part("_custom"));
         self.offers.modes = texts(&take(&mut session, "modes").unwrap_or_default());
+        self.offers.options = texts(&take(&mut session, "configOptions").unwrap_or_default());
         self.offers.no_cancelling = take(&mut prompt, "cancellation").is_some_and(|can| can == false);
         let transports = take(&mut servers, "transport").filter(Value::is_array);
         self.offers.servers = match take(&mut servers, "servers") {
@@ -292,6 +311,19 @@ fn system_prompt(mut prompt: Value) -> Value {
         }
         _ => prompt,
     }
+}
+
+/// The one among these that the user means.
+fn called(offered: &[String], wanted: &str) -> Option<String> {
+    let same = offered.iter().find(|name| *name == wanted);
+    same.or_else(|| offered.iter().find(|name| name.eq_ignore_ascii_case(wanted))).cloned()
+}
+
+/// A value that the user has written, where the agent has told none that shows its type.
+fn plain(value: &Value) -> Value {
+    let simple = |value: &Value| value.is_boolean() || value.is_number();
+    let read = value.as_str().and_then(|text| serde_json::from_str(text).ok()).filter(simple);
+    read.unwrap_or_else(|| value.clone())
 }
 
 /// The first capability that is required and not there, as "fs.watch".

@@ -55,6 +55,8 @@ pub struct Session {
 #[derive(Default)]
 pub struct Offers {
     pub(super) modes: Vec<String>,
+    /// The names of the options that a session can be opened with.
+    pub(super) options: Vec<String>,
     /// The kinds of MCP server that it can reach; none if it takes no servers at all.
     pub(super) servers: Vec<String>,
     pub(super) no_cancelling: bool,
@@ -64,7 +66,7 @@ pub struct Offers {
 pub enum Ours {
     Initialize,
     Authenticate,
-    New { cwd: PathBuf, mode: Option<String>, left_out: Vec<String> },
+    New { cwd: PathBuf, mode: Option<String>, options: Map<String, Value>, left_out: Vec<String> },
     Load { session: String, cwd: PathBuf },
     Prompt { session: String },
     Mode { session: String, mode: String },
@@ -151,7 +153,11 @@ impl Session {
             _ => {
                 let seen = self.seen.get(key).into_iter().flatten().map(shown);
                 let values: Vec<Value> = seen.map(|text| json!({ "value": text, "name": text })).collect();
-                json!({ "id": key, "name": key, "type": "select", "currentValue": shown(current), "options": values })
+                let mut option = json!({ "id": key, "name": key, "type": "select", "currentValue": shown(current), "options": values });
+                if key == "model" {
+                    option["category"] = "model".into();
+                }
+                option
             }
         };
         self.options.iter().map(option).collect()

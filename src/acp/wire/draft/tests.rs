@@ -281,7 +281,7 @@ fn a_session_opens_with_its_modes_and_options() {
         &mut draft,
         &json!({ "sessionCapabilities": { "modes": ["default", "plan"] }, "promptCapabilities": { "cancellation": false } }),
     );
-    draft.request(1, "session/new", json!({ "cwd": "/p", "mcpServers": [], "initialMode": "plan" }));
+    draft.request(1, "session/new", json!({ "cwd": "/p", "mcpServers": [], "initialMode": "Plan" }));
     let all = taken(
         &mut draft,
         &json!({ "id": 1, "result": { "sessionId": "s", "createdAt": "2026-02-04T10:30:00Z" } }),
@@ -335,6 +335,32 @@ fn a_session_opens_with_its_modes_and_options() {
         &json!({ "id": 4, "result": { "previousMode": "code", "currentMode": "default" } }),
     );
     assert_eq!(all[1]["update"]["currentModeId"], "default", "not what was asked for");
+}
+
+#[test]
+fn a_new_session_begins_with_what_the_agent_offers_of_what_is_wanted() {
+    let offers = json!({ "sessionCapabilities": {
+        "modes": ["default", "plan"], "configOptions": ["autoApprove", "maxTokens", "model"],
+    } });
+    let wanted = json!({ "cwd": "/p", "mcpServers": [], "initialMode": "PLAN", "configOptions": {
+        "autoapprove": "true", "maxTokens": "4096", "model": "large", "colour": "red",
+    } });
+    let sent = json!({ "workingDirectory": "/p", "mcpServers": [], "initialMode": "plan", "configOptions": {
+        "autoApprove": true, "maxTokens": 4096, "model": "large",
+    } });
+    let mut draft = draft();
+    initialized(&mut draft, &offers);
+    assert_eq!(draft.request(1, "session/new", wanted.clone()), sent);
+    let opened = taken(&mut draft, &json!({ "id": 1, "result": { "sessionId": "s" } })).remove(0);
+    is::<v1::NewSessionResponse>(&opened);
+    assert_eq!(opened["modes"]["currentModeId"], "plan");
+    let options: Vec<_> = opened["configOptions"].as_array().into_iter().flatten().collect();
+    let values: Vec<_> = options.iter().map(|option| &option["currentValue"]).collect();
+    assert_eq!(values, [&json!(true), &json!("4096"), &json!("large")]);
+
+    initialized(&mut draft, &json!({}));
+    let plain = json!({ "workingDirectory": "/p", "mcpServers": [] });
+    assert_eq!(draft.request(1, "session/new", wanted), plain, "it offers nothing");
 }
 
 #[test]
@@ -791,7 +817,7 @@ fn under_way() -> Draft {
     let mut draft = draft();
     initialized(
         &mut draft,
-        &json!({ "mcpCapabilities": { "transport": ["stdio", "http"] }, "sessionCapabilities": { "modes": ["default"] } }),
+        &json!({ "mcpCapabilities": { "transport": ["stdio", "http"] }, "sessionCapabilities": { "modes": ["default", "plan", "planx"], "configOptions": ["model", "modelx"] } }),
     );
     for name in ["sess_abc123", "sess_a1b2c3d4"] {
         session(&mut draft, name, name == "sess_abc123");
@@ -814,7 +840,9 @@ fn from_agent(message: &Value) -> Told {
 fn later(draft: &mut Draft) -> Value {
     let server = |kind: &str| json!({ "type": kind, "name": kind, "url": "u" });
     let servers = ["stdio", "http", "sse"].map(server);
-    let sent = draft.request(6, "session/new", json!({ "cwd": "/p", "mcpServers": servers }));
+    let options = json!({ "model": "large" });
+    let new = json!({ "cwd": "/p", "mcpServers": servers, "initialMode": "plan", "configOptions": options });
+    let sent = draft.request(6, "session/new", new);
     let opened = taken(draft, &json!({ "id": 6, "result": { "sessionId": "later" } }));
     let chunks = ["sess_abc123", "sess_a1b2c3d4"].map(|session| {
         let params =
@@ -983,7 +1011,8 @@ fn no_field_of_ours_is_lost_in_silence() {
         ("authenticate", json!({ "methodId": "api_key", "_meta": { "a": 1 } })),
         (
             "session/new",
-            json!({ "cwd": "/p", "mcpServers": servers, "additionalDirectories": ["/q"], "systemPrompt": system_prompt, "_meta": { "a": 1 } }),
+            json!({ "cwd": "/p", "mcpServers": servers, "additionalDirectories": ["/q"], "systemPrompt": system_prompt, "_meta": { "a": 1 },
+                "initialMode": "plan", "configOptions": { "model": "large" } }),
         ),
         (
             "session/load",
