@@ -60,6 +60,7 @@ fn an_agent_that_speaks_the_dialect_is_found_out_and_starting_it_again_speaks_wi
     chat.nvim.command("AcpChat");
     chat.wait_for("speaks a draft dialect of the protocol");
     chat.wait_for("dialect = \"draft\"");
+    assert_eq!(chat.transcript().matches("speaks a draft dialect").count(), 1, "{}", chat.transcript());
     chat.nvim.command("Acp restart");
     chat.nvim.wait_until(
         |nvim| nvim.exec_lua("return require('acp').status().sessions[1].state", []).as_str() == Some("idle"),
@@ -67,6 +68,7 @@ fn an_agent_that_speaks_the_dialect_is_found_out_and_starting_it_again_speaks_wi
     );
     chat.nvim.input("hello<C-s>");
     chat.wait_for("Understood.");
+    assert!(!chat.transcript().contains("speaks a draft dialect"), "{}", chat.transcript());
 }
 
 #[test]

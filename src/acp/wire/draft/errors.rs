@@ -21,6 +21,11 @@ const TIMEOUT: i64 = -32009;
 
 /// An error of the agent's, for the conversation.
 pub fn from_agent(mut error: RpcError) -> RpcError {
+    let suggestion =
+        error.data.as_ref().and_then(|data| data["suggestion"].as_str()).unwrap_or_default().trim();
+    if !suggestion.is_empty() {
+        error.message = format!("{}. {suggestion}", error.message.trim().trim_end_matches('.'));
+    }
     let (code, says) = match error.code {
         SESSION_NOT_FOUND => (NOT_FOUND, "session not found"),
         LOGIN_REQUIRED => (AUTH_REQUIRED, "authentication required"),

@@ -220,18 +220,23 @@ fn requests_of_ours_are_in_the_dialects_fields() {
 #[test]
 fn servers_that_the_agent_cannot_reach_are_named() {
     for (capabilities, left_out) in [
-        (json!({ "mcpCapabilities": { "servers": false, "transport": ["stdio"] } }), Some("f")),
-        (json!({ "mcpCapabilities": { "servers": true, "transport": ["http"] } }), Some("f")),
-        (json!({}), None),
+        (json!({ "mcpCapabilities": { "servers": false, "transport": ["stdio"] } }), ": f, a"),
+        (json!({ "mcpCapabilities": { "servers": true, "transport": ["http"] } }), ": f, a"),
+        (json!({ "mcpCapabilities": { "servers": true, "transport": ["stdio"] } }), ": a"),
+        (json!({}), ": a"),
     ] {
         let mut draft = draft();
         initialized(&mut draft, &capabilities);
         let server = json!({ "name": "f", "command": "m", "args": [], "env": [] });
-        let sent = draft.request(1, "session/new", json!({ "cwd": "/p", "mcpServers": [server] }));
-        assert_eq!(sent["mcpServers"].as_array().map(Vec::len), Some(usize::from(left_out.is_none())));
+        let over_acp = json!({ "type": "acp", "name": "a", "serverId": "1" });
+        let sent = draft.request(1, "session/new", json!({ "cwd": "/p", "mcpServers": [server, over_acp] }));
+        let kinds =
+            sent["mcpServers"].as_array().expect("a list").iter().map(|one| &one["transport"]["type"]);
+        assert_eq!(kinds.collect::<Vec<_>>(), vec!["stdio"; usize::from(left_out == ": a")]);
         let all = taken(&mut draft, &json!({ "id": 1, "result": { "sessionId": "s" } }));
-        let notice = all.iter().find(|value| value["update"]["sessionUpdate"] == "notice");
-        assert_eq!(notice.is_some(), left_out.is_some(), "{all:?}");
+        let notice = all.iter().find(|value| value["update"]["sessionUpdate"] == "notice").expect("a notice");
+        let told = notice["update"]["title"].as_str().expect("a text");
+        assert!(told.ends_with(left_out), "{told}");
     }
 }
 
@@ -261,8 +266,13 @@ fn blocks_of_a_prompt_are_in_the_dialects_form_and_come_back_the_same() {
         assert_eq!(update_of("agent_message_chunk", &json!({ "content": dialect }))["content"], official);
     }
     let prompt = |block: Value| {
-        draft().request(1, "session/prompt", json!({ "sessionId": "s", "prompt": [block] }))["content"][0]
-            .take()
+        let mut sent = draft().request(1, "session/prompt", json!({ "sessionId": "s", "prompt": [block] }));
+        assert_eq!(
+            sent.get("attachments"),
+            None,
+            "files are links in the content, whose form the document has"
+        );
+        sent["content"][0].take()
     };
     let link = json!({ "type": "resource_link", "uri": "file:///p/a", "name": "a", "size": 3 });
     assert_eq!(prompt(link), json!({ "type": "resource_link", "uri": "file:///p/a", "title": "a" }));
@@ -620,7 +630,7 @@ fn each_update_becomes_one_of_the_official_protocol() {
         ),
         (
             "thought_message_chunk",
-            json!({ "content": "Hm", "index": 0, "visible": false }),
+            json!({ "content": "Hm", "index": 0, "visible": true }),
             json!({ "sessionUpdate": "agent_thought_chunk", "content": { "type": "text", "text": "Hm" } }),
         ),
         (
@@ -640,6 +650,16 @@ fn each_update_becomes_one_of_the_official_protocol() {
                 { "id": "autoApprove", "name": "autoApprove", "type": "boolean", "currentValue": true }] }),
         ),
     ]);
+}
+
+#[test]
+fn a_thought_that_is_not_to_be_seen_is_only_named_in_the_log() {
+    let mut draft = under_way();
+    let data = json!({ "content": "Hm", "index": 0, "visible": false });
+    let params = json!({ "sessionId": "sess_abc123", "type": "thought_message_chunk", "data": data });
+    assert!(taken(&mut draft, &json!({ "method": "session/update", "params": params })).is_empty());
+    let left_out = draft.left_out();
+    assert!(left_out.contains(&"thought_message_chunk.content".to_owned()), "{left_out:?}");
 }
 
 #[test]
@@ -777,6 +797,14 @@ fn error_codes_are_translated_by_the_dialect() {
         (-32000, Value::Null, FailureKind::NotFound, "session not found: m"),
         (-32002, Value::Null, FailureKind::Denied, "permission denied: m"),
         (-32002, json!({ "reason": "outside" }), FailureKind::Denied, "permission denied: m: outside"),
+        (
+            -32000,
+            json!({ "sessionId": "s", "suggestion": "Create a new session with session/new" }),
+            FailureKind::NotFound,
+            "session not found: m. Create a new session with session/new",
+        ),
+        (-32603, json!({ "suggestion": "Wait" }), FailureKind::Internal, "m. Wait"),
+        (-32603, json!({ "suggestion": " " }), FailureKind::Internal, "m"),
         (-32004, json!("a.rs"), FailureKind::Agent, "resource not found: m: a.rs"),
         (
             -32008,

@@ -40,7 +40,7 @@ impl Draft {
         let converted = match kind {
             "plan" => self.plan(data),
             "agent_message_chunk" | "user_message_chunk" => return self.chunks(session, kind, data),
-            // What the agent wants hidden is thought all the same, and folded as all thought is.
+            "thought_message_chunk" if data["visible"] == false => return Vec::new(),
             "thought_message_chunk" => return self.chunks(session, "agent_thought_chunk", data),
             "tool_call" => self.call(data),
             "tool_call_update" => self.call_update(data),

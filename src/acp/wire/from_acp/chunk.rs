@@ -76,6 +76,7 @@ struct DraftSaid {
     content: String,
     #[serde(default, rename = "final")]
     is_last: bool,
+    visible: Option<bool>,
 }
 
 /// A key that must not stand there, whatever its value is.
@@ -117,8 +118,8 @@ impl Chunk {
         else {
             return None;
         };
-        // What comes after it is another message.
-        if params.data.is_last {
+        // What comes after a last one is another message, and a hidden one is not shown.
+        if params.data.is_last || params.data.visible == Some(false) {
             return None;
         }
         // Its word for a thought is another one; one of the official protocol's goes the other way.
@@ -250,7 +251,7 @@ mod tests {
         for kind in ["user_message_chunk", "agent_message_chunk", "thought_message_chunk"] {
             for data in [
                 json!({ "content": "a\n\"", "index": 3, "final": false }),
-                json!({ "content": "", "visible": false }),
+                json!({ "content": "", "visible": true }),
             ] {
                 let line = line(kind, data);
                 let chunk = Chunk::read_draft(&line).expect("a chunk");
@@ -263,6 +264,7 @@ mod tests {
             line("agent_message_chunk", json!({ "content": block })),
             line("agent_message_chunk", json!({ "content": "a", "final": true })),
             line("agent_message_chunk", json!({ "content": ["a"] })),
+            line("thought_message_chunk", json!({ "content": "a", "visible": false })),
             line("agent_thought_chunk", json!({ "content": "a" })),
             line("tool_call", json!({ "id": "agent_message_chunk\"", "tool": "t" })),
             self::line(&chunk("a")),
