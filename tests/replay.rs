@@ -55,12 +55,20 @@ recordings! {
     claude_has_a_subagent_fail: "claude-agent-acp101-subagent-error",
     claude_has_one_subagent_stopped: "claude-agent-acp101-subagent-cancel-child",
     claude_is_stopped_while_a_subagent_asks: "claude-agent-acp101-subagent-cancel-perm",
+    claude_has_a_subagent_work_in_the_background: "claude-agent-acp101-subagent-background",
+    claude_is_stopped_while_a_subagent_works: "claude-agent-acp101-subagent-cancel",
+    claude_is_stopped_when_nobody_works: "claude-agent-acp101-subagent-cancel-idle",
+    claude_has_a_subagent_that_is_told_no: "claude-agent-acp101-subagent-reject",
+    claude_tells_of_what_a_subagent_does_as_its_own: "claude-agent-acp101-subagent-flat",
     claude_tells_a_subagent_more: "claude-agent-acp101-subagent-again",
     claude_tells_of_a_subagent_in_the_older_form: "claude-agent-acp101-subagent-flat-transcript",
     claude_lists_a_session_that_had_a_subagent: "claude-agent-acp101-subagent-load",
     codex_has_a_subagent_edit_a_file: "codex-acp2-subagent-edit",
     codex_has_two_subagents_work_at_once: "codex-acp2-subagent-parallel",
+    codex_is_stopped_while_a_subagent_works: "codex-acp2-subagent-cancel",
     codex_tells_of_a_subagent_in_the_older_form: "codex-acp2-subagent-flat",
+    claude_is_given_another_system_prompt: "claude-agent-acp101-system-prompt",
+    codex_is_given_more_of_a_system_prompt: "codex-acp2-system-prompt",
     claude_makes_the_conversation_shorter: "claude-agent-acp101-compact",
     codex_makes_the_conversation_shorter: "codex-acp2-compact",
     claude_has_its_plan_approved: "claude-agent-acp101-plan-mode",
@@ -294,6 +302,9 @@ fn surprises(recording: &Recording, played: &Played) -> Vec<String> {
     }
     for difference in played.differences.iter().filter(|difference| !is_explained(difference)) {
         surprise("the client answers otherwise", difference);
+    }
+    for told in played.system_prompts.iter().filter(|told| **told != recording.system_prompt) {
+        surprise("the agent is told", &told.to_string());
     }
     // How long it took to look at the project is no surprise.
     for note in played.notes.iter().filter(|note| !note.contains(" are looked after")) {

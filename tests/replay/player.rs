@@ -36,6 +36,8 @@ pub struct Played {
     pub differences: Vec<String>,
     /// Notes in the log of messages.
     pub notes: Vec<String>,
+    /// What each new session was told of the user's own system prompt.
+    pub system_prompts: Vec<Value>,
     /// Where the agent said it was, and what it did there.
     pub places: Vec<String>,
     /// Every text that the buffers of a user with a slow disk ever held, by file.
@@ -286,6 +288,11 @@ impl<'a> Player<'a> {
         if self.recording.version == 2 {
             agent["protocol"] = 2.into();
         }
+        let prompt = &self.recording.system_prompt;
+        if prompt.is_object() {
+            agent["system_prompt"] = prompt["content"][0]["text"].clone();
+            agent["system_prompt_mode"] = prompt["mode"].clone();
+        }
         agent
     }
 
@@ -447,6 +454,7 @@ impl<'a> Player<'a> {
             complaints,
             differences,
             notes: self.notes(),
+            system_prompts: self.system_prompts(),
             held,
             places: texts(&seen["places"]).iter().map(|text| self.scrub(text)).collect(),
             listed: listed.iter().map(|text| self.scrub(text)).collect(),
@@ -541,6 +549,12 @@ impl<'a> Player<'a> {
     fn notes(&self) -> Vec<String> {
         let records = records(&self.file("log.jsonl"));
         records.iter().filter_map(|record| Some(self.scrub(record["note"].as_str()?))).collect()
+    }
+
+    fn system_prompts(&self) -> Vec<Value> {
+        let records = records(&self.file("log.jsonl"));
+        let new = records.iter().map(|record| &record["msg"]).filter(|msg| msg["method"] == "session/new");
+        new.map(|msg| msg["params"]["systemPrompt"].clone()).collect()
     }
 
     fn scrub(&self, text: &str) -> String {

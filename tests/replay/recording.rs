@@ -21,6 +21,8 @@ pub struct Recording {
     pub foreign: Option<String>,
     /// Of the protocol.
     pub version: u64,
+    /// What the client told each session of its user's own system prompt, as it stood on the wire.
+    pub system_prompt: Value,
     /// Which of them were begun, or taken up again, and what happened in each.
     pub sessions: Vec<Session>,
     /// For each permission question the number of the option that was chosen, from 1; 0 for none.
@@ -86,6 +88,7 @@ impl Recording {
         Self {
             foreign: foreign(&lines),
             version: version(&lines),
+            system_prompt: system_prompts(&lines).next().cloned().unwrap_or_default(),
             name: path.file_stem().and_then(|name| name.to_str()).expect("a name in UTF-8").to_owned(),
             path: path.to_owned(),
             sessions: sessions(&lines, &without),
@@ -177,6 +180,11 @@ fn version(lines: &[Line]) -> u64 {
     asked.and_then(|(_, _, message)| message["params"]["protocolVersion"].as_u64()).unwrap_or(1)
 }
 
+fn system_prompts(lines: &[Line]) -> impl Iterator<Item = &Value> {
+    let new = requests(lines, false).filter(|(_, method, _)| *method == "session/new");
+    new.map(|(_, _, message)| &message["params"]["systemPrompt"])
+}
+
 fn foreign(lines: &[Line]) -> Option<String> {
     let (_, _, message) = requests(lines, false).find(|(_, method, _)| *method == "initialize")?;
     let params = &message["params"];
@@ -186,12 +194,10 @@ fn foreign(lines: &[Line]) -> Option<String> {
     if params["protocolVersion"] != 1 {
         return Some(format!("version {}", params["protocolVersion"]));
     }
-    // Its recorder told the agent things that are wrong on purpose.
-    let tells = |(_, method, message): (usize, &str, &Value)| {
-        method == "session/new" && message["params"].get("systemPrompt").is_some()
-    };
-    if requests(lines, false).any(tells) {
-        return Some("a system prompt".to_owned());
+    // Its recorder told each session something else, some of it wrong on purpose.
+    let prompts: Vec<&Value> = system_prompts(lines).collect();
+    if prompts.windows(2).any(|two| two[0] != two[1]) {
+        return Some("several system prompts".to_owned());
     }
     let announced = params["clientCapabilities"].as_object()?;
     let known = ["elicitation", "fs", "plan", "session", "subagents", "terminal", "_meta"];
