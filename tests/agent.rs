@@ -4,6 +4,8 @@
 // The attribute tells clippy that helpers in here are tests, too.
 #[cfg(test)]
 mod agent {
+    #[path = "../support/schema.rs"]
+    mod schema;
     #[path = "../support/remote.rs"]
     mod server;
     mod support;
@@ -24,7 +26,6 @@ mod agent {
     mod remote;
     mod replay;
     mod safety;
-    mod schema;
     mod sessions;
     mod subagents;
     mod system_prompt;

@@ -443,7 +443,8 @@ fn another_neovim_finds_what_this_one_kept_and_says_what_is_damaged() {
     answer_by_hand(&mut second);
     second.command("edit ignored.log");
     second.command("Acp checkpoints");
-    let mut again = Scripted { project: first.project, nvim: second };
+    let mut again = first;
+    std::mem::swap(&mut again.nvim, &mut second);
     let shown = picker(&mut again);
     assert!(shown.contains("Change two · 3 files +4 -3 · Fake"), "{shown}");
     wait_told(&mut again, "1 checkpoint can't be read in full");

@@ -302,3 +302,32 @@ fn unknown_fields_and_foreign_meta_are_passed_over() {
         assert_eq!(received.result(id), &json!({"content": "a"}));
     }
 }
+
+#[test]
+fn what_the_protocol_does_not_allow_is_found_in_what_an_agent_was_sent() {
+    let script = |version: u64| {
+        json!([{ "reply": "initialize", "result": { "protocolVersion": version } },
+            { "send": { "id": "q", "method": "fs/read_text_file" } }])
+    };
+    let client = json!({ "name": "n", "version": "1" });
+    let first = json!({ "protocolVersion": 1, "clientCapabilities": {}, "clientInfo": client });
+    let second = json!({ "protocolVersion": 2, "capabilities": {}, "info": client });
+    let sent = |method: &str, params: Value| json!({ "id": 1, "method": method, "params": params });
+    for (version, initialize, message, is_allowed) in [
+        (1, &first, sent("session/archive", json!({ "sessionId": "s" })), true),
+        (1, &first, sent("session/archive", json!({ "session": "s" })), false),
+        (1, &first, sent("session/list", json!({ "archived": "only" })), true),
+        (1, &first, sent("session/list", json!({ "archived": 1 })), false),
+        (1, &first, sent("session/unheard_of", json!({})), false),
+        (1, &first, json!({ "id": "q", "result": { "content": "x" } }), true),
+        (1, &first, json!({ "id": "q", "result": { "text": "x" } }), false),
+        (1, &first, json!({ "id": "other", "result": {} }), false),
+        (2, &second, sent("session/resume", json!({ "sessionId": "s", "cwd": "/p" })), true),
+        (2, &second, sent("session/load", json!({ "sessionId": "s", "cwd": "/p" })), false),
+        (1, &second, sent("session/set_mode", json!({ "sessionId": "s", "modeId": "m" })), true),
+    ] {
+        let record = [sent("initialize", initialize.clone()), message];
+        let checked = std::panic::catch_unwind(|| super::schema::check_all(&record, &script(version)));
+        assert_eq!(checked.is_ok(), is_allowed, "{}", record[1]);
+    }
+}

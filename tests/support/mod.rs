@@ -7,6 +7,7 @@ pub mod http;
 pub mod process;
 pub mod project;
 mod rpc;
+mod schema;
 pub mod screens;
 pub mod script;
 pub mod source;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::project::TempProject;
-use super::{Nvim, Options, demo_agent};
+use super::{Nvim, Options, demo_agent, schema};
 
 /// An agent that plays steps; see the demo agent's `--script`.
 pub struct Scripted {
@@ -132,6 +132,22 @@ pub fn prompt() -> Value {
 
 pub fn ends(reason: &str) -> Value {
     json!({ "reply": "session/prompt", "result": { "stopReason": reason } })
+}
+
+/// All that the agent was sent is what the protocol allows.
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let text = std::fs::read_to_string(self.project.file(".agent/record.jsonl")).unwrap_or_default();
+        // The last line may be half written.
+        let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+        let record: Vec<Value> =
+            complete.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+        let script = self.project.read(".agent/script.json");
+        schema::check_all(&record, &serde_json::from_str(&script).expect("a script"));
+    }
 }
 
 impl Scripted {
