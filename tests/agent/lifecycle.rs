@@ -70,7 +70,7 @@ fn what_a_session_begins_with_is_told_to_no_agent_of_the_official_protocol() {
     let mut test = Test::new();
     test.connect(&[expect("session/new"), answer_to("session/new", &json!({"sessionId": "s1"}))]);
     let beginning = Beginning { mode: Some("plan".into()), options: vec![("model".into(), "large".into())] };
-    let place = Place { beginning, ..test.place() };
+    let place = Place { beginning: Box::new(beginning), ..test.place() };
     test.send(Command::Open { agent: AGENT, session: SESSION, place });
     test.opened();
     let received = test.finish();

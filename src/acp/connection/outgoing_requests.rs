@@ -344,7 +344,7 @@ impl Connection {
     /// A session is about to be opened: settles what the agent is given of the place, and looks after its folders.
     fn prepare_place(&mut self, session: SessionKey, place: &mut Place, can: Capabilities) {
         if !self.outbox.takes_beginning() {
-            place.beginning = Beginning::default();
+            *place.beginning = Beginning::default();
         }
         self.reach_tools(session, place, can);
         self.tell_left_out(session, place);

@@ -104,7 +104,7 @@ pub fn new_session(place: &Place, can: Capabilities) -> impl Serialize + use<> {
         .additional_directories(additional(place, can))
         .mcp_servers(servers(place, can))
         .system_prompt(system_prompt(place, can));
-    let Beginning { mode, options } = place.beginning.clone();
+    let Beginning { mode, options } = (*place.beginning).clone();
     NewSession { request, initial_mode: mode, config_options: options.into_iter().collect() }
 }
 

@@ -158,7 +158,7 @@ pub struct Place {
     /// Only sent where the agent takes one.
     pub system_prompt: Option<SystemPrompt>,
     /// Only sent where the agent wants to know it when it opens the session.
-    pub beginning: Beginning,
+    pub beginning: Box<Beginning>,
 }
 
 impl Place {

@@ -101,7 +101,7 @@ impl Session {
         match self.taking_up.clone() {
             Some((acp_id, how)) => Command::Load { agent, session, place, acp_id, how },
             None => {
-                place.beginning = self.defaults.beginning();
+                place.beginning = Box::new(self.defaults.beginning());
                 Command::Open { agent, session, place }
             }
         }

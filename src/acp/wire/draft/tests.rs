@@ -797,14 +797,6 @@ fn error_codes_are_translated_by_the_dialect() {
         (-32000, Value::Null, FailureKind::NotFound, "session not found: m"),
         (-32002, Value::Null, FailureKind::Denied, "permission denied: m"),
         (-32002, json!({ "reason": "outside" }), FailureKind::Denied, "permission denied: m: outside"),
-        (
-            -32000,
-            json!({ "sessionId": "s", "suggestion": "Create a new session with session/new" }),
-            FailureKind::NotFound,
-            "session not found: m. Create a new session with session/new",
-        ),
-        (-32603, json!({ "suggestion": "Wait" }), FailureKind::Internal, "m. Wait"),
-        (-32603, json!({ "suggestion": " " }), FailureKind::Internal, "m"),
         (-32004, json!("a.rs"), FailureKind::Agent, "resource not found: m: a.rs"),
         (
             -32008,
@@ -834,6 +826,21 @@ fn error_codes_are_translated_by_the_dialect() {
         session(&mut draft, "s", true);
         ask(&mut draft, method, params.clone()).expect("served");
         assert_eq!(draft.error(&RequestId::own(7), ours).code, theirs, "{method}");
+    }
+}
+
+#[test]
+fn what_an_error_suggests_is_a_part_of_its_message() {
+    for (code, suggestion, said) in [
+        (-32000, "Create a new session", "session not found: m. Create a new session"),
+        (-32603, "Wait", "m. Wait"),
+        (-32603, " ", "m"),
+    ] {
+        let mut draft = draft();
+        draft.request(1, "session/prompt", json!({ "sessionId": "s", "prompt": [] }));
+        let error = json!({ "code": code, "message": "m", "data": { "suggestion": suggestion } });
+        let error = taken(&mut draft, &json!({ "id": 1, "error": error })).remove(0);
+        assert_eq!(error["message"], said);
     }
 }
 
