@@ -407,7 +407,7 @@ fn a_broken_recording_is_refused_with_its_line() {
     let said = failure(&mut chat.nvim, "Acp replay broken.jsonl");
     assert!(said.contains("couldn't replay") && said.contains("line 2: "), "{said}");
     let said = failure(&mut chat.nvim, "Acp replay nowhere.jsonl");
-    assert!(said.contains("No such file"), "{said}");
+    assert!(said.contains("there is no such file"), "{said}");
     let said = failure(&mut chat.nvim, "Acp replay broken.jsonl fast");
     assert!(said.contains("is no speed"), "{said}");
 }

@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::screens::{assert_looks, timeless};
-use support::script::{Scripted, answered, ends, permission, prompt, says, steps, update};
+use support::script::{Scripted, answered, ends, initialized, permission, prompt, says, steps, update};
 
 /// An update of a subagent's own session.
 fn within(id: &str, update: Value) -> Value {
@@ -179,6 +179,69 @@ fn one_subagent_is_stopped_alone_and_only_where_that_is_offered() {
     assert_eq!(cancels, 1);
     chat.nvim.command("Acp cancel subagent");
     chat.nvim.wait_for_screen("no subagent is at work");
+}
+
+#[test]
+fn no_command_on_a_subagents_line_or_page_is_sent_to_it() {
+    let capabilities =
+        json!({ "sessionCapabilities": { "fork": {}, "archive": {}, "close": {}, "delete": {} } });
+    let named = |id: &str| json!({ "id": id, "name": id, "value": id });
+    let effort = json!({ "id": "effort", "name": "Effort", "type": "select", "currentValue": "low",
+        "options": [named("low"), named("high")] });
+    let answer = json!({ "sessionId": "s1", "configOptions": [effort],
+        "modes": { "currentModeId": "ask", "availableModes": [named("ask"), named("plan")] } });
+    let set = |method: &str, answer: Value| {
+        [json!({ "expect": method }), json!({ "reply": method, "result": answer })]
+    };
+    let mut chat = Scripted::new(
+        &[],
+        [
+            initialized(capabilities, json!([])),
+            vec![json!({ "expect": "session/new" }), json!({ "reply": "session/new", "result": answer })],
+            vec![prompt(), begins("a", "First"), within("a", chunk("busy"))],
+            set("session/set_mode", json!({})).into(),
+            vec![json!({ "expect": "session/cancel" }), is_done("a", "cancelled"), ends("cancelled")],
+        ]
+        .concat(),
+    );
+    chat.chat();
+    chat.send("work");
+    chat.wait_for("First");
+    let commands = [
+        "mode plan",
+        "config effort high",
+        "model",
+        "rename Other",
+        "send more",
+        "fork",
+        "archive",
+        "export",
+        "keep",
+        "undo",
+        "usage",
+        "plan",
+        "paste",
+        "queue",
+    ];
+    chat.nvim.exec_lua("vim.ui.select = function() end vim.ui.input = function() end", []);
+    let run = "for _, command in ipairs({ ... }) do pcall(vim.cmd, 'silent! Acp ' .. command) end";
+    for keys in ["", "K"] {
+        chat.nvim.command("Acp sessions 1");
+        chat.go_to("First");
+        chat.nvim.input(keys);
+        let is_page = "return vim.fn.bufnr() ~= require('acp').status().sessions[1].buffer";
+        chat.nvim.wait_until(
+            |nvim| nvim.exec_lua(is_page, []).as_bool() == Some(!keys.is_empty()),
+            "the line or its page",
+        );
+        chat.nvim.exec_lua(run, commands.map(Into::into));
+    }
+    chat.got("session/set_mode");
+    chat.nvim.command("Acp cancel");
+    chat.got("session/cancel");
+    let to_subagent: Vec<Value> =
+        chat.record().into_iter().filter(|message| message["params"]["sessionId"] == "a").collect();
+    assert_eq!(to_subagent, Vec::<Value>::new());
 }
 
 #[test]

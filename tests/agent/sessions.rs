@@ -757,6 +757,42 @@ fn an_agent_that_can_not_tell_what_it_has_open_is_not_asked() {
 }
 
 #[test]
+fn after_a_logout_the_open_session_wants_a_login_and_then_goes_on() {
+    let mut test = Test::new();
+    let can = json!({
+        "agentCapabilities": {"auth": {"logout": {}}},
+        "authMethods": [{"id": "key", "name": "Key"}],
+    });
+    test.connect_with(
+        &can,
+        &[
+            expect("session/new"),
+            answer_to("session/new", &json!({"sessionId": "s1"})),
+            expect("logout"),
+            answer_to("logout", &json!({})),
+            json!({"expect": "session/prompt", "as": "first"}),
+            fail("first", &json!({"code": -32000, "message": "Authentication required"})),
+            expect("authenticate"),
+            answer_to("authenticate", &json!({})),
+            json!({"expect": "session/prompt", "as": "second"}),
+            answer_to("second", &json!({"stopReason": "end_turn"})),
+        ],
+    );
+    test.send(test.open_command(SESSION));
+    test.opened();
+    test.send(Command::Logout { agent: AGENT });
+    test.wait("LoggedOut", |event| matches!(event, Event::LoggedOut { .. }).then_some(()));
+    test.prompt("x");
+    assert!(matches!(test.turn_end(), TurnEnd::Failed(Failure { kind: FailureKind::AuthRequired, .. })));
+    test.send(Command::Login { agent: AGENT, method: "key".into() });
+    test.wait("LoggedIn", |event| matches!(event, Event::LoggedIn { .. }).then_some(()));
+    test.prompt("x");
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+    let methods = ["initialize", "session/new", "logout", "session/prompt", "authenticate", "session/prompt"];
+    assert_eq!(test.finish().methods(), methods);
+}
+
+#[test]
 fn whether_it_is_logged_in_is_asked_where_that_is_offered() {
     let mut test = Test::new();
     let can = capabilities(&json!({"auth": {"status": {}, "logout": {}}}));
