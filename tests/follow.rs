@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use replay::player::play_followed;
 use replay::recording::Recording;
 use support::Nvim;
-use support::script::{Scripted, ends, opened, prompt, says, update};
+use support::script::{Scripted, answered, ends, opened, permission, prompt, says, update};
 
 /// A file whose lines say which file and line they are.
 fn rows(name: &str) -> String {
@@ -134,6 +134,30 @@ fn nothing_moves_while_the_user_is_in_that_window_whatever_they_do_there() {
         let location = location(&mut chat.nvim);
         assert_eq!((&location["shown"], &location["line"]), (&json!(false), &json!(50)), "{what}");
     }
+}
+
+#[test]
+fn a_new_file_that_was_asked_about_is_followed_once_it_is_there() {
+    let content =
+        json!([{ "type": "diff", "path": "$PROJECT/new.txt", "oldText": null, "newText": "new\n" }]);
+    let call = json!({ "toolCallId": "c", "title": "Write new.txt", "kind": "edit", "status": "pending",
+        "locations": [{ "path": "$PROJECT/new.txt" }], "content": content });
+    let mut all = opened();
+    all.extend([prompt(), permission("p", call), answered("p"), says("Allowed.")]);
+    all.extend(until_stopped());
+    let mut chat = Scripted::new(&[("a.txt", "a\n")], all);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.nvim.command("Acp follow on");
+    chat.send("go");
+    chat.wait_for("Allow this edit?");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp allow");
+    chat.wait_for("Allowed.");
+    chat.nvim.wait_for_screen("new.txt (");
+    assert_eq!(place_of(&mut chat.nvim, 1), "a.txt:1");
+    chat.project.write("new.txt", "new\n");
+    wait_for_place(&mut chat.nvim, 1, "new.txt:1");
 }
 
 #[test]

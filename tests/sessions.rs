@@ -435,6 +435,26 @@ fn closing_a_session_ends_its_agent_and_takes_the_chat_away() {
 }
 
 #[test]
+fn who_closes_a_chat_in_normal_mode_is_in_normal_mode_in_the_next_one() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([initialized(json!({}), json!([])), new_session("s1").into(), new_session("s2").into()]),
+    );
+    chat.chat();
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp new");
+    let count = "return #require('acp').status().sessions";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(count, []).as_u64() == Some(2), "a second chat");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "the cursor in its prompt");
+    chat.nvim.stop_insert();
+    chat.nvim.input(":Acp close<CR>");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(count, []).as_u64() == Some(1), "the second chat to go");
+    let prompt = "return vim.api.nvim_get_current_buf() == require('acp').status().sessions[1].prompt";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(prompt, []) == true.into(), "the first chat");
+    assert_eq!(chat.nvim.mode().name, "n");
+}
+
+#[test]
 fn a_stored_session_is_deleted_only_after_a_second_question() {
     let listed = json!({ "sessions": [{ "sessionId": "old", "cwd": "$PROJECT", "title": "Old one" }] });
     let mut chat = Scripted::new(

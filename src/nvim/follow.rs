@@ -40,6 +40,8 @@ pub struct Follow {
     look: u64,
     /// The files that are not opened, of those that were looked at last.
     refused: Option<(PathBuf, String)>,
+    /// Where the agent is, if its file is yet to come.
+    missing: Option<Visit>,
     /// The turn in which it was said of each session that a file outside was not opened.
     told_outside: HashMap<SessionKey, u32>,
     /// Whether the user's steps are watched.

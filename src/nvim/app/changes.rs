@@ -94,6 +94,9 @@ impl App {
             session.has_worked();
         }
         self.reviews.review_change(&mut self.cx, &change)?;
+        if change.held.1 != Held::Absent {
+            self.follow.file_came(&mut self.cx, &change.path)?;
+        }
         self.route()?;
         let Change { session, call, path, buf, ranges, saved, .. } = change;
         if let Some(buf) = buf.or_else(|| self.cx.buf_of(&path)) {

@@ -184,7 +184,12 @@ impl App {
         let (win, buf) = (self.cx.editor.current_win()?, self.cx.editor.current_buf()?);
         let was_there =
             self.cx.chats.get(&gone).is_some_and(|chat| chat.prompt == buf || chat.transcript == buf);
+        let was_normal = self.cx.editor.mode().0 == "n";
         self.show(other)?;
+        if was_normal {
+            // Nobody asked to type there.
+            self.cx.editor.command("stopinsert")?;
+        }
         match was_there || !self.cx.editor.win_is_valid(win) {
             true => Ok(()),
             false => self.cx.editor.set_current_win(win),

@@ -13,6 +13,7 @@ use crate::core::session::entry::Body;
 use crate::core::session::status::running;
 use crate::core::session::{Phase, Session};
 use crate::nvim::buffers::open;
+use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::timer::Timer;
@@ -211,6 +212,7 @@ impl Follow {
         if number != self.look || !self.is_followed(cx, visit.session) {
             return Ok(());
         }
+        self.missing = (look == Look::Missing).then(|| visit.clone());
         let touched = match look {
             Look::File(lines) => lines,
             other => {
@@ -240,6 +242,17 @@ impl Follow {
             });
         }));
         Ok(())
+    }
+
+    /// A file has come about, or holds something else: an agent may have said before that it is at work there.
+    pub fn file_came(&mut self, cx: &mut Context, path: &Path) -> Result<()> {
+        let path = canonical(path);
+        let Some(visit) = self.missing.take_if(|visit| canonical(&visit.path) == path) else { return Ok(()) };
+        if !self.is_followed(cx, visit.session) {
+            return Ok(());
+        }
+        self.pace.offer(visit);
+        self.follow_due(cx)
     }
 
     /// Says, once in a turn, that a file was not opened, and how the user can.
