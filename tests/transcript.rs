@@ -466,6 +466,17 @@ fn a_pinned_plan_follows_the_agents() {
     chat.decide("allow a");
     shows(&mut chat, "Plan 1/2\n  ✓ look\n  ● act");
     chat.nvim.wait_for_screen("plan 1/2");
+    // It goes with its chat, and comes back with it.
+    let layout = "return vim.inspect(vim.fn.winlayout()):gsub('%d+', '') .. vim.o.cmdheight
+        .. ' ' .. vim.fn.winwidth(vim.fn.bufwinid(require('acp').status().sessions[1].buffer))";
+    let before = chat.nvim.exec_lua(layout, []);
+    for hide in ["Acp toggle", "wincmd b | quit"] {
+        chat.nvim.command(hide);
+        shows(&mut chat, "");
+        chat.nvim.command("AcpChat");
+        shows(&mut chat, "Plan 1/2\n  ✓ look\n  ● act");
+        assert_eq!(chat.nvim.exec_lua(layout, []), before, "{hide}");
+    }
     chat.nvim.command("Acp plan");
     shows(&mut chat, "");
 }

@@ -47,6 +47,8 @@ pub struct Chats {
     told_busy: Option<(SessionKey, Phase)>,
     /// The plan that stands in a window of its own.
     pinned: Option<Pinned>,
+    /// The session whose plan comes back with its chat.
+    hidden_plan: Option<SessionKey>,
     highlight: Highlight,
     frames: Rc<Frames>,
     /// Events that have not been taken yet hold up nothing of what is drawn.
@@ -80,6 +82,7 @@ impl Chats {
             windows: Windows::default(),
             told_busy: None,
             pinned: None,
+            hidden_plan: None,
             highlight: Highlight::new(editor),
             frames,
             mailbox,

@@ -65,6 +65,24 @@ impl Chats {
         self.update_plan(cx, key)
     }
 
+    /// The plan goes with its chat, above which it stands, and comes back with it.
+    pub fn hide_plan(&mut self, cx: &Context, key: SessionKey) -> Result<()> {
+        let pinned = self.pinned.as_ref().filter(|pinned| pinned.session == key);
+        let Some(win) = pinned.and_then(|pinned| window(&cx.editor, pinned.buf)) else { return Ok(()) };
+        // The last window stays.
+        if cx.editor.tab_wins()?.len() > 1 {
+            cx.editor.close_win(win)?;
+            (self.pinned, self.hidden_plan) = (None, Some(key));
+        }
+        Ok(())
+    }
+
+    pub fn show_plan_again(&mut self, cx: &Context, key: SessionKey) -> Result<()> {
+        let has_plan = cx.sessions.get(&key).is_some_and(|session| session.plan().is_some());
+        let is_hidden = self.hidden_plan.take_if(|of| *of == key).is_some();
+        if is_hidden && has_plan && self.pinned.is_none() { self.toggle_plan(cx, key) } else { Ok(()) }
+    }
+
     /// Draws the pinned plan of a session, if it is there.
     pub fn update_plan(&mut self, cx: &Context, key: SessionKey) -> Result<()> {
         let Some(Pinned { buf, .. }) = self.pinned.as_ref().filter(|pinned| pinned.session == key) else {

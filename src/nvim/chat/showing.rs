@@ -70,6 +70,7 @@ impl Chats {
             let chats: Vec<&ChatBuffers> = cx.chats.values().collect();
             self.windows.show(&cx.editor, chat, &chats, &cx.config.window)?;
         }
+        self.show_plan_again(cx, key)?;
         self.bars.remove(&key);
         Ok(())
     }
@@ -84,6 +85,7 @@ impl Chats {
         let Some(chat) = cx.chats.get(&key).filter(|chat| self.windows.is_shown(&cx.editor, chat)) else {
             return Ok(false);
         };
+        self.hide_plan(cx, key)?;
         self.windows.hide(&cx.editor, chat)?;
         leave_insert_mode(cx)?;
         Ok(true)

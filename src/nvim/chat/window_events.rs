@@ -90,7 +90,12 @@ impl Chats {
     fn half_closed(&mut self, cx: &mut Context, win: Win, other: Win) -> Result<()> {
         match self.windows.closed(&cx.editor, win, other) {
             Left::Nothing => {}
-            Left::Close(other) => cx.editor.close_win(other)?,
+            Left::Close(other) => {
+                let buf = cx.editor.win_buf(other)?;
+                let closed = cx.chats.values().find(|chat| chat.contains(buf)).map(|chat| chat.session);
+                cx.editor.close_win(other)?;
+                closed.into_iter().try_for_each(|key| self.hide_plan(cx, key))?;
+            }
             Left::Mend(other) => return self.mend(cx, other),
         }
         leave_insert_mode(cx)
