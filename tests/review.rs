@@ -949,6 +949,25 @@ fn a_new_file_that_was_undone_and_opened_again_is_written_when_the_agent_makes_i
 }
 
 #[test]
+fn a_decision_that_u_has_taken_back_is_passed_over() {
+    let mut chat = written();
+    let nvim = &mut chat.nvim;
+    let before = "2+ 2^ 6+";
+    nvim.wait_until(|nvim| marks(nvim) == before, "both hunks");
+    nvim.input("6G");
+    nvim.command("Acp keep");
+    nvim.wait_until(|nvim| marks(nvim) == "2+ 2^", "the first hunk alone");
+    nvim.input("2G");
+    nvim.command("Acp undo");
+    nvim.wait_until(|nvim| marks(nvim).is_empty(), "no hunk");
+    nvim.input("u");
+    nvim.wait_until(|nvim| marks(nvim) == "2+ 2^", "the first hunk again");
+    nvim.command("Acp undo last");
+    nvim.wait_until(|nvim| marks(nvim) == before, "what was kept to be marked again");
+    assert!(!nvim.messages().contains("couldn't"), "{}", nvim.messages());
+}
+
+#[test]
 fn what_was_kept_and_changed_by_another_turn_since_is_not_said_to_be_taken_back() {
     let mut all = vec![prompt()];
     all.extend(writes("a.txt", "one\ntwo\n"));

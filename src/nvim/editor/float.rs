@@ -2,10 +2,10 @@
 
 use mlua::{Result, Table, Value};
 
-use crate::nvim::editor::{Buf, Editor, Win};
+use crate::nvim::editor::{Buf, Editor, Level, Win};
 
 const CLOSE: &str = "<Cmd>close<CR>";
-const TELL_KEYS: &str = "<Cmd>echo 'q or <lt>Esc> closes this page, j, k and <lt>C-d> scroll'<CR>";
+const KEYS: &str = "q or <Esc> closes this page, j, k and <C-d> scroll";
 
 /// A small window in the middle that `q` and `<Esc>` close.
 pub fn float(editor: &Editor, lines: &[String]) -> Result<Win> {
@@ -18,10 +18,13 @@ pub fn float(editor: &Editor, lines: &[String]) -> Result<Win> {
     make_room(editor, win, lines)?;
     let keymap: Table = editor.module("keymap")?;
     let set: mlua::Function = keymap.get("set")?;
-    for (key, does) in [("q", CLOSE), ("<Esc>", CLOSE), ("g?", TELL_KEYS)] {
-        let options = editor.table([("buffer", Value::Integer(buf.0)), ("nowait", Value::Boolean(true))])?;
-        set.call::<()>(("n", key, does, options))?;
+    let options = || editor.table([("buffer", Value::Integer(buf.0)), ("nowait", Value::Boolean(true))]);
+    for key in ["q", "<Esc>"] {
+        set.call::<()>(("n", key, CLOSE, options()?))?;
     }
+    let notify = editor.notify.clone();
+    let tell_keys = editor.lua.create_function(move |_, ()| notify.call::<()>((KEYS, Level::Info as i64)))?;
+    set.call::<()>(("n", "g?", tell_keys, options()?))?;
     Ok(win)
 }
 

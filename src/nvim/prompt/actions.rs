@@ -181,7 +181,7 @@ impl Prompts {
 
     pub fn can_take_prompt(cx: &Context, key: SessionKey) -> Result<()> {
         match cx.is_dead(key) {
-            true => fail("the agent is gone; R in the chat starts it again, and the prompt stays as it is"),
+            true => fail("the agent is gone, your prompt stays; R in the chat starts it"),
             false => Ok(()),
         }
     }
