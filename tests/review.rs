@@ -38,6 +38,18 @@ fn agent_wrote(before: Option<&str>, after: &str) -> Scripted {
     chat
 }
 
+/// An agent that makes `a.txt` in its first turn, and changes it in the second one.
+fn writes_twice() -> Scripted {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", "one\ntwo\n"));
+    all.extend([says("First."), ends("end_turn"), prompt()]);
+    all.extend(writes("a.txt", "one\nTWO\nthree\n"));
+    all.extend([says("Second."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], steps(all));
+    chat.chat();
+    chat
+}
+
 #[test]
 fn a_hunk_is_undone_by_a_command_in_one_step_and_comes_back_with_u() {
     let mut chat = written();
@@ -969,13 +981,7 @@ fn a_decision_that_u_has_taken_back_is_passed_over() {
 
 #[test]
 fn what_was_kept_and_changed_by_another_turn_since_is_not_said_to_be_taken_back() {
-    let mut all = vec![prompt()];
-    all.extend(writes("a.txt", "one\ntwo\n"));
-    all.extend([says("First."), ends("end_turn"), prompt()]);
-    all.extend(writes("a.txt", "one\nTWO\nthree\n"));
-    all.extend([says("Second."), ends("end_turn")]);
-    let mut chat = Scripted::new(&[], steps(all));
-    chat.chat();
+    let mut chat = writes_twice();
     chat.send("Go on");
     chat.wait_for("First.");
     chat.nvim.stop_insert();
@@ -989,13 +995,7 @@ fn what_was_kept_and_changed_by_another_turn_since_is_not_said_to_be_taken_back(
 
 #[test]
 fn what_another_turn_did_is_not_undone_along_with_the_last_one_without_a_question() {
-    let mut all = vec![prompt()];
-    all.extend(writes("a.txt", "one\ntwo\n"));
-    all.extend([says("First."), ends("end_turn"), prompt()]);
-    all.extend(writes("a.txt", "one\nTWO\nthree\n"));
-    all.extend([says("Second."), ends("end_turn")]);
-    let mut chat = Scripted::new(&[], steps(all));
-    chat.chat();
+    let mut chat = writes_twice();
     for said in ["First.", "Second."] {
         chat.send("Go on");
         chat.wait_for(said);

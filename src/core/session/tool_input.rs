@@ -411,24 +411,23 @@ pub fn lines(input: &Value) -> Vec<String> {
             _ => Vec::new(),
         };
     };
-    let line = |(name, value): (&String, &Value)| {
-        let value = words(value)?;
-        Some(format!("{}: {value}", name.replace('_', " ")))
-    };
-    fields.iter().filter_map(line).collect()
+    fields.iter().filter_map(|(name, value)| field_line(name, value)).collect()
+}
+
+fn field_line(name: &str, value: &Value) -> Option<String> {
+    Some(format!("{}: {}", name.replace('_', " "), words(value)?))
 }
 
 /// The same to be judged: a text of several lines has all of them, below its name.
 pub fn asked_lines(input: &Value) -> Vec<String> {
     let Some(fields) = arguments(input) else { return lines(input) };
     let field = |(name, value): (&String, &Value)| -> Vec<String> {
-        let name = name.replace('_', " ");
         match value.as_str().map(str::trim_end).filter(|text| text.contains('\n')) {
             Some(text) => {
                 let below = text.lines().map(|line| format!("  {line}"));
-                std::iter::once(format!("{name}:")).chain(below).collect()
+                std::iter::once(format!("{}:", name.replace('_', " "))).chain(below).collect()
             }
-            None => words(value).map(|value| format!("{name}: {value}")).into_iter().collect(),
+            None => field_line(name, value).into_iter().collect(),
         }
     };
     fields.iter().flat_map(field).collect()

@@ -2,12 +2,11 @@
 //! doing, and the texts of changes that the editor's side may ask for later.
 
 use std::collections::{BTreeMap, HashMap};
-use std::{fs, io};
-
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{fs, io};
 
 use super::allowed::AllowedCommands;
 use super::holders::Holders;
@@ -92,8 +91,7 @@ impl Common {
     }
 
     pub fn at(&self, time: Instant) -> Millis {
-        let since = time.saturating_duration_since(self.began);
-        START.saturating_add(Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX))
+        on_clock(time.saturating_duration_since(self.began))
     }
 
     /// The system's clock showed this, and what came then has no time before the one given here: nothing is rounded up, and
@@ -101,7 +99,7 @@ impl Common {
     pub fn since(&self, time: SystemTime) -> Millis {
         let now = self.began.elapsed();
         let ago = SystemTime::now().duration_since(time).unwrap_or_default();
-        START.saturating_add(Millis::try_from(now.saturating_sub(ago).as_millis()).unwrap_or(Millis::MAX))
+        on_clock(now.saturating_sub(ago))
     }
 
     /// A time of a file's, which is never later than now, or nothing where the system has none.
@@ -124,8 +122,8 @@ impl Common {
         let since_1970 = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?);
         // It is rounded up, as `since` rounds down: what is not certainly earlier is not.
         let ago = SystemTime::now().duration_since(UNIX_EPOCH + since_1970).unwrap_or_default();
-        let at = self.began.elapsed().saturating_sub(ago).as_millis();
-        (seconds > 0).then(|| START.saturating_add(Millis::try_from(at).unwrap_or(Millis::MAX)) + 1)
+        let at = on_clock(self.began.elapsed().saturating_sub(ago));
+        (seconds > 0).then(|| at.saturating_add(1))
     }
 
     pub fn now(&self) -> Millis {
@@ -184,6 +182,11 @@ impl Common {
     }
 }
 
+/// What the clock shows so long after it began.
+fn on_clock(since: Duration) -> Millis {
+    START.saturating_add(Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX))
+}
+
 impl Later {
     fn new(folder: PathBuf, most: u64) -> Self {
         Self { pack: Pack::new(folder), last: 0, changes: BTreeMap::new(), most }
@@ -200,9 +203,9 @@ impl Later {
         let (mut left, mut pack) = (self.most / 2, self.pack.empty());
         let changes = std::mem::take(&mut self.changes).into_iter().rev();
         let newest = changes.take_while(|(_, (before, after))| {
-            let fits = before.bytes().saturating_add(after.bytes()) <= left;
-            left = left.saturating_sub(before.bytes().saturating_add(after.bytes()));
-            fits
+            let rest = left.checked_sub(before.bytes().saturating_add(after.bytes()));
+            left = rest.unwrap_or_default();
+            rest.is_some()
         });
         for (number, (before, after)) in newest.collect::<Vec<_>>() {
             let sides = [before, after].map(|side| side.moved(&mut self.pack, &mut pack));
@@ -255,7 +258,7 @@ impl Side {
         match self {
             Self::Known(held) => Self::Known(held),
             Self::At(location, mode) => {
-                let moved = from.read(location).and_then(|text| to.add(&text));
+                let moved = from.copy(location, to);
                 // As when it was taken.
                 moved.map_or(Self::Known(Held::Unknown), |location| Self::At(location, mode))
             }

@@ -97,6 +97,12 @@ impl Pack {
         if text.len() as u64 == location.bytes { Ok(text) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
 
+    /// Adds a text to another one, too.
+    pub fn copy(&mut self, location: Location, to: &mut Self) -> io::Result<Location> {
+        let text = self.read(location)?;
+        to.add(&text)
+    }
+
     /// One with nothing in it, in the same folder.
     pub fn empty(&self) -> Self {
         Self::new(self.folder.clone())
@@ -150,8 +156,7 @@ impl Copies {
     fn compact(&mut self) -> io::Result<()> {
         let mut pack = self.pack.empty();
         for (_, location) in self.known.values_mut() {
-            let text = self.pack.read(*location)?;
-            *location = pack.add(&text)?;
+            *location = self.pack.copy(*location, &mut pack)?;
         }
         self.pack = pack;
         Ok(())

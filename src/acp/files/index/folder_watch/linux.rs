@@ -260,7 +260,7 @@ impl Inner {
             return None;
         }
         let path = folder.join(name);
-        if let Some(folder) = rules_for(&path) {
+        if let Some(folder) = rules_for(&path).filter(|_| !event.contains(ReadFlags::ISDIR)) {
             self.pending.rules.insert(folder.to_owned());
         }
         if git_folder::is_in(&path) && !git_folder::is_run_later(&path) && !git_folder::is_watched(&path) {
