@@ -6,6 +6,8 @@
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use support::Nvim;
@@ -223,6 +225,75 @@ fn a_write_never_asks_and_never_drops_what_is_on_the_disk() {
         save(&mut chat, buf, &file, place.name);
         alone(&mut chat.nvim);
     }
+}
+
+/// So long after a file was written it is certain that it does not count as whole yet, if nobody heard it closed.
+const UNCERTAIN: Duration = Duration::from_millis(500);
+
+#[test]
+fn half_a_text_is_not_taken_wherever_neovim_looks_at_the_file() {
+    let mut chat = with_session(opened());
+    let looks = [
+        (shown(":checktime", ":checktime<CR>"), true),
+        (shown(":write", ":write<CR>"), true),
+        (shown(":checktime, nothing unsaved", ":checktime<CR>"), false),
+    ];
+    for (at, (place, unsaved)) in looks.iter().enumerate() {
+        for half in ["", "one\ntw"] {
+            // A machine that is too busy for it says nothing.
+            let mut tries = (0..20).map(|try_| format!("half{at}{}{try_}.txt", half.len()));
+            assert!(tries.any(|file| look_at_half(&mut chat, &file, place, *unsaved, half)), "never in time");
+        }
+    }
+}
+
+/// Somebody writes half of a text, Neovim looks at it, and then the rest comes. Says whether that was in time.
+fn look_at_half(chat: &mut Scripted, file: &str, place: &Place, unsaved: bool, half: &str) -> bool {
+    chat.project.write(file, "one\ntwo\nthree\n");
+    let buf = open(chat, file, place, unsaved);
+    // The least of lines that the buffer ever has.
+    chat.nvim.exec_lua(
+        "vim.g.least = 100
+         vim.api.nvim_buf_attach(0, false, { on_lines = function(_, buf)
+           vim.g.least = math.min(vim.g.least, vim.api.nvim_buf_line_count(buf))
+         end })",
+        [],
+    );
+    let began = Instant::now();
+    change(chat, file, half);
+    let typed = if unsaved { "Hello" } else { "two" };
+    chat.nvim.type_ahead(place.keys);
+    if unsaved {
+        chat.nvim.type_ahead("ggOHello<Esc>");
+    }
+    wait_unasked(&mut chat.nvim, place.name, |nvim| {
+        holds(nvim, buf, &[typed]) || began.elapsed() > UNCERTAIN
+    });
+    // What follows for another file comes after what follows for this one.
+    chat.project.write("after.txt", "after\n");
+    chat.nvim.command("split after.txt");
+    change(chat, "after.txt", "after\nall\n");
+    chat.nvim.command("checktime after.txt");
+    let after = number(&mut chat.nvim, "return vim.api.nvim_get_current_buf()");
+    wait_unasked(&mut chat.nvim, place.name, |nvim| holds(nvim, after, &["all"]));
+    chat.nvim.command("close");
+    if began.elapsed() > UNCERTAIN {
+        return false;
+    }
+    change(chat, file, "one\ntwo\nthree\nof the disk\n");
+    chat.nvim.command("checktime");
+    wait_unasked(&mut chat.nvim, place.name, |nvim| {
+        holds(nvim, buf, &["one", "two", "three", "of the disk", typed])
+    });
+    assert_eq!(
+        number(&mut chat.nvim, "return vim.g.least"),
+        if unsaved { 5 } else { 4 },
+        "{} of {half:?}",
+        place.name
+    );
+    save(chat, buf, file, place.name);
+    alone(&mut chat.nvim);
+    true
 }
 
 #[test]

@@ -113,6 +113,8 @@ pub enum Input {
 pub enum Do {
     /// An agent has to do with the buffer from now on.
     Touch,
+    /// Watch the file from now on, so that it can be told whether a text is a whole one.
+    Watch,
     /// Look at the disk in the background.
     Examine {
         known: Option<Stamp>,
@@ -207,6 +209,8 @@ pub struct FileJob {
     /// What the user has decided about conflicts: by place, and for those beyond.
     picks: Vec<Pick>,
     rest: Option<Pick>,
+    /// The file was looked at once more, since what was there looked cut.
+    is_watched: bool,
 }
 
 /// What is under way, and what is known by then.
@@ -267,6 +271,7 @@ impl FileJob {
             waits: 0,
             picks: Vec::new(),
             rest: None,
+            is_watched: false,
         }
     }
 
@@ -350,6 +355,13 @@ impl FileJob {
             self.stage = Stage::ComparingDisk { disk };
             return vec![Do::Compare];
         }
+        if let (Task::Take { .. }, OnDisk::Text { text, .. }, false) = (&self.task, &disk, self.is_watched)
+            && looks_cut(text, facts.known.as_ref())
+        {
+            // Of a file that no agent has named, nobody would tell.
+            self.is_watched = true;
+            return [vec![Do::Watch], self.examine(facts)].concat();
+        }
         self.compared_disk(disk, false, facts)
     }
 
@@ -366,7 +378,9 @@ impl FileJob {
                 let forget = Do::Know(Known { saved: None, ..known.clone() });
                 let Owner::Session(about) = facts.owner else { return vec![forget, Do::End] };
                 self.task = Task::Take { writers: facts.writers.clone(), about };
-                [vec![forget], self.read_on(disk)].concat()
+                // It may be half of a text, which is no matter for what edits began with.
+                self.stage = Stage::Examining;
+                vec![forget, Do::Examine { known: None, half: HalfWritten::Tell }]
             }
             (Task::Remember, OnDisk::Text { text, stamp, .. }) if known.saved.is_none() && modified => {
                 vec![Do::Know(Known { stamp: Some(*stamp), saved: Some(text.clone()) }), Do::End]
@@ -597,6 +611,12 @@ fn file_gone(known: Known, clean: Option<Text>) -> Vec<Do> {
     let was_there = known.stamp.is_some() || known.saved.is_some();
     let saved = clean.or(known.saved);
     vec![Do::Know(Known { stamp: None, saved }), Do::FileGone { was_there }, Do::End]
+}
+
+/// Whether a text may be half of one: most programs write in pieces, few of which end where a line does.
+fn looks_cut(text: &str, known: Option<&Known>) -> bool {
+    let saved = known.and_then(|known| known.saved.as_deref()).unwrap_or_default();
+    !text.ends_with(['\n', '\r']) || (text.len() < saved.len() && saved.starts_with(text))
 }
 
 /// Whether an agent may write this into the buffer.

@@ -320,6 +320,11 @@ impl Files {
         let buf = job.buf;
         match what {
             Do::Touch => self.watching.touch(buf),
+            Do::Watch => {
+                if let Some(session) = self.any_session_of(cx, &job.path) {
+                    cx.send(Command::Watch { session, path: job.path.clone() });
+                }
+            }
             Do::Know(known) => {
                 if let Some(held) = cx.buffers.held(&job.path) {
                     (held.stamp, held.saved) = (known.stamp, known.saved);

@@ -25,6 +25,12 @@ impl Files {
         sessions.iter().copied().find(works).or(sessions.first().copied())
     }
 
+    /// The same, or else one in whose folders the file lies.
+    pub fn any_session_of(&self, cx: &Context, path: &Path) -> Option<SessionKey> {
+        let in_folders = || cx.sessions.values().find(|session| is_in_folders(session, path));
+        self.session_about(cx, path).or_else(|| in_folders().map(|session| session.key))
+    }
+
     /// The sessions that may be writing a file now: those that have to do with it, and have a call under way. Of a
     /// change at any other time nobody knows that it is an agent's.
     pub fn guess_writers(&self, cx: &Context, path: &Path) -> Writers {

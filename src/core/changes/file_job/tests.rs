@@ -604,8 +604,33 @@ fn a_file_that_was_written_before_the_first_edit_is_taken_where_a_session_has_to
         assert_eq!(run(&mut job, &modified(None), inputs()), [forget(), Do::End]);
         let facts = Facts { owner: Owner::Session(Some(SESSION)), ..modified(None) };
         let mut job = FileJob::new(Task::Remember);
-        assert_eq!(run(&mut job, &facts, inputs()), [forget(), Do::Read]);
+        let examine = Do::Examine { known: None, half: HalfWritten::Tell };
+        assert_eq!(run(&mut job, &facts, inputs()), [forget(), examine]);
         assert_eq!(job.task(), &Task::Take { writers: writers(), about: Some(SESSION) });
+        let all = job.step(Input::Examined(OnDisk::HalfWritten), &facts);
+        assert_eq!(all, [Do::NotWhole, Do::End], "half of a text is nothing that edits could begin with");
+    }
+}
+
+#[test]
+fn what_looks_cut_is_looked_at_once_more_by_somebody_who_watches() {
+    let known = |saved: Option<&str>| Facts {
+        known: Some(Known { stamp: Some(stamp(1)), saved: saved.map(Into::into) }),
+        ..modified(None)
+    };
+    for (saved, now) in [(None, ""), (None, "a\nb"), (Some("a\nb\n"), "a\n"), (Some("a\nb\n"), "")] {
+        let facts = known(saved);
+        let mut job = FileJob::new(take());
+        job.step(Input::Begun, &facts);
+        let examine = Do::Examine { known: Some(stamp(1)), half: HalfWritten::Tell };
+        assert_eq!(job.step(Input::Examined(disk(now, 2)), &facts), [Do::Watch, examine], "{now:?}");
+        assert_eq!(job.step(Input::Examined(disk(now, 2)), &facts), [Do::Read], "it is whole: {now:?}");
+    }
+    for (saved, now) in [(None, "a\n"), (Some("a\n"), "a\nb\n"), (Some("a\nb\n"), "b\n")] {
+        let facts = known(saved);
+        let mut job = FileJob::new(take());
+        job.step(Input::Begun, &facts);
+        assert_eq!(job.step(Input::Examined(disk(now, 2)), &facts), [Do::Read], "{now:?}");
     }
 }
 
@@ -747,7 +772,7 @@ impl World {
                 self.modified = true;
                 None
             }
-            Do::End => None,
+            Do::End | Do::Watch => None,
             other => panic!("not to be done here: {other:?}"),
         }
     }
