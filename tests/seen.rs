@@ -392,7 +392,7 @@ fn of_many_files_that_were_taken_back_nothing_is_left_to_decide() {
     let last = ran.chat.project.file("g88.txt");
     ran.chat.nvim.wait_until(|_| !last.exists(), "the files to be taken back");
     ran.chat.nvim.command("Acp review");
-    ran.chat.nvim.wait_for_screen("nothing is left to decide");
+    ran.chat.nvim.wait_for_screen("Nothing is left to decide");
 }
 
 #[test]
@@ -563,9 +563,19 @@ fn a_thousand_files_are_one_line_and_are_read_as_they_are_seen() {
     let still = ran.chat.nvim.exec_lua(left, []).as_u64().expect("a number");
     assert!(still > 800 && still < unread, "{still} are to be read");
     assert_eq!(ran.chat.nvim.exec_lua(buffers, []).as_u64(), Some(before + 1), "the review alone");
+    // To undo them all, each has to be read, but nobody sees that.
+    let most = "_G.most = 0
+                vim.api.nvim_buf_attach(vim.fn.bufnr('acp://review'), false, { on_lines = function(_, buf)
+                  _G.most = math.max(_G.most, vim.api.nvim_buf_line_count(buf))
+                end })
+                return vim.api.nvim_buf_line_count(vim.fn.bufnr('acp://review'))";
+    let lines = ran.chat.nvim.exec_lua(most, []).as_u64().expect("a number");
     ran.chat.nvim.command("Acp undo! all");
     let project = &ran.chat.project;
     ran.chat.nvim.wait_until(|_| names.iter().all(|name| project.read(name) == text), "all to be back");
+    ran.chat.nvim.wait_for_screen("Nothing is left to decide");
+    let most = ran.chat.nvim.exec_lua("return _G.most", []).as_u64().expect("a number");
+    assert!((1..=lines + 8).contains(&most), "the review had {lines} lines, and {most} while all was undone");
 }
 
 /// Command lines in a project that was prepared by others, and what is to come of them.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::scenarios::{Values, at_once};
 use super::scripts::{text, with_script};
 use super::stage::{Clock, LIMIT, Stage, Subject};
+use crate::support::Nvim;
 use crate::support::project::TempProject;
 use crate::support::script::{ends, opened, prompt, runs, says, update};
 
@@ -69,9 +70,10 @@ pub fn changed_by_command(subject: Subject, count: usize) -> Values {
     stage.nvim.input("<C-\\><C-n>");
     let reviewed = stage.act_and_rest("vim.cmd('Acp review')");
     let scrolled = stage.act_and_rest("vim.cmd('normal! G')");
-    let undone = stage.act_and_rest("vim.cmd('Acp undo! all')");
-    let left = project.read(&names[count - 1]);
-    assert_eq!(left, text, "all is as it was");
+    let last = project.file(names.iter().max().expect("files"));
+    let undone = stage.act_until_written("vim.cmd('Acp undo! all')", &last, text.len());
+    let is_undone = |_: &mut Nvim| names.iter().all(|name| project.read(name) == text);
+    stage.nvim.wait_until(is_undone, "all to be as it was");
     vec![
         ("told stall ms", told.stall_ms),
         ("told main ms", told.main_s * 1000.0),

@@ -42,13 +42,14 @@ function M.stamp()
   return (sec * 100000 + math.floor(usec / 10)) % 100000000
 end
 
---- Calls back once the main thread has next to nothing to do.
-function M.when_at_rest(act)
+--- Calls back once the main thread has next to nothing to do, and `is_done` says so, if it is given. That is called where
+--- no function of Neovim's can be.
+function M.when_at_rest(act, is_done)
   local rest, before = assert(uv.new_timer()), main_ms()
   rest:start(100, 100, function()
     local main = main_ms()
     -- Less than a tenth of the time, of which the ticks are a part.
-    if main - before < 10 then
+    if main - before < 10 and (not is_done or is_done()) then
       rest:close()
       act()
     end
@@ -66,10 +67,10 @@ end
 local begun, shown
 
 --- Measures from now until `last` stands in the buffer that `act` returns, or gives to its argument, and Neovim has come to rest;
---- without `last`, until it has come to rest after `act`. With
+--- without `last`, until it has come to rest after `act`, and `is_done` says so. With
 --- `ticks` a timer looks every millisecond how much was computed since it last could: the most is the stall.
 --- The timer itself costs some 4 % of a core, so what things cost is measured without it.
-function M.run(last, ticks, act)
+function M.run(last, ticks, act, is_done)
   local start = { wall = uv.hrtime(), main = main_ms(), all = all_ms(), memory = uv.resident_set_memory() }
   local stall, gap = 0, 0
   local timer = assert(uv.new_timer())
@@ -132,7 +133,7 @@ function M.run(last, ticks, act)
   local buf = act(watch_new)
   if not last then
     found = uv.hrtime()
-    M.when_at_rest(report)
+    M.when_at_rest(report, is_done)
   elseif buf then
     watch(buf)
   end

@@ -222,6 +222,21 @@ impl Stage {
         self.rest()
     }
 
+    /// The same, and until a file holds so many bytes: what is done in the background leaves Neovim at rest, too.
+    pub fn act_until_written(&mut self, code: &str, path: &Path, bytes: usize) -> Measured {
+        let code = format!(
+            "local path, bytes = ...
+             probe.run(nil, true, function() {code} end, function()
+               local file = assert(io.open(path))
+               local size = file:seek('end')
+               file:close()
+               return size == bytes
+             end)"
+        );
+        self.nvim.exec_lua(&code, [path.to_string_lossy().into_owned().into(), (bytes as u64).into()]);
+        self.rest()
+    }
+
     /// Prompts, and says how many milliseconds went by until the agent had it.
     pub fn prompt_latency(&mut self) -> f64 {
         let code = "local buf, last = bench.buffer(), ...

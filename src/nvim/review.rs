@@ -132,6 +132,8 @@ pub struct Reviewed {
     pub touched: bool,
     /// What was behind changes that nobody has looked at yet: they wait, and `file` is made of them by `read`.
     pub unread: Vec<OriginId>,
+    /// One of many, which was never on the screen: the review does not list its hunks.
+    pub is_unseen: bool,
 }
 
 /// What is to be taken into a review, in order.
@@ -222,6 +224,7 @@ impl Reviews {
             drawn: Drawn::default(),
             touched: true,
             unread: Vec::new(),
+            is_unseen: false,
         };
         self.files.insert(path.to_owned(), reviewed);
         self.outdate(path);
@@ -259,7 +262,8 @@ impl Reviews {
         let read = self.files.iter().filter_map(|(path, reviewed)| match &reviewed.file {
             _ if !reviewed.unread.is_empty() => Some((path.as_path(), Listed::Unread(&reviewed.unread))),
             Some(file) if !file.is_settled() || file.missing().next().is_some() => {
-                Some((path.as_path(), Listed::Read(file)))
+                let listed = if reviewed.is_unseen { Listed::Unseen } else { Listed::Read };
+                Some((path.as_path(), listed(file)))
             }
             _ => None,
         });

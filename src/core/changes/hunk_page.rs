@@ -241,9 +241,14 @@ impl Page {
         self.keys.get_or_init(|| (0..self.lines.len()).map(key).collect())
     }
 
-    /// What stands for the lines of a fold that is closed: the row where it begins, the text, its colour.
+    /// What stands for the lines of a fold that is closed: the row where it begins, the text, its colour. One of a single
+    /// line is never closed.
     pub fn closed(&self) -> Vec<(usize, String, &'static str)> {
-        let head = |row: &usize| self.folds[*row].starts_with('>');
+        let is_longer = |row: usize| match self.folds.get(row + 1) {
+            Some(next) => *next == "2" || *next == "1" || (self.folds[row] == ">1" && *next == ">2"),
+            None => false,
+        };
+        let head = |row: &usize| self.folds[*row].starts_with('>') && is_longer(*row);
         let text = |row: usize| match self.hunks.binary_search_by_key(&row, |listed| listed.head) {
             Ok(at) => {
                 let Listed { removed, added, .. } = &self.hunks[at];

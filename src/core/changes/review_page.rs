@@ -1,7 +1,8 @@
 //! What stands on the review's page: how much is left to decide, each file and its hunks, who wrote them, the user's
 //! comments. How hunks become lines is left to `hunk_page`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,6 +34,19 @@ pub struct Shown<'a> {
     pub renamed: &'a BTreeMap<PathBuf, PathBuf>,
     /// Where relative paths begin.
     pub root: &'a Path,
+    /// Who was behind what, in words: the files of one command have the same.
+    pub by: RefCell<HashMap<OriginId, Arc<str>>>,
+}
+
+impl Shown<'_> {
+    /// Who did it, and by what.
+    fn by(&self, origin: Option<OriginId>) -> Arc<str> {
+        let words = |id| self.origins.get(id).map(by).unwrap_or_default().into();
+        match origin {
+            Some(id) => self.by.borrow_mut().entry(id).or_insert_with(|| words(id)).clone(),
+            None => "".into(),
+        }
+    }
 }
 
 /// The line below the title.
@@ -46,7 +60,9 @@ pub struct Hints {
 /// A file on the page.
 pub enum Listed<'a> {
     Read(&'a FileReview),
-    /// Nobody has looked at its hunks yet.
+    /// One of many, whose hunks are listed once it is on the screen. Until then it does not matter whether they are known.
+    Unseen(&'a FileReview),
+    /// The same, and nobody has worked its hunks out yet.
     Unread(&'a [OriginId]),
     /// It has none, since its text is not known.
     Unknown(&'a UnknownChange),
@@ -56,7 +72,7 @@ impl Listed<'_> {
     /// The hunks of a file that are meant; `None` where nothing of it is.
     pub fn meant(&self, scope: &Scope, origins: &Origins, path: &Path) -> Option<Vec<usize>> {
         match self {
-            Self::Read(file) => match file.without_hunks() {
+            Self::Read(file) | Self::Unseen(file) => match file.without_hunks() {
                 Some(last) => origins.is_file_meant(scope, path, &[last]).then(Vec::new),
                 None => {
                     let hunks = origins.hunks_in(scope, path, file);
@@ -90,11 +106,13 @@ pub struct Count {
 
 impl Count {
     fn of(meant: &Meant, renames: &[Rename]) -> Self {
+        let is_seen = |file: &Listed| !matches!(file, Listed::Unread(_) | Listed::Unseen(_));
+        let seen = || meant.iter().filter(|(_, file, _)| is_seen(file));
         let changed: usize = renames.iter().map(|rename| rename.hunks.len()).sum();
         Self {
             files: meant.len() + renames.len(),
-            hunks: meant.iter().map(|(.., hunks)| hunks.len()).sum::<usize>() + changed,
-            unread: meant.iter().filter(|(_, file, _)| matches!(file, Listed::Unread(_))).count(),
+            hunks: seen().map(|(.., hunks)| hunks.len()).sum::<usize>() + changed,
+            unread: meant.len() - seen().count(),
         }
     }
 
@@ -141,6 +159,9 @@ pub fn review_page(shown: &Shown, files: &[(&Path, Listed)], hints: Hints) -> Pa
         match entry {
             Entry::Renamed(rename) => add_renamed(&mut page, shown, rename),
             Entry::File(Listed::Read(file), hunks) => add_file(&mut page, shown, path, file, hunks),
+            Entry::File(Listed::Unseen(file), _) => {
+                add_head(&mut page, shown, path, (file.last().as_slice(), "changed"));
+            }
             Entry::File(Listed::Unread(origins), _) => add_head(&mut page, shown, path, (origins, "changed")),
             Entry::File(Listed::Unknown(change), _) => {
                 let what = format!("{} · no hunks: {}", change.verb(), change.why);
@@ -186,7 +207,7 @@ impl Rename<'_> {
 fn renames<'a>(shown: &'a Shown, meant: &[(&'a Path, &'a Listed<'a>, Vec<usize>)]) -> Vec<Rename<'a>> {
     let read = |wanted: &Path| {
         meant.iter().find_map(|(path, file, _)| match file {
-            Listed::Read(file) if *path == wanted => Some((*path, *file)),
+            Listed::Read(file) | Listed::Unseen(file) if *path == wanted => Some((*path, *file)),
             _ => None,
         })
     };
@@ -204,14 +225,13 @@ fn renames<'a>(shown: &'a Shown, meant: &[(&'a Path, &'a Listed<'a>, Vec<usize>)
 
 fn add_renamed(page: &mut Page, shown: &Shown, rename: &Rename) {
     let [from, to] = [rename.from, rename.to].map(|path| path.strip_prefix(shown.root).unwrap_or(path));
-    let origin = rename.origins.last().and_then(|origin| shown.origins.get(*origin));
+    let by = shown.by(rename.origins.last().copied());
     let (added, removed) = counts(&rename.hunks);
     let count = match rename.hunks.len() {
         0 => String::new(),
         some => format!(" · {some} {} · +{added} -{removed}", plural(some, "hunk")),
     };
     let head = format!("{} \u{2192} {}  renamed{count}", from.display(), to.display());
-    let by = origin.map(by).unwrap_or_default();
     let about = || About::File(rename.to.to_owned());
     page.add(format!("{head}{by}"), about(), ">1", "AcpTool");
     for hunk in &rename.hunks {
@@ -228,8 +248,7 @@ fn add_renamed(page: &mut Page, shown: &Shown, rename: &Rename) {
 /// A file without hunks below it.
 fn add_head(page: &mut Page, shown: &Shown, path: &Path, (origins, what): (&[OriginId], &str)) {
     let name = path.strip_prefix(shown.root).unwrap_or(path).display();
-    let origin = origins.last().and_then(|origin| shown.origins.get(*origin));
-    let by = origin.map(by).unwrap_or_default();
+    let by = shown.by(origins.last().copied());
     page.add(format!("{name}  {what}{by}"), About::File(path.to_owned()), ">1", "AcpTool");
 }
 
@@ -396,6 +415,7 @@ mod tests {
             decided,
             renamed: &BTreeMap::from([("/p/new".into(), "/p/old".into())]),
             root: Path::new("/p"),
+            by: RefCell::default(),
         };
         let files: Vec<(&Path, Listed)> =
             files.iter().map(|(path, file)| (Path::new(*path), Listed::Read(file))).collect();
@@ -473,6 +493,7 @@ mod tests {
             decided: (0, 0),
             renamed: &BTreeMap::new(),
             root: Path::new("/p"),
+            by: RefCell::default(),
         };
         let files = [(Path::new("/p/a"), Listed::Read(&file))];
         let page = review_page(&shown, &files, Hints { some: "keys".into(), none: "done".into() });
@@ -491,28 +512,32 @@ mod tests {
             decided: (0, 0),
             renamed: &BTreeMap::new(),
             root: Path::new("/p"),
+            by: RefCell::default(),
         };
         let why = "not a text".to_owned();
         let binary = UnknownChange { origin: OriginId(0), why, sides: (false, true), undo: None };
-        let empty = changed(None, Some(""));
+        let (empty, seen_never) = (changed(None, Some("")), changed(Some("a"), Some("b")));
         let files = [
             (Path::new("/p/a"), Listed::Unread(&[OriginId(0)])),
             (Path::new("/p/b"), Listed::Unread(&[])),
             (Path::new("/p/c.png"), Listed::Unknown(&binary)),
             (Path::new("/p/d"), Listed::Read(&empty)),
+            (Path::new("/p/e"), Listed::Unseen(&seen_never)),
         ];
         let page = review_page(&shown, &files, Hints { some: "keys".into(), none: "done".into() });
         assert_eq!(
             page.lines,
             [
-                "Review: 3 files · 0 hunks so far, 1 file to be read",
+                "Review: 4 files · 0 hunks so far, 2 files to be read",
                 "keys",
                 "",
                 "a  changed  demo: write a.rs",
                 "c.png  new file · no hunks: not a text  demo: write a.rs",
                 "d  empty · new file  demo: write a.rs",
+                "e  changed  demo: write a.rs",
             ]
         );
+        assert_eq!(page.closed(), [], "no fold of one line is ever closed");
     }
 
     #[test]

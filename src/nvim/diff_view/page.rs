@@ -76,9 +76,11 @@ impl PageView {
             true => steps(&before, &self.page),
             false => vec![Step { rows: 0..count, lines: 0..self.page.lines.len(), is_text: false }],
         };
-        if !steps.is_empty() {
-            self.replace(editor, buf, &steps)?;
+        if steps.is_empty() {
+            // It is painted already, or waits to be.
+            return Ok(());
         }
+        self.replace(editor, buf, &steps)?;
         // What was not painted yet is not known by its rows any more.
         let outdated: Vec<Range<usize>> = match self.left.is_empty() {
             true => steps.iter().map(|step| self.outdated(step)).collect(),
@@ -118,8 +120,10 @@ impl PageView {
                 editor.set_lines(buf, rows.clone(), lines)?;
             }
         }
-        if steps.iter().any(|step| !step.is_text) {
+        if steps.iter().any(|step| step.rows.len() > step.lines.len()) {
             update_folds(editor, buf)?;
+        }
+        if steps.iter().any(|step| !step.is_text) {
             for win in editor.wins_of(buf) {
                 editor.helper::<()>("fill_window", win)?;
             }

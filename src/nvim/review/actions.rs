@@ -137,7 +137,7 @@ impl Reviews {
         for (path, file) in self.listed() {
             match file {
                 _ if hidden.iter().any(|hidden| hidden == path) => {}
-                Listed::Read(file) => {
+                Listed::Read(file) | Listed::Unseen(file) => {
                     let last = file.line_count() - 1;
                     places.extend(file.hunks().iter().map(|hunk| (path.to_owned(), hunk.row.min(last))));
                 }

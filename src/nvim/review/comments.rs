@@ -138,7 +138,8 @@ impl Reviews {
             }
             self.outdate_comments();
         }
-        self.draw_panel(cx)
+        self.draw_panel_once(cx);
+        Ok(())
     }
 
     /// The comment on one of these rows of a file; of several the nearest to the first row.

@@ -258,7 +258,7 @@ impl Reviews {
             Err(why) => self.keeping.failure = Some(why),
         }
         // A page on which nothing is left says so as far as it is known.
-        self.draw_panel(cx)?;
+        self.draw_panel_once(cx);
         if self.keeping.asked.is_empty() {
             // What was left has to stand first.
             self.when_known.append(&mut self.when_left);
@@ -278,7 +278,8 @@ impl Reviews {
             let origin = file.last.unwrap_or(OriginId(0));
             let change = UnknownChange { origin, why, sides: file.sides, undo: file.undo.map(put_back) };
             self.unknown.entry(path).or_insert(change);
-            return self.draw_panel(cx);
+            self.draw_panel_once(cx);
+            return Ok(());
         }
         if self.files.contains_key(&path) {
             let hunks: Vec<Undecided> = file.with_hunks().hunks;

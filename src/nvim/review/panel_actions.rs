@@ -1,6 +1,7 @@
 //! What can be done in the review's buffer, and with its list: opening it, deciding at the cursor,
 //! commenting, sending the comments, going to the place.
 
+use std::cell::RefCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -135,6 +136,7 @@ impl Reviews {
             decided: self.decided,
             renamed: &self.renamed,
             root,
+            by: RefCell::default(),
         }
     }
 

@@ -27,6 +27,7 @@ impl Reviews {
         if let Some(reviewed) = self.files.get_mut(path) {
             reviewed.waiting.push(Input::Agent { before, after, origin });
             reviewed.unread.push(origin);
+            reviewed.is_unseen = true;
         }
         self.draw_reviews_soon(cx, MANY_PAUSE);
     }
@@ -48,7 +49,7 @@ impl Reviews {
     /// The review has been scrolled, or shows something else: the files that can be seen are read.
     pub fn read_seen(&mut self, cx: &mut Context) -> Result<()> {
         let Some(panel) = &self.panel else { return Ok(()) };
-        if !cx.editor.buf_is_loaded(panel.buf) || self.files.values().all(|file| file.unread.is_empty()) {
+        if !cx.editor.buf_is_loaded(panel.buf) || !self.files.values().any(|file| file.is_unseen) {
             return Ok(());
         }
         let rows = seen(&cx.editor, panel.buf).into_iter().flatten();
@@ -57,8 +58,13 @@ impl Reviews {
                 About::File(path) => Some(path.clone()),
                 About::Hunk { .. } | About::Comment(_) | About::Nothing => None,
             })
-            .filter(|path| self.files.get(path).is_some_and(|file| !file.unread.is_empty()))
             .collect();
-        paths.iter().try_for_each(|path| self.read(cx, path))
+        for path in paths {
+            let Some(file) = self.files.get_mut(&path).filter(|file| file.is_unseen) else { continue };
+            file.is_unseen = false;
+            self.read(cx, &path)?;
+            self.draw_reviews_soon(cx, MANY_PAUSE);
+        }
+        Ok(())
     }
 }

@@ -134,7 +134,9 @@ impl Reviews {
         let undo = UnknownChange::undo((&change.held.0, &change.held.1), self.unknown.get(&change.path));
         self.unknown.insert(change.path.clone(), UnknownChange { origin, why, sides, undo });
         self.outdate(&change.path);
-        self.draw_panel(cx)
+        // There may be many of them.
+        self.draw_reviews_soon(cx, MANY_PAUSE);
+        Ok(())
     }
 
     /// The file is a link by now: what a buffer has taken from where it leads is no change of the file's lines.
@@ -153,7 +155,7 @@ impl Reviews {
         if self.unknown.get(path).is_some_and(|unknown| unknown.is_undone_by(&change.after)) {
             self.unknown.remove(path);
             self.outdate(path);
-            self.draw_panel(cx)?;
+            self.draw_panel_once(cx);
         }
         // A buffer brings the text itself.
         if self.files.get(path).is_none_or(|reviewed| reviewed.buf.is_some()) {
@@ -741,7 +743,7 @@ impl Reviews {
     pub fn file_restored(&mut self, cx: &mut Context, path: &Path, held: &Held) -> Result<()> {
         if self.unknown.remove(path).is_some() {
             self.outdate(path);
-            self.draw_panel(cx)?;
+            self.draw_panel_once(cx);
         }
         // What nobody has looked at waits: it came before this.
         self.read(cx, path)?;
@@ -846,7 +848,7 @@ impl Reviews {
     }
 
     /// Has the review's page drawn when all that is done now is done: it takes as long as it is.
-    fn draw_panel_once(&mut self, cx: &mut Context) {
+    pub fn draw_panel_once(&mut self, cx: &mut Context) {
         if !std::mem::replace(&mut self.draws_panel, true) {
             cx.after_events(|this: &mut Self, cx| {
                 this.draws_panel = false;

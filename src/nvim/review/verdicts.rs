@@ -496,12 +496,13 @@ impl Reviews {
         let named = path.to_owned();
         let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| {
             cx.raise(EditorEvent::FileWritten(named.clone()));
-            let Outcome::PutBack(Err(why)) = outcome else { return this.draw_panel(cx) };
+            this.draw_panel_once(cx);
+            let Outcome::PutBack(Err(why)) = outcome else { return Ok(()) };
             let text = format!("couldn't undo in {}: {why}", cx.short_name(None, &named));
             cx.notify(text, Level::Error);
             this.outdate(&named);
             this.unknown.extend(change.map(|change| (named, change)));
-            this.draw_panel(cx)
+            Ok(())
         });
         cx.send(Command::PutBack { job, path: path.to_owned(), what, folders });
         true
