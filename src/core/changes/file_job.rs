@@ -355,10 +355,11 @@ impl FileJob {
             self.stage = Stage::ComparingDisk { disk };
             return vec![Do::Compare];
         }
-        if let (Task::Take { .. }, OnDisk::Text { text, .. }, false) = (&self.task, &disk, self.is_watched)
+        if let (Task::Take { told: false, .. }, OnDisk::Text { text, .. }, false) =
+            (&self.task, &disk, self.is_watched)
             && looks_cut(text, facts.known.as_ref())
         {
-            // Of a file that no agent has named, nobody would tell.
+            // Neovim has found it by itself, and of a file that no agent has named nobody would tell.
             self.is_watched = true;
             return [vec![Do::Watch], self.examine(facts)].concat();
         }
@@ -377,7 +378,7 @@ impl FileJob {
                 // It was written before anybody looked: what the edits began with is not known any more.
                 let forget = Do::Know(Known { saved: None, ..known.clone() });
                 let Owner::Session(about) = facts.owner else { return vec![forget, Do::End] };
-                self.task = Task::Take { writers: facts.writers.clone(), about };
+                self.task = Task::Take { writers: facts.writers.clone(), about, told: false };
                 // It may be half of a text, which is no matter for what edits began with.
                 self.stage = Stage::Examining;
                 vec![forget, Do::Examine { known: None, half: HalfWritten::Tell }]
@@ -442,7 +443,8 @@ impl FileJob {
                 // change of the agent's.
                 let is_dated = known.stamp.is_some();
                 let writers = if is_dated { facts.writers.clone() } else { Writers::default() };
-                let take = Task::Take { writers, about: self.task.session().filter(|_| is_dated) };
+                let about = self.task.session().filter(|_| is_dated);
+                let take = Task::Take { writers, about, told: true };
                 return vec![Do::PutFirst(task), Do::PutFirst(take), Do::End];
             }
             if !is_stale {

@@ -14,8 +14,9 @@ pub enum Task {
     Read { session: SessionKey, ask: AskId, line: Option<u32>, limit: Option<u32>, checked: bool },
     /// An agent writes.
     Write { session: SessionKey, ask: AskId, content: Text, checked: bool },
-    /// The file was written without the editor. `about` is the session whose user is told of it.
-    Take { writers: Writers, about: Option<SessionKey> },
+    /// The file was written without the editor. `about` is the session whose user is told of it. `told` says that somebody
+    /// who watches the file has told of it, so that its text is known to be whole: Neovim's own look says nothing of that.
+    Take { writers: Writers, about: Option<SessionKey>, told: bool },
     /// The buffer got its first unsaved edit: what is on the disk is what it began with.
     Remember,
 }
@@ -28,7 +29,7 @@ impl Task {
     pub fn session(&self) -> Option<SessionKey> {
         match self {
             Self::Read { session, .. } | Self::Write { session, .. } => Some(*session),
-            Self::Take { writers, about } => writers.session().or(*about),
+            Self::Take { writers, about, .. } => writers.session().or(*about),
             Self::Remember => None,
         }
     }
@@ -63,11 +64,14 @@ impl Queues {
     /// Puts a task behind those that wait. Says whether it can begin now.
     pub fn push(&mut self, path: &Path, task: Task) -> bool {
         let queue = self.0.entry(path.to_owned()).or_default();
-        if let (Some(Task::Take { writers, about }), Task::Take { writers: later, about: then }) =
-            (queue.waiting.back_mut(), &task)
+        if let (
+            Some(Task::Take { writers, about, told }),
+            Task::Take { writers: later, about: then, told: is_told },
+        ) = (queue.waiting.back_mut(), &task)
         {
             writers.merge(later.clone());
             *about = about.or(*then);
+            *told &= *is_told;
             return !queue.busy;
         }
         let is_look = matches!(task, Task::Take { .. } | Task::Remember);
@@ -142,7 +146,7 @@ mod tests {
     }
 
     fn take(entry: usize) -> Task {
-        Task::Take { writers: writers(entry), about: None }
+        Task::Take { writers: writers(entry), about: None, told: true }
     }
 
     fn writers(entry: usize) -> Writers {
@@ -184,7 +188,7 @@ mod tests {
     #[test]
     fn what_is_taken_first_is_the_change_of_those_who_are_known_to_have_written_it() {
         let (mut queues, path) = (Queues::default(), Path::new("/a"));
-        let known = Task::Take { writers: Writers::known(Vec::new()), about: None };
+        let known = Task::Take { writers: Writers::known(Vec::new()), about: None, told: true };
         queues.push(path, known.clone());
         queues.push(path, take(1));
         queues.push_front(path, take(2));

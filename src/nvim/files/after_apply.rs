@@ -257,7 +257,7 @@ impl Files {
         if stamp_of(path) != stamp {
             // Neovim has been told of a newer state than the one that was taken.
             cx.editor.helper::<()>("fall_behind", buf)?;
-            return self.file_touched(cx, self.guess_writers(cx, path), path);
+            return self.take_what_was_found(cx, path.to_owned());
         }
         Ok(())
     }

@@ -137,7 +137,7 @@ impl Files {
         let Some(buf) = cx.buf_of(path) else { return Ok(()) };
         let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
         let about = self.session_about(cx, &path);
-        self.file_task(cx, path, Task::Take { writers, about })
+        self.file_task(cx, path, Task::Take { writers, about, told: true })
     }
 
     /// A buffer got its first unsaved edit, or was saved. What its edits began with is what the disk

@@ -104,7 +104,7 @@ impl Files {
             held.moved = Some(to.clone());
         }
         self.on_disk.add_for_buffer(&path, report);
-        self.file_task(cx, path, Task::Take { writers, about })
+        self.file_task(cx, path, Task::Take { writers, about, told: true })
     }
 
     /// A buffer has taken what there was to take: what has not been told with that is told now.

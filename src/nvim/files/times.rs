@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
+use crate::core::changes::file_task::Task;
 use crate::core::text::Text;
 use crate::nvim::buffers::is_modified;
 use crate::nvim::context::Context;
@@ -85,7 +86,13 @@ impl Files {
     /// Neovim has found that a buffer's file is another one.
     pub fn file_looked_at(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
         let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
-        self.file_touched(cx, self.guess_writers(cx, &path), &path)
+        self.take_what_was_found(cx, path)
+    }
+
+    /// Somebody has written the file, and nobody but Neovim says so.
+    pub fn take_what_was_found(&mut self, cx: &mut Context, path: PathBuf) -> Result<()> {
+        let (writers, about) = (self.guess_writers(cx, &path), self.session_about(cx, &path));
+        self.file_task(cx, path, Task::Take { writers, about, told: false })
     }
 
     /// A `:write` was refused: it would have overwritten what somebody else has put there.
@@ -102,6 +109,6 @@ impl Files {
             "{name} has changed on the disk: :write again once that is merged; :write! puts yours there"
         );
         cx.notify(text, Level::Warn);
-        self.file_touched(cx, self.guess_writers(cx, &path), &path)
+        self.take_what_was_found(cx, path)
     }
 }

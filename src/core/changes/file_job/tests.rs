@@ -21,7 +21,7 @@ fn write(content: &str) -> Task {
 }
 
 fn take() -> Task {
-    Task::Take { writers: writers(), about: Some(SESSION) }
+    Task::Take { writers: writers(), about: Some(SESSION), told: true }
 }
 
 fn writers() -> Writers {
@@ -179,7 +179,7 @@ fn what_somebody_else_wrote_is_taken_before_an_agent_reads_or_writes() {
         let mut job = FileJob::new(task.clone());
         let all = run(&mut job, &facts(), [Input::Begun, Input::Examined(disk("new\n", 2)), text(1, "a\n")]);
         let checked = task.checked().expect("it was not checked");
-        let take = Task::Take { writers: writers(), about: Some(SESSION) };
+        let take = Task::Take { writers: writers(), about: Some(SESSION), told: true };
         assert_eq!(all, [Do::PutFirst(checked.clone()), Do::PutFirst(take), Do::End]);
         let mut job = FileJob::new(checked);
         let again =
@@ -193,7 +193,7 @@ fn a_file_that_changed_at_a_time_nobody_knows_was_not_changed_by_the_agent() {
     let facts = Facts { known: Some(Known::default()), ..facts() };
     let mut job = FileJob::new(read());
     let all = run(&mut job, &facts, [Input::Begun, Input::Examined(disk("new\n", 2)), text(1, "a\n")]);
-    assert_eq!(all[1], Do::PutFirst(Task::Take { writers: Writers::default(), about: None }));
+    assert_eq!(all[1], Do::PutFirst(Task::Take { writers: Writers::default(), about: None, told: true }));
 }
 
 #[test]
@@ -606,7 +606,7 @@ fn a_file_that_was_written_before_the_first_edit_is_taken_where_a_session_has_to
         let mut job = FileJob::new(Task::Remember);
         let examine = Do::Examine { known: None, half: HalfWritten::Tell };
         assert_eq!(run(&mut job, &facts, inputs()), [forget(), examine]);
-        assert_eq!(job.task(), &Task::Take { writers: writers(), about: Some(SESSION) });
+        assert_eq!(job.task(), &Task::Take { writers: writers(), about: Some(SESSION), told: false });
         let all = job.step(Input::Examined(OnDisk::HalfWritten), &facts);
         assert_eq!(all, [Do::NotWhole, Do::End], "half of a text is nothing that edits could begin with");
     }
@@ -618,17 +618,21 @@ fn what_looks_cut_is_looked_at_once_more_by_somebody_who_watches() {
         known: Some(Known { stamp: Some(stamp(1)), saved: saved.map(Into::into) }),
         ..modified(None)
     };
+    let look = || Task::Take { writers: writers(), about: Some(SESSION), told: false };
     for (saved, now) in [(None, ""), (None, "a\nb"), (Some("a\nb\n"), "a\n"), (Some("a\nb\n"), "")] {
         let facts = known(saved);
-        let mut job = FileJob::new(take());
+        let mut job = FileJob::new(look());
         job.step(Input::Begun, &facts);
         let examine = Do::Examine { known: Some(stamp(1)), half: HalfWritten::Tell };
         assert_eq!(job.step(Input::Examined(disk(now, 2)), &facts), [Do::Watch, examine], "{now:?}");
         assert_eq!(job.step(Input::Examined(disk(now, 2)), &facts), [Do::Read], "it is whole: {now:?}");
     }
+    let mut job = FileJob::new(take());
+    job.step(Input::Begun, &known(None));
+    assert_eq!(job.step(Input::Examined(disk("a", 2)), &known(None)), [Do::Read], "somebody has told of it");
     for (saved, now) in [(None, "a\n"), (Some("a\n"), "a\nb\n"), (Some("a\nb\n"), "b\n")] {
         let facts = known(saved);
-        let mut job = FileJob::new(take());
+        let mut job = FileJob::new(look());
         job.step(Input::Begun, &facts);
         assert_eq!(job.step(Input::Examined(disk(now, 2)), &facts), [Do::Read], "{now:?}");
     }
