@@ -76,6 +76,43 @@ fn a_fork_has_what_was_said_and_both_chats_go_on_apart() {
 }
 
 #[test]
+fn a_session_that_was_given_a_name_is_found_by_it_also_when_nothing_was_asked_in_it() {
+    let can = json!({ "loadSession": true, "sessionCapabilities": { "fork": {}, "list": {} } });
+    let stored = json!([{ "sessionId": "s2", "cwd": "$PROJECT", "title": "first" }]);
+    let steps = [
+        initialized(can, json!([])),
+        new_session().into(),
+        vec![prompt(), says("Before the fork."), ends("end_turn")],
+        vec![
+            json!({ "expect": "session/fork" }),
+            json!({ "reply": "session/fork", "result": { "sessionId": "s2" } }),
+            json!({ "expect": "session/list" }),
+            json!({ "reply": "session/list", "result": { "sessions": stored } }),
+        ],
+    ];
+    let mut chat = Scripted::new(&[], steps.concat());
+    chat.chat();
+    chat.send("first");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    // The name is given before the agent has said what it calls the session.
+    chat.nvim.command("Acp fork");
+    chat.nvim.command("Acp rename Moon");
+    wait_for_text(&mut chat, 2, "both go on apart");
+    let idle =
+        "return vim.iter(require('acp').status().sessions):all(function(one) return one.state == 'idle' end)";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(idle, []).as_bool() == Some(true), "the fork to be open");
+    chat.nvim.command("Acp close");
+    chat.nvim.exec_lua(PICKS_THE_FIRST, []);
+    chat.nvim.command("Acp sessions moon");
+    let seen = "return table.concat(_G.seen, '\\n')";
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua(seen, []).as_str().is_some_and(|seen| seen.contains("fake: Moon · just now")),
+        "the session to be listed by its name",
+    );
+}
+
+#[test]
 fn a_fork_that_can_not_be_had_says_what_to_do() {
     let mut chat = Scripted::new(&[], opened());
     chat.chat();

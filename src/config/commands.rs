@@ -528,8 +528,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         range: false,
         bang: Bang::No,
         without_library: false,
-        help: "Give the session a name, in place of the agent's title for it. An agent that takes names keeps \
-               it, too, perhaps in a form of its own, so that other programs list the session under it. Without \
+        help: "Give the session a name, in place of the agent's title for it; it is kept in the record \
+               (|acp-record|), also of a session in which nothing was asked yet. An agent that takes names keeps it, too, perhaps in a form of its own, so that other programs list the session under it. Without \
                [name] you are asked.",
     },
     CommandSpec {

@@ -19,7 +19,7 @@ pub mod subagents;
 mod unasked;
 pub mod user_events;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use mlua::Result;
@@ -60,7 +60,7 @@ pub struct Sessions {
     /// What waits for the record to be read.
     recalls: HashMap<JobId, AfterRecall>,
     /// The sessions that the record knows of.
-    recorded: BTreeSet<SessionKey>,
+    recorded: BTreeMap<SessionKey, String>,
     /// The sessions being resumed, as the record knows them.
     resumed: HashMap<SessionKey, Kept>,
     /// Stored sessions as they are being listed, page by page.
@@ -97,7 +97,7 @@ impl Sessions {
             last: 0,
             record_folder,
             recalls: HashMap::new(),
-            recorded: BTreeSet::new(),
+            recorded: BTreeMap::new(),
             resumed: HashMap::new(),
             listing: HashMap::new(),
             listing_for: Purpose::default(),

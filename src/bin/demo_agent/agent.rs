@@ -363,10 +363,11 @@ impl Agent {
             _ => stored.retain(|stored| !stored.state.archived),
         }
         let info = |stored: Stored| {
+            let used = stored.updated_at();
             let said = |update: &Value| update["content"]["text"].as_str().map(str::to_owned);
             let title = stored.state.memory.title.or_else(|| stored.updates.iter().find_map(said));
             let title = title.map(|title| title.chars().take(60).collect::<String>());
-            SessionInfo::new(stored.id, stored.state.cwd).title(title)
+            SessionInfo::new(stored.id, stored.state.cwd).title(title).updated_at(used)
         };
         ListSessionsResponse::new(stored.into_iter().map(info).collect())
     }

@@ -46,6 +46,26 @@ pub struct Stored {
     pub id: String,
     pub state: State,
     pub updates: Vec<Value>,
+    pub used: SystemTime,
+}
+
+impl Stored {
+    /// When it was used last, as ISO 8601.
+    pub fn updated_at(&self) -> Option<String> {
+        let since = self.used.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+        // Howard Hinnant's civil_from_days: years that begin in March have their leap day at the end.
+        let shifted = days + 719_468;
+        let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+        let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let shifted_month = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * shifted_month + 2) / 5 + 1;
+        let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+        let year = era * 400 + year_of_era + u64::from(month <= 2);
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"))
+    }
 }
 
 impl Store {
@@ -93,7 +113,9 @@ impl Store {
     }
 
     pub fn load(&self, id: &str) -> Option<Stored> {
-        let text = fs::read_to_string(self.file(id)?).ok()?;
+        let file = self.file(id)?;
+        let text = fs::read_to_string(&file).ok()?;
+        let used = file.metadata().and_then(|facts| facts.modified()).ok()?;
         let (mut state, mut updates) = (None, Vec::new());
         for line in text.lines() {
             match serde_json::from_str(line) {
@@ -103,7 +125,7 @@ impl Store {
                 Err(_) => {}
             }
         }
-        Some(Stored { id: id.to_owned(), state: state?, updates })
+        Some(Stored { id: id.to_owned(), state: state?, updates, used })
     }
 
     /// The sessions of a folder, or all of them; the one used last comes first.

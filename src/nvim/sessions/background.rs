@@ -155,6 +155,7 @@ impl Sessions {
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         let commands = session.opened(opened, now);
         self.opened_again(cx, key);
+        self.keep_early_name(cx, key);
         self.send_all(cx, commands);
         cx.raise(EditorEvent::SessionOpened(key));
         cx.raise(EditorEvent::SessionChanged(key));

@@ -7,6 +7,7 @@ use crate::core::ids::{JobId, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Content, Launch, Reopen, Severity};
 use crate::core::replay::NAME;
+use crate::core::session::Session;
 use crate::core::session::retold::Retold;
 use crate::core::store::record::{Fact, Kept, LONGEST_PROMPT, Line, Owner, RecordRequest};
 use crate::core::text::cut;
@@ -22,7 +23,7 @@ impl Sessions {
         cx.send(Command::Record { folder, request });
     }
 
-    /// A prompt goes out: the session is worth remembering from the first of them on.
+    /// A prompt goes out: the session is worth remembering from the first of them on, if it was not named before.
     pub fn keep_prompt(&mut self, cx: &mut Context, key: SessionKey, content: &[Content]) {
         let texts = content.iter().filter_map(|content| match content {
             Content::Text(text) => Some(&**text),
@@ -31,17 +32,40 @@ impl Sessions {
         // Of a long one only the beginning is kept.
         let texts: Vec<&str> = texts.map(|text| cut(text.trim_start(), LONGEST_PROMPT)).collect();
         self.keep(cx, key, Line::prompt(cx.now().0, texts.join("\n").trim()));
-        if cx.sessions.contains_key(&key)
-            && self.recorded.insert(key)
-            && cx.sessions.get(&key).is_some_and(|session| session.title.is_some())
+        if self.begin_record(cx, key) && cx.sessions.get(&key).is_some_and(|session| session.title.is_some())
         {
-            self.keep_title(cx, key);
+            self.write_title(cx, key);
         }
     }
 
-    /// The conversation is called something else.
+    /// Whether a session's record begins with this. It is another one where the agent has begun a new session.
+    fn begin_record(&mut self, cx: &Context, key: SessionKey) -> bool {
+        let Some(acp_id) = cx.sessions.get(&key).and_then(|session| session.acp_id.clone()) else {
+            return false;
+        };
+        self.recorded.insert(key, acp_id.clone()) != Some(acp_id)
+    }
+
+    /// The session is open: what the user has called it by now is kept.
+    pub(super) fn keep_early_name(&mut self, cx: &mut Context, key: SessionKey) {
+        if cx.sessions.get(&key).is_some_and(Session::was_named) && self.begin_record(cx, key) {
+            self.write_title(cx, key);
+        }
+    }
+
+    /// The conversation is called something else. One that the user named can be found by that before anything is asked.
     pub fn keep_title(&mut self, cx: &mut Context, key: SessionKey) {
-        let Some(session) = cx.sessions.get(&key).filter(|_| self.recorded.contains(&key)) else { return };
+        let was_named = cx.sessions.get(&key).is_some_and(Session::was_named);
+        if was_named {
+            self.begin_record(cx, key);
+        }
+        if self.recorded.contains_key(&key) {
+            self.write_title(cx, key);
+        }
+    }
+
+    fn write_title(&self, cx: &mut Context, key: SessionKey) {
+        let Some(session) = cx.sessions.get(&key) else { return };
         let title = session.title.clone().unwrap_or_default();
         let fact = if session.was_named() { Fact::Name(title) } else { Fact::Title(title) };
         self.keep(cx, key, Line { at: cx.now().0, fact });
@@ -114,8 +138,8 @@ impl Sessions {
 
     /// Opens a session that the record knows; how its agent is started is known by now.
     pub fn open_recorded(&mut self, cx: &mut Context, kept: Kept, launch: Launch) {
-        let stored = (kept.owner.acp_id.clone(), Reopen::Load);
-        let key = self.open(cx, launch, kept.owner.cwd.clone(), Some(stored));
+        let acp_id = kept.owner.acp_id.clone();
+        let key = self.open(cx, launch, kept.owner.cwd.clone(), Some((acp_id.clone(), Reopen::Load)));
         if let Some(session) = cx.sessions.get_mut(&key) {
             session.retold = Retold::new(kept.prompts.iter().map(|prompt| prompt.text.clone()).collect());
             match (kept.named, kept.title.clone()) {
@@ -123,7 +147,7 @@ impl Sessions {
                 (_, title) => session.title = title,
             }
         }
-        self.recorded.insert(key);
+        self.recorded.insert(key, acp_id);
         self.resumed.insert(key, kept);
     }
 
