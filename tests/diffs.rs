@@ -234,6 +234,40 @@ fn closing_either_window_ends_the_diff() {
 }
 
 #[test]
+fn a_window_has_what_it_showed_once_a_diff_is_put_away() {
+    let text: String = (1..=60).map(|n| format!("other {n}\n")).collect();
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", "one\nTWO\n"));
+    all.extend(writes("b.txt", "uno\nDUE\n"));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let files = [("a.txt", "one\ntwo\n"), ("b.txt", "uno\ndue\n"), ("other.txt", &*text)];
+    let mut chat = Scripted::new(&files, steps(all));
+    chat.nvim.command("edit other.txt");
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h | normal! 40Gzt");
+    for steps in [&["Acp diff"][..], &["Acp diff", "Acp diff next"], &["Acp diff", "Acp diff open"]] {
+        for step in steps {
+            chat.nvim.command(step);
+            chat.nvim.wait_until(|nvim| windows(nvim).contains(" diff, "), "two windows");
+        }
+        let shown = if steps.contains(&"Acp diff next") { "b.txt diff" } else { "a.txt diff" };
+        chat.nvim.wait_until(|nvim| windows(nvim).contains(shown), shown);
+        chat.nvim.command("Acp diff");
+        chat.nvim.wait_until(|nvim| windows(nvim).starts_with("*other.txt, "), "what was there");
+        let view = "local view = vim.fn.winsaveview() return view.lnum .. ' ' .. view.topline .. ' ' .. vim.fn.bufnr('#')";
+        assert_eq!(chat.nvim.exec_lua(view, []).as_str(), Some("40 40 1"), "{steps:?}");
+    }
+    // Who goes on to another file stays there.
+    chat.nvim.command("Acp diff");
+    chat.nvim.wait_until(|nvim| windows(nvim).contains(" diff, "), "two windows");
+    chat.nvim.command("edit b.txt");
+    chat.nvim.wait_until(|nvim| windows(nvim).starts_with("*b.txt, "), "the other file");
+}
+
+#[test]
 fn the_keys_go_on_to_the_next_file_side_by_side() {
     let mut all = vec![prompt()];
     all.extend(writes("a.txt", "one\nTWO\n"));

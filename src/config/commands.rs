@@ -430,8 +430,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "Show the file at the cursor, or the first one with changes, beside what it was before agents \
-               changed it, in |diff-mode|; once more puts that away. `next` and `previous` go to the other \
-               files; see |acp-review|. The cursor stays in its window.",
+               changed it, in |diff-mode|; once more puts that away, and the window shows again what it did. \
+               `next` and `previous` go to the other files; see |acp-review|. The cursor stays in its window.",
     },
     CommandSpec {
         name: "mode",

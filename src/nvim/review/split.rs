@@ -9,6 +9,7 @@ use mlua::{Result, Table, Value};
 use crate::core::changes::text_edits::same_ends;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::review::proposals::Call;
+use crate::nvim::review::stage::Lent;
 
 /// Narrower windows stand one above the other.
 const MIN_COLUMNS: u16 = 40;
@@ -42,6 +43,8 @@ pub struct Split {
     lines: Vec<String>,
     /// What the file's window had.
     before: Table,
+    /// What the window showed, where that was another file.
+    pub lent: Option<Lent>,
 }
 
 impl Split {
@@ -64,7 +67,7 @@ impl Split {
         let before: Table = editor.helper("begin_diff", (win, bar(&format!("{name}: as it is"))))?;
         // The folds of windows that the user is not in come late otherwise.
         editor.helper::<()>("in_window", (win, "diffupdate"))?;
-        Ok(Self { path, content, win, buf, other, scratch, lines, before })
+        Ok(Self { path, content, win, buf, other, scratch, lines, before, lent: None })
     }
 
     /// What stands beside the file is another text now.

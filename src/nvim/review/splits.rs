@@ -25,6 +25,7 @@ use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Call;
 use crate::nvim::review::split::{Shown, Split, SplitContent};
+use crate::nvim::review::stage::Lent;
 
 impl Reviews {
     /// `:Acp diff`.
@@ -119,16 +120,59 @@ impl Reviews {
         lines: Vec<String>,
         title: &str,
     ) -> Result<()> {
-        let before = self.split.take();
+        let mut before = self.split.take();
         let win = before.as_ref().map(|split| split.win);
+        let lent = before.as_mut().and_then(|split| split.lent.take());
         if let Some(split) = before {
             self.end_split(cx, split)?;
         }
-        let Some(win) = window_for(cx, buf, win)? else { return Ok(()) };
+        let Some((win, lent)) = self.borrow_window(cx, buf, win, lent)? else { return Ok(()) };
         let name = name_in_project(cx, &path);
         let shown = Shown { path: path.clone(), name: &name, title, content: SplitContent::Before };
-        self.split = Some(Split::open(&cx.editor, shown, (win, buf), lines)?);
+        let mut split = Split::open(&cx.editor, shown, (win, buf), lines)?;
+        split.lent = lent;
+        self.split = Some(split);
         self.draw_again(cx, &path)
+    }
+
+    /// The window for a file that is shown for a while: what it had comes back after it. `lent` is what was given for
+    /// the file before.
+    fn borrow_window(
+        &self,
+        cx: &Context,
+        buf: Buf,
+        likely: Option<Win>,
+        lent: Option<Lent>,
+    ) -> Result<Option<(Win, Option<Lent>)>> {
+        let found = window_to_use(cx, buf, likely)?;
+        let shows = |win: Win| cx.editor.win_buf(win).is_ok_and(|shown| shown == buf);
+        match (found, lent) {
+            (Some(win), Some(lent)) if lent.win == win => {
+                cx.editor.helper::<()>("lend_again", (lent.kept.clone(), buf))?;
+                Ok(Some((win, Some(lent))))
+            }
+            (found, Some(lent)) => {
+                cx.editor.helper::<()>("give_back", lent.kept)?;
+                self.borrow_window(cx, buf, found, None)
+            }
+            (None, None) => Ok(None),
+            (Some(win), None) if shows(win) => Ok(Some((win, None))),
+            // What a question has put there gives it back itself.
+            (Some(win), None) if self.has_lent(win) => {
+                cx.editor.set_win_buf(win, buf)?;
+                Ok(Some((win, None)))
+            }
+            (Some(win), None) => {
+                let kept = cx.editor.helper("lend", (win, buf))?;
+                Ok(Some((win, Some(Lent { win, kept }))))
+            }
+        }
+    }
+
+    /// Whether a window shows something for a question.
+    fn has_lent(&self, win: Win) -> bool {
+        let lent = self.stage.as_ref().and_then(|stage| stage.lent.as_ref());
+        lent.is_some_and(|lent| lent.win == win)
     }
 
     /// To the next or previous of the files: of the call that is asked about, or of all that agents changed.
@@ -302,10 +346,14 @@ impl Reviews {
         }
     }
 
-    fn end_split(&mut self, cx: &mut Context, split: Split) -> Result<()> {
+    fn end_split(&mut self, cx: &mut Context, mut split: Split) -> Result<()> {
         let path = split.path.clone();
+        let lent = split.lent.take();
         cx.editor.helper::<()>("when_typed", split.buf)?;
         split.close(&cx.editor)?;
+        if let Some(lent) = lent {
+            cx.editor.helper::<()>("give_back", lent.kept)?;
+        }
         self.draw_again(cx, &path)
     }
 
@@ -354,20 +402,25 @@ pub fn name_in_project(cx: &Context, path: &Path) -> String {
 
 /// The window of the tab page that shows a buffer, or is made to.
 fn window_for(cx: &Context, buf: Buf, likely: Option<Win>) -> Result<Option<Win>> {
+    let win = window_to_use(cx, buf, likely)?;
+    if let Some(win) = win.filter(|win| cx.editor.win_buf(*win).is_ok_and(|shown| shown != buf)) {
+        cx.editor.set_win_buf(win, buf)?;
+    }
+    Ok(win)
+}
+
+/// The window of the tab page that shows a buffer, or is to.
+fn window_to_use(cx: &Context, buf: Buf, likely: Option<Win>) -> Result<Option<Win>> {
     let shows =
         |win: &Win| cx.editor.win_buf(*win).is_ok_and(|shown| shown == buf) && is_code(&cx.editor, *win);
     if let Some(win) = cx.editor.tab_wins()?.into_iter().find(shows) {
         return Ok(Some(win));
     }
     let likely = likely.filter(|win| cx.editor.win_is_valid(*win) && is_code(&cx.editor, *win));
-    let win = match likely {
-        Some(win) => Some(win),
-        None => code_window(&cx.editor)?,
-    };
-    if let Some(win) = win {
-        cx.editor.set_win_buf(win, buf)?;
+    match likely {
+        Some(win) => Ok(Some(win)),
+        None => code_window(&cx.editor),
     }
-    Ok(win)
 }
 
 fn proposed_paths(cx: &Context, (key, call): Call) -> Vec<PathBuf> {
