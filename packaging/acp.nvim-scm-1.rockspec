@@ -72,6 +72,7 @@ build = {
       ["acp.interface"] = "lua/acp/interface.lua",
       ["acp.menu"] = "lua/acp/menu.lua",
       ["acp.mksession"] = "lua/acp/mksession.lua",
+      ["acp.select"] = "lua/acp/select.lua",
       ["acp.native"] = "lua/acp/native.lua",
       ["acp.notify"] = "lua/acp/notify.lua",
       ["acp.repository"] = "lua/acp/repository.lua",

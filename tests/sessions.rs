@@ -163,6 +163,43 @@ fn a_stored_session_is_listed_by_pages_and_taken_up_with_all_that_was_said() {
 }
 
 #[test]
+fn neovims_own_picker_shows_a_long_list_a_screenful_at_a_time() {
+    let names: Vec<Value> =
+        (1..=40).map(|number| listed(&format!("old {number}"), &format!("Number {number}"))).collect();
+    let steps = steps([
+        stores_sessions(),
+        vec![
+            json!({ "expect": "session/list" }),
+            json!({ "reply": "session/list", "result": { "sessions": names } }),
+            json!({ "expect": "session/load" }),
+            json!({ "reply": "session/load", "result": null }),
+        ],
+    ]);
+    let mut chat = Scripted::sized(&[], steps, 80, 24);
+    chat.chat();
+    chat.nvim.stop_insert();
+    chat.nvim.input(":Acp sessions<CR>");
+    chat.nvim.wait_for_screen("Type number");
+    let leads_on = |nvim: &mut Nvim| {
+        let screen = nvim.screen();
+        assert!(!screen.contains("-- More --"), "{screen}");
+        let line = screen.lines().find(|line| line.contains(" more")).unwrap_or_default().to_owned();
+        line.trim_start_matches('|').split(':').next().unwrap_or_default().to_owned()
+    };
+    assert!(chat.nvim.screen().contains("2: fake: Number 1\n"), "{}", chat.nvim.screen());
+    let more = leads_on(&mut chat.nvim);
+    chat.nvim.input(&format!("{more}<CR>"));
+    chat.nvim.wait_for_screen("back to the first ones");
+    assert_ne!(leads_on(&mut chat.nvim), "");
+    let screen = chat.nvim.screen();
+    let first =
+        screen.lines().find_map(|line| line.split_once("1: fake: Number ")).expect("the first of the page");
+    let number = first.1.split_whitespace().next().expect("its number").to_owned();
+    chat.nvim.input("1<CR>");
+    assert_eq!(chat.got("session/load")["params"]["sessionId"], format!("old {number}"));
+}
+
+#[test]
 fn a_login_is_asked_for_and_the_session_opens_after_it() {
     let mut chat = Scripted::new(
         &[],

@@ -115,12 +115,6 @@ function M.run(command)
   call(subcommand, { args = args, text = rest, bang = bang or command.bang, range = range })
 end
 
---- Whether `vim.ui.select` is Neovim's own, which would show a numbered list over several pages.
-local function is_builtin()
-  local source = debug.getinfo(vim.ui.select, "S").source
-  return source:find("vim/ui%.lua$") ~= nil or source:find("vim/ui$") ~= nil
-end
-
 --- Offers all subcommands, those for the same thing together.
 ---@param range? acp.Range
 function M.pick(range)
@@ -130,7 +124,7 @@ function M.pick(range)
     end
   end
   local groups = require("acp.menu").groups(M.subcommands)
-  if is_builtin() then
+  if require("acp.select").is_builtin() then
     return require("acp.menu").open(groups, choose)
   end
   local ordered = {}

@@ -139,7 +139,7 @@ local pickers = {
 ---@param root string
 ---@param files string[]
 local function ask(root, files)
-  vim.ui.select(files, { prompt = "Add to the prompt", kind = "acp_file" }, function(file, index)
+  require("acp.select").open(files, { prompt = "Add to the prompt", kind = "acp_file" }, function(file, index)
     if not file then
       return
     end

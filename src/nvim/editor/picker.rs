@@ -49,10 +49,18 @@ pub fn offer(editor: &Editor, offer: Offer, then: impl FnOnce(Option<usize>) + '
         chosen.give(index.and_then(|index| index.checked_sub(1)).filter(|index| *index < count));
         Ok(())
     })?;
-    let ui: Table = editor.module("ui")?;
-    ui.get::<Function>("select")?.call::<()>((items, options, chosen))?;
+    selector(editor)?.call::<()>((items, options, chosen))?;
     answer.shown();
     Ok(())
+}
+
+/// Neovim's own gets what the screen has room for, any other one gets all.
+fn selector(editor: &Editor) -> Result<Function> {
+    if is_builtin(editor) {
+        let pages: Table = editor.lua.globals().get::<Function>("require")?.call("acp.select")?;
+        return pages.get("paged");
+    }
+    editor.module("ui")?.get("select")
 }
 
 /// A picker on the screen, to close it when what it asks about is over.
