@@ -679,6 +679,29 @@ fn the_bar_says_what_runs_or_waits_and_not_the_file_that_was_edited_before() {
 }
 
 #[test]
+fn a_terminal_leaves_a_file_its_lines_on_a_small_screen_and_has_its_size_back_on_a_large_one() {
+    let steps = turn([runs("first", "sleep 60")]);
+    let mut chat = Scripted::sized(&[("a.txt", "one\n")], steps, 80, 24);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("go");
+    chat.nvim.wait_until(|nvim| windows(nvim) == 1, "the terminal's window");
+    let sizes = "local all = { vim.o.cmdheight }
+        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          all[#all + 1] = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)), ':t')
+            .. ' ' .. vim.api.nvim_win_get_width(win) .. 'x' .. vim.api.nvim_win_get_height(win)
+        end
+        return table.concat(all, ', ')";
+    let file = "local win = vim.fn.bufwinid('a.txt') return vim.api.nvim_win_get_height(win)";
+    let before = text(&mut chat.nvim, sizes);
+    chat.nvim.resize(60, 14);
+    let rows = |nvim: &mut Nvim| nvim.exec_lua(file, []).as_u64().expect("a height");
+    chat.nvim.wait_until(|nvim| rows(nvim) >= 4, "the file to have lines");
+    chat.nvim.resize(80, 24);
+    chat.nvim.wait_until(|nvim| text(nvim, sizes) == before, &before);
+}
+
+#[test]
 fn a_tab_page_has_one_window_for_all_commands() {
     let mut parts: Vec<Value> = (1..=4)
         .map(|number| {

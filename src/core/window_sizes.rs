@@ -185,6 +185,34 @@ pub fn beside_terminal(widths: &[u16]) -> Option<usize> {
     Some(if widths[0] >= OUTPUT { 0 } else { widest })
 }
 
+/// What a terminal's window has of the screen, of lines or of columns, while the screen's size changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OfScreen {
+    screen: u16,
+    size: u16,
+    share: Option<f32>,
+}
+
+impl OfScreen {
+    pub fn new(size: u16, screen: u16) -> Self {
+        Self { screen, size, share: share(size, screen) }
+    }
+
+    /// The size that the window is to have, where the screen has another one than before.
+    pub fn to_have(&self, size: u16, screen: u16) -> Option<u16> {
+        let share = self.share.filter(|_| self.screen != screen)?;
+        Some(part(screen, share).max(1)).filter(|wanted| *wanted != size)
+    }
+
+    /// What is seen now. On a screen as before, somebody has resized the window.
+    pub fn seen(&mut self, size: u16, screen: u16) {
+        if self.screen == screen && self.size != size {
+            self.share = share(size, screen);
+        }
+        (self.screen, self.size) = (screen, size);
+    }
+}
+
 /// How many lines the pinned plan has when it needs so many, of those that it and the transcript have together: the
 /// transcript is read, so most is left to it.
 pub fn plan_height(needed: u16, whole: u16) -> u16 {
@@ -253,6 +281,22 @@ mod tests {
         ] {
             assert_eq!(beside_terminal(widths), expected, "{widths:?}");
         }
+    }
+
+    #[test]
+    fn a_terminal_has_the_same_part_of_every_screen() {
+        let mut kept = OfScreen::new(12, 24);
+        // It was left with most of a small screen.
+        assert_eq!(kept.to_have(10, 14), Some(7));
+        kept.seen(7, 14);
+        assert_eq!(kept.to_have(7, 14), None);
+        assert_eq!(kept.to_have(9, 24), Some(12));
+        kept.seen(12, 24);
+        // The user's own size counts from then on.
+        kept.seen(6, 24);
+        assert_eq!(kept.to_have(6, 48), Some(12));
+        // What has all of the screen is left as it is.
+        assert_eq!(OfScreen::new(24, 24).to_have(20, 14), None);
     }
 
     #[test]

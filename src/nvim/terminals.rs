@@ -6,7 +6,7 @@ pub mod actions;
 pub mod events;
 pub mod window;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use mlua::{Function, Result, Value};
 
@@ -15,6 +15,7 @@ use crate::core::terminal::bar::name_of;
 use crate::core::terminal::shown::{Program, Shown};
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::{Tail, cut_end};
+use crate::core::window_sizes::OfScreen;
 use crate::nvim::context;
 use crate::nvim::editor::{Buf, Editor, Win};
 
@@ -28,6 +29,8 @@ pub struct Terminals {
     open: BTreeMap<Key, Terminal>,
     /// The windows that have opened by themselves.
     by_itself: Vec<Win>,
+    /// The height and the width of their windows.
+    sizes: HashMap<Win, (OfScreen, OfScreen)>,
     /// Windows are being given what they lack, piece by piece.
     feeding: bool,
 }

@@ -36,7 +36,40 @@ local function resize(set_size, win, size)
   end
 end
 
+-- Whether a window is one of several above each other ("col") or beside each other ("row").
+local function is_split(layout, win, kind)
+  if layout[1] == "leaf" then
+    return false
+  end
+  for _, child in ipairs(layout[2]) do
+    if child[1] == "leaf" and child[2] == win then
+      return layout[1] == kind
+    elseif is_split(child, win, kind) then
+      return true
+    end
+  end
+  return false
+end
+
 return {
+  -- Gives a window another height or width, each where the windows that it shares a column or a row with can give or
+  -- take it: Neovim would resize the command line otherwise.
+  resize_within = function(win, height, width)
+    if not height and not width then
+      return
+    end
+    local layout, cmdheight = vim.fn.winlayout(), vim.o.cmdheight
+    if height and is_split(layout, win, "col") then
+      resize(api.nvim_win_set_height, win, height)
+    end
+    if width and is_split(layout, win, "row") then
+      resize(api.nvim_win_set_width, win, width)
+    end
+    if vim.o.cmdheight ~= cmdheight then
+      vim.o.cmdheight = cmdheight
+    end
+  end,
+
   is_terminal = is_terminal,
 
   -- Has the terminals of this tab page keep their sizes; gives what `release_terminals` takes.

@@ -203,6 +203,7 @@ impl Terminals {
 
     /// Windows may have other sizes now: programs are told, and the bars are made to fit.
     pub fn resized(&mut self, cx: &mut Context) -> Result<()> {
+        self.keep_shares(&cx.editor)?;
         self.update_bars(cx)?;
         for ((session, terminal), rows, columns) in self.resized_windows(&cx.editor) {
             cx.send(Command::Resize { session, terminal, rows, columns });

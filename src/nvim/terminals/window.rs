@@ -6,6 +6,7 @@ use mlua::{Result, Value};
 use crate::config::{Position, TerminalOptions};
 use crate::core::ids::Moment;
 use crate::core::terminal::tabs::{Tab, line, successor};
+use crate::core::window_sizes::OfScreen;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::terminals::{Key, Terminal, Terminals};
 
@@ -122,6 +123,27 @@ impl Terminals {
         let wins = self.open.get(key).map(|terminal| editor.wins_of(terminal.buf)).unwrap_or_default();
         wins.iter().try_for_each(|win| editor.close_win(*win))?;
         Ok(!wins.is_empty())
+    }
+
+    /// Windows of terminals have the same part of a screen that is smaller or larger than before: Neovim takes what is
+    /// missing from one window alone.
+    pub(super) fn keep_shares(&mut self, editor: &Editor) -> Result<()> {
+        self.sizes.retain(|win, _| editor.win_is_valid(*win));
+        let (columns, lines) = editor.size();
+        for win in editor.tab_wins()? {
+            if editor.is_floating(win) || self.shown_in(editor, win).is_none() {
+                continue;
+            }
+            let (width, height) = editor.win_size(win)?;
+            let new = || (OfScreen::new(height, lines), OfScreen::new(width, columns));
+            let kept = self.sizes.entry(win).or_insert_with(new);
+            let wanted = (kept.0.to_have(height, lines), kept.1.to_have(width, columns));
+            editor.helper::<()>("resize_within", (win, wanted.0, wanted.1))?;
+            let (width, height) = editor.win_size(win)?;
+            kept.0.seen(height, lines);
+            kept.1.seen(width, columns);
+        }
+        Ok(())
     }
 
     /// The terminals whose windows have another size than their programs were told: rows, columns.
