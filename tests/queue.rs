@@ -140,6 +140,30 @@ fn stopping_the_turn_leaves_the_queue_until_the_user_sends_it() {
 }
 
 #[test]
+fn what_waits_for_an_agent_that_has_ended_says_how_to_start_it_until_it_is() {
+    let then = [json!({ "expect": "session/cancel" }), ends("cancelled"), json!({ "exit": 3 })];
+    let mut chat = waiting(&["one"], then, 80);
+    chat.nvim.wait_for_screen("<C-c> stop");
+    chat.nvim.input("<C-c>");
+    chat.wait_for("exit code 3");
+    chat.nvim.wait_for_screen("R in the chat starts it again");
+    assert!(!chat.nvim.screen().contains("sends what is held"), "{}", chat.nvim.screen());
+    chat.nvim.input("<C-s>");
+    chat.nvim.wait_for_screen("the agent is gone");
+    assert!(!chat.nvim.screen().contains("..."), "nothing is cut: {}", chat.nvim.screen());
+    assert!(chat.nvim.screen().contains("held: one"), "{}", chat.nvim.screen());
+    assert!(chat.transcript().contains("starts it again"), "{}", chat.transcript());
+    chat.nvim.command("Acp restart");
+    chat.wait_for("Fake 1.0\n");
+    chat.nvim.wait_until(
+        |nvim| !nvim.screen().contains("starts it again"),
+        "nothing to say that it has to be started",
+    );
+    chat.nvim.wait_for_screen("<CR> or <C-s> sends what is held");
+    assert!(!chat.transcript().contains("starts it again"), "{}", chat.transcript());
+}
+
+#[test]
 fn the_list_stands_over_the_prompt() {
     let long = "and then make sure that the test for two logins at the same time is part of the whole";
     for (columns, name) in [(80, "queue-80x24"), (200, "queue-200x24")] {

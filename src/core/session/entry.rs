@@ -152,6 +152,7 @@ pub enum Greeting {
     /// The user gave up waiting for it.
     Stopped {
         name: String,
+        restart: Restart,
     },
     /// The agent of an open chat is gone.
     Gone {
@@ -174,6 +175,8 @@ pub enum Restart {
     New,
     /// There was none.
     First,
+    /// It was started again since.
+    Done,
     /// It goes on without the user, in one of the first two ways.
     ByItself(Reopen),
 }

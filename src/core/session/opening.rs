@@ -109,7 +109,7 @@ impl Session {
             }
             let restart = self.restart();
             self.greet(match failure.kind {
-                FailureKind::Cancelled => Greeting::Stopped { name },
+                FailureKind::Cancelled => Greeting::Stopped { name, restart },
                 _ => Greeting::Failed { name, failure, stderr: Vec::new(), restart },
             });
         }
@@ -162,6 +162,7 @@ impl Session {
         self.phase = Phase::Opening { since: now };
         self.turn = Turn::default();
         self.speaker_shown = false;
+        self.restart_is_done();
         let body = Body::Greeting(Greeting::Connecting { name: self.name(), command: command.to_owned() });
         match self.entries.last().map(|entry| &entry.body) {
             Some(Body::Greeting(Greeting::Failed { .. } | Greeting::Gone { .. }))
@@ -175,6 +176,22 @@ impl Session {
             }
         }
         self.status_touched = true;
+    }
+
+    /// What was said about starting the agent again is not to be done any more.
+    fn restart_is_done(&mut self) {
+        for (index, entry) in self.entries.iter_mut().enumerate() {
+            if let Body::Greeting(
+                Greeting::Failed { restart, .. }
+                | Greeting::Gone { restart, .. }
+                | Greeting::Stopped { restart, .. },
+            ) = &mut entry.body
+                && *restart != Restart::Done
+            {
+                *restart = Restart::Done;
+                self.touched.insert(EntryId(index));
+            }
+        }
     }
 
     /// What becomes of the session when its agent is started again.
@@ -207,7 +224,7 @@ impl Session {
         let Ending { failure, exit, stderr, expected } = ending;
         if !was_open {
             if expected {
-                self.greet(Greeting::Stopped { name });
+                self.greet(Greeting::Stopped { name, restart });
                 return;
             }
             let failure = failure.unwrap_or_else(|| Failure {

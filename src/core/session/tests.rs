@@ -1062,6 +1062,10 @@ fn a_restart_does_what_it_says_resume_load_or_a_new_session() {
         assert_eq!(restart_told(&session), told);
         session.restarted(AgentId(2), "demo", Moment(3));
         assert_eq!(session.taking_up, how.map(|how| ("s".to_owned(), how)), "{told:?}");
+        let is_asked_for = session.entries().iter().any(|entry| {
+            matches!(&entry.body, Body::Greeting(Greeting::Gone { restart, .. }) if *restart != Restart::Done)
+        });
+        assert!(!is_asked_for, "it is started again");
     }
 }
 

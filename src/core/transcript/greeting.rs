@@ -52,14 +52,14 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             };
             drawing.line(capitalized(&text), Some("AcpError"));
             last_words::draw(drawing, stderr, hints);
-            drawing.hint(format!(
-                "{restart} {} · :Acp inspect shows messages · :checkhealth acp finds causes",
-                does(*how)
-            ));
+            let restart = does(*how).map(|does| format!("{restart} {does} · ")).unwrap_or_default();
+            drawing.hint(format!("{restart}:Acp inspect shows messages · :checkhealth acp finds causes"));
         }
-        Greeting::Stopped { name } => {
+        Greeting::Stopped { name, restart: how } => {
             drawing.line(format!("Starting {name} was stopped"), Some("AcpMeta"));
-            drawing.hint(format!("{restart} starts it again"));
+            if *how != Restart::Done {
+                drawing.hint(format!("{restart} starts it again"));
+            }
         }
         Greeting::Gone { name, what, stderr, expected, restart: how } => {
             let group = if *expected { "AcpMeta" } else { "AcpError" };
@@ -67,10 +67,13 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             if !expected {
                 last_words::draw(drawing, stderr, hints);
             }
-            drawing.hint(match how {
-                Restart::ByItself(_) => "It is started again by itself; this text stays".to_owned(),
-                how => format!("{restart} {}; this text stays", does(*how)),
-            });
+            match (how, does(*how)) {
+                (Restart::ByItself(_), _) => {
+                    drawing.hint("It is started again by itself; this text stays".to_owned());
+                }
+                (_, Some(does)) => drawing.hint(format!("{restart} {does}; this text stays")),
+                (_, None) => {}
+            }
         }
     }
 }
@@ -101,15 +104,16 @@ fn draw_logins(drawing: &mut Drawing, title: &str, (methods, message): (&[AuthMe
     ));
 }
 
-/// What the key for a restart does.
-fn does(restart: Restart) -> &'static str {
-    match restart {
+/// What the key for a restart does, where there is still something to do.
+fn does(restart: Restart) -> Option<&'static str> {
+    Some(match restart {
         Restart::Resume | Restart::ByItself(Reopen::Resume) => "starts it again and resumes this session",
         Restart::Load | Restart::ByItself(Reopen::Load) => "starts it again and loads this session",
         // Nothing is forked by itself.
         Restart::New | Restart::ByItself(Reopen::Fork) => "starts it again with a new session",
         Restart::First => "starts it again",
-    }
+        Restart::Done => return None,
+    })
 }
 
 fn capitalized(text: &str) -> String {

@@ -37,7 +37,7 @@ impl Prompts {
         }
         match self.take_prompt(cx, key)? {
             Some(text) => cx.raise(EditorEvent::PromptTyped { session: key, text, mode: how }),
-            None => Self::send_held(cx, key),
+            None => Self::send_held(cx, key)?,
         }
         cx.raise(EditorEvent::FrameDue);
         Ok(())

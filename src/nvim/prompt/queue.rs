@@ -7,6 +7,7 @@ use crate::config::Keys;
 use crate::core::ids::SessionKey;
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::cut_middle;
+use crate::nvim::arguments::fail;
 use crate::nvim::context::Context;
 use crate::nvim::events::{EditorEvent, SendMode};
 use crate::nvim::prompt::Prompts;
@@ -48,7 +49,9 @@ impl Prompts {
             let all = cx.config.keys.get("queue").first().map_or(":Acp queue", String::as_str);
             lines.push(format!("and {} more; {all} shows them", queue.len() - SHOWN));
         }
-        if session.held() > 0 {
+        if cx.is_dead(key) {
+            lines.push(restart_hint(&cx.config.keys));
+        } else if session.held() > 0 {
             lines.push(held_hint(&cx.config.keys, chat.is_prompt_blank(&cx.editor)?));
         }
         let virtual_lines = cx.editor.lua.create_table()?;
@@ -62,15 +65,25 @@ impl Prompts {
     }
 
     /// Sends what waits since the user stopped the turn before it, if anything does.
-    pub fn send_held(cx: &mut Context, key: SessionKey) {
+    pub fn send_held(cx: &mut Context, key: SessionKey) -> Result<()> {
         let now = cx.now();
-        let Some(session) = cx.sessions.get_mut(&key).filter(|session| session.held() > 0) else { return };
+        let is_dead = cx.is_dead(key);
+        let Some(session) = cx.sessions.get_mut(&key).filter(|session| session.held() > 0) else {
+            return Ok(());
+        };
+        if is_dead {
+            return fail(format!(
+                "the agent is gone; {}, then this can be sent",
+                restart_hint(&cx.config.keys)
+            ));
+        }
         let commands = session.release_queue(now);
         if !commands.is_empty() {
             cx.raise(EditorEvent::PromptSent(key));
         }
         commands.into_iter().for_each(|command| cx.send(command));
         cx.raise(EditorEvent::SessionChanged(key));
+        Ok(())
     }
 
     /// Takes a waiting prompt back into the prompt; without an index the last one. Says whether there
@@ -119,6 +132,14 @@ impl Prompts {
             let (content, mode) = (queued.content, SendMode::Now);
             cx.raise(EditorEvent::PromptReady { session: key, content, mode });
         }
+    }
+}
+
+/// What comes before anything can be sent, where the agent is gone.
+fn restart_hint(keys: &Keys) -> String {
+    match keys.get("restart").first() {
+        Some(key) => format!("{key} in the chat starts it again"),
+        None => ":Acp restart starts it again".to_owned(),
     }
 }
 
