@@ -845,6 +845,24 @@ fn a_new_file_that_is_undone_while_more_is_proposed_in_it_leaves_the_window_to_t
 }
 
 #[test]
+fn the_bar_above_a_page_fits_the_window_also_when_the_chat_comes_back() {
+    let (file, text) = ("a-rather-long-name.txt", numbered("new", 60));
+    let call = edit("1", "Write it", json!([diff(file, None, &text)]));
+    let mut chat = asking(&[], &[call], (80, 24));
+    chat.send("go");
+    wait_for_question(&mut chat.nvim);
+    chat.nvim.stop_insert();
+    let wide = "Fake: a-rather-long-name.txt  +60 -0";
+    chat.nvim.command("Acp toggle");
+    chat.nvim.wait_for_screen(wide);
+    chat.nvim.command("AcpChat");
+    let is_narrow = |row: &str| row.contains(" a-rather-long-name.txt ") && row.contains("<CR> answers │");
+    chat.nvim.wait_until(|nvim| nvim.screen().lines().any(is_narrow), "a bar that fits beside the chat");
+    chat.nvim.command("Acp toggle");
+    chat.nvim.wait_for_screen(wide);
+}
+
+#[test]
 fn the_changes_on_a_page_are_gone_through_with_the_keys() {
     let text = numbered("line", 300);
     let new = text.replace("line 7\n", "seven\n").replace("line 250\n", "two hundred\n");

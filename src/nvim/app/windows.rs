@@ -35,6 +35,7 @@ impl App {
         self.looks_changed();
         self.files.windows_changed(&mut self.cx)?;
         self.terminals.resized(&mut self.cx)?;
+        self.reviews.fit_page_bar(&self.cx)?;
         self.serve_commands()?;
         self.chats.resized(&self.cx)?;
         self.draw_agents()?;

@@ -48,6 +48,17 @@ pub struct ShownPage {
     pub buf: Buf,
     pub view: PageView,
     pub heads: Vec<usize>,
+    /// What its bar is about, and the bar as it is made for the window's width.
+    pub about: PageBar,
+    pub bar: String,
+}
+
+/// What is said above a page.
+#[derive(Clone)]
+pub struct PageBar {
+    pub agent: String,
+    pub name: String,
+    pub counts: (usize, usize),
 }
 
 /// How the call's changes can be seen.

@@ -34,7 +34,7 @@ use crate::nvim::review::inline_proposals::files_of;
 use crate::nvim::review::proposals::Call;
 use crate::nvim::review::split::SplitContent;
 use crate::nvim::review::splits::name_in_project;
-use crate::nvim::review::stage::{Lent, Shape, ShownPage, Stage};
+use crate::nvim::review::stage::{Lent, PageBar, Shape, ShownPage, Stage};
 
 /// The window that the user works in is not taken from them before they have been quiet for so long.
 const QUIET: Duration = Duration::from_millis(700);
@@ -437,11 +437,9 @@ impl Reviews {
         made: ProposalPage,
         name: &str,
     ) -> Result<Shape> {
-        let (agent, key) =
-            (cx.sessions.get(&call.0).map(|session| session.name()), cx.config.keys.shown("ask"));
-        let how = if key.is_empty() { ":Acp answer".to_owned() } else { key };
-        let width = cx.editor.win_size(win)?.0;
-        let bar = proposal_bar(&agent.unwrap_or_default(), name, made.counts, &how, width.into());
+        let agent = cx.sessions.get(&call.0).map(|session| session.name()).unwrap_or_default();
+        let about = PageBar { agent, name: name.to_owned(), counts: made.counts };
+        let bar = bar_for(cx, &about, win)?;
         let Some(stage) = &mut self.stage else { return Ok(Shape::Nothing) };
         let before = stage.page.take().filter(|shown| cx.editor.buf_is_loaded(shown.buf));
         let is_new = before.is_none();
@@ -450,7 +448,7 @@ impl Reviews {
             None => (page_buffer(cx, name)?, PageView::default()),
         };
         let put = view.put(made.page, &cx.editor, buf);
-        stage.page = Some(ShownPage { buf, view, heads: made.heads });
+        stage.page = Some(ShownPage { buf, view, heads: made.heads, about, bar: bar.clone() });
         let covered = stage.covered;
         put?;
         paint_later(cx, self, Self::staged_view)?;
@@ -461,6 +459,21 @@ impl Reviews {
         let room: usize = cx.editor.helper("rows_in_sight", (win, covered))?;
         let rows: usize = cx.editor.helper("rows_of_text", (win, room))?;
         Ok(if rows <= room { Shape::Whole } else { Shape::Part })
+    }
+
+    /// The window of the page may have another width: its bar is made for that.
+    pub fn fit_page_bar(&mut self, cx: &Context) -> Result<()> {
+        let Some(Stage { lent: Some(lent), page: Some(page), .. }) = &mut self.stage else { return Ok(()) };
+        let shows = cx.editor.win_is_valid(lent.win) && cx.editor.win_buf(lent.win)? == page.buf;
+        if !shows {
+            return Ok(());
+        }
+        let bar = bar_for(cx, &page.about, lent.win)?;
+        if bar != page.bar {
+            cx.editor.set_bars(&[lent.win], &bar)?;
+            page.bar = bar;
+        }
+        Ok(())
     }
 
     fn staged_view(&mut self) -> Option<(&mut PageView, Buf)> {
@@ -550,6 +563,13 @@ impl Reviews {
             cx.editor.notify_error(cx.editor.delete_buf(shown.buf));
         }
     }
+}
+
+fn bar_for(cx: &Context, about: &PageBar, win: Win) -> Result<String> {
+    let key = cx.config.keys.shown("ask");
+    let how = if key.is_empty() { ":Acp answer".to_owned() } else { key };
+    let width = cx.editor.win_size(win)?.0;
+    Ok(proposal_bar(&about.agent, &about.name, about.counts, &how, width.into()))
 }
 
 /// A window that was closed with the page in it was the user's: what they had in it has one again where no other shows a
