@@ -330,6 +330,9 @@ fn lines_that_both_changed_are_shown_and_decided_by_the_user() {
         let is_in_buffer = chat.transcript().contains("the agent's change is in the buffer, not saved yet");
         assert_eq!(is_in_buffer, number != 2, "{}", chat.transcript());
         assert!(!chat.transcript().contains("waits for you"), "{}", chat.transcript());
+        // The record says what was decided, and not only that it was allowed.
+        chat.nvim.command("stopinsert | Acp audit");
+        chat.nvim.wait_for_screen(told);
     }
 }
 

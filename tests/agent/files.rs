@@ -93,7 +93,7 @@ fn a_file_in_a_buffer_is_asked_of_the_editor() {
     test.answer(ask, Answer::Text("in the buffer".into()));
     let (ask, question) = test.question();
     assert_eq!(question, Question::Write { path: link.clone(), content: "new text".into() });
-    test.answer(ask, Answer::Done);
+    test.answer(ask, Answer::Done { decided: None });
     let (ask, _) = test.question();
     test.answer(ask, Answer::Refused("the user changed the same lines; read the file again".into()));
     let (ask, question) = test.question();

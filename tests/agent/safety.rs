@@ -251,7 +251,7 @@ fn whatever_happens_each_request_has_one_answer() {
             match draw.below(8) {
                 0 => test.send(Command::Cancel { session: SESSION }),
                 1 => test.answer(ask, Answer::Cancelled),
-                2 => test.answer(ask, Answer::Done),
+                2 => test.answer(ask, Answer::Done { decided: None }),
                 _ => test.answer(ask, fitting),
             }
         }

@@ -284,7 +284,11 @@ impl PendingQuestion {
                 reply.fail(&cancelled())
             }
             (QuestionKind::Read, Answer::Text(text)) => reply.ok(to_acp::read(text.to_string())),
-            (QuestionKind::Write, Answer::Done) => reply.ok(to_acp::written()),
+            (QuestionKind::Write, Answer::Done { decided }) => {
+                let mut reply = reply;
+                reply.note(|line| line.decided = decided);
+                reply.ok(to_acp::written());
+            }
             (QuestionKind::Call, Answer::Returned(result)) => reply.ok(result),
             (QuestionKind::Read | QuestionKind::Write | QuestionKind::Call, Answer::Refused(why)) => {
                 reply.fail(&RpcError::new(INTERNAL_ERROR, why))

@@ -64,6 +64,7 @@ fn texts(line: &Line) -> impl Iterator<Item = &str> {
         &line.rule,
         &line.unasked,
         &line.reason,
+        &line.decided,
         &line.error,
         &line.answer,
     ];

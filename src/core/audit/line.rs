@@ -52,6 +52,9 @@ pub struct Line {
     pub unasked: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What the user decided about lines that they had changed, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// What went wrong.

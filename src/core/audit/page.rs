@@ -21,15 +21,22 @@ pub struct Look {
 const WHAT: usize = 10;
 const AGENT: usize = 10;
 
+/// So much of a rule is said beside a subject that needs its room.
+const LONGEST_RULE: usize = 20;
+
 /// One line of the page: a mark, day and time, agent, what was done, and the verdict at the right.
 pub fn line(line: &Line, look: Look) -> String {
     let mark = if line.is_trouble() { '!' } else { ' ' };
     let when = format!("{} {}", &day(line.at, look.offset)[5..], &clock(line.at, look.offset)[..8]);
     let agent = cut_end(&visible_line(&line.agent), AGENT);
-    let verdict = verdict(line);
     let head = format!("{mark} {when} {agent:<AGENT$} {:<WHAT$} ", line.what.word());
+    let subject = visible_line(&subject(line));
+    // What the subject leaves free is the rule's.
+    let short = verdict(line, LONGEST_RULE);
+    let needed = head.chars().count() + subject.chars().count() + short.chars().count() + 2;
+    let verdict = verdict(line, LONGEST_RULE + look.width.saturating_sub(needed));
     let room = look.width.saturating_sub(head.chars().count() + verdict.chars().count() + 2).max(8);
-    let subject = cut_middle(&visible_line(&subject(line)), room);
+    let subject = cut_middle(&subject, room);
     let gap = room.saturating_sub(subject.chars().count());
     format!("{head}{subject}{}  {verdict}", " ".repeat(gap)).trim_end().to_owned()
 }
@@ -58,10 +65,13 @@ fn subject(line: &Line) -> String {
     }
 }
 
-/// What was decided, by whom, and what came of it, in a few words.
-fn verdict(line: &Line) -> String {
+/// What was decided, by whom, and what came of it, in a few words: of the rule no more than this.
+fn verdict(line: &Line, most: usize) -> String {
+    if let Some(decided) = line.decided.as_ref().filter(|_| line.outcome == Some(Outcome::Done)) {
+        return visible_line(decided);
+    }
     let by = match (line.by, &line.rule) {
-        (Some(By::Rule), Some(rule)) => Some(format!("by rule {}", cut_end(&visible_line(rule), 20))),
+        (Some(By::Rule), Some(rule)) => Some(format!("by rule {}", cut_end(&visible_line(rule), most))),
         (Some(By::Person), _) => Some("by you".to_owned()),
         (Some(By::Earlier), _) => Some("before".to_owned()),
         (Some(By::Rule), None) => Some("by a rule".to_owned()),
@@ -105,7 +115,7 @@ pub fn details(line: &Line, look: Look) -> Vec<String> {
     all.extend([
         text("offered", &line.options.join(", ")),
         text("answer", line.answer.as_deref().unwrap_or_default()),
-        text("verdict", &verdict(line)),
+        text("verdict", &verdict(line, usize::MAX)),
         text("rule", line.rule.as_deref().unwrap_or_default()),
         text("unasked", line.unasked.as_deref().unwrap_or_default()),
         text("reason", line.reason.as_deref().unwrap_or_default()),
@@ -192,6 +202,20 @@ mod tests {
         for width in [70, 80, 140] {
             assert!(line(&write, Look { width, offset: 0 }).chars().count() <= width, "{width}");
         }
+    }
+
+    #[test]
+    fn a_rule_is_cut_only_where_there_is_no_room_for_it() {
+        let rule = "allow kind write, path src/**";
+        let mut asked = base(What::Permission);
+        (asked.title, asked.rule) = (Some("Edit a.rs".into()), Some(rule.into()));
+        (asked.decision, asked.by) = (Some(Decision::Allowed), Some(By::Rule));
+        let shown = |width| line(&asked, Look { width, offset: 0 });
+        assert!(shown(140).ends_with(rule), "{}", shown(140));
+        assert!(shown(86).contains("by rule allow kind write, p…"), "{}", shown(86));
+        assert!(shown(86).contains("Edit a.rs "), "{}", shown(86));
+        let all = details(&asked, LOOK);
+        assert!(all.contains(&format!("verdict   allowed by rule {rule}")), "{all:?}");
     }
 
     #[test]

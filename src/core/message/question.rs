@@ -139,8 +139,10 @@ pub enum Answer {
     Cancelled,
     /// A read: the text asked for.
     Text(Text),
-    /// A write is done.
-    Done,
+    /// A write is done. Where the user had changed the same lines, what they decided about them.
+    Done {
+        decided: Option<String>,
+    },
     /// A method beyond the protocol: its result.
     Returned(Value),
     /// A read, a write or such a method could not be done; the text goes to the agent.

@@ -106,7 +106,7 @@ impl Files {
         let seen = if is_theirs { after.clone() } else { as_lines(content, &format) };
         self.see(cx, job, seen);
         let answer = match &failed {
-            None => Answer::Done,
+            None => Answer::Done { decided: job.decided.clone() },
             Some(why) => Answer::Refused(format!(
                 "couldn't write {}: the change is in Neovim's buffer, but could not be saved: {why}",
                 job.path.display()

@@ -174,7 +174,8 @@ impl Files {
         (picks, rest): (Vec<Pick>, Option<Pick>),
     ) -> Result<()> {
         let told = |conflict: &Conflict| format!("you {}", conflict.told(&picks, rest));
-        let Some((job, _)) = self.close_conflict(cx, ask, told)? else { return Ok(()) };
+        let Some((mut job, conflict)) = self.close_conflict(cx, ask, told)? else { return Ok(()) };
+        job.decided = Some(told(&conflict));
         self.step(cx, job, Input::Picked { picks, rest })
     }
 

@@ -217,7 +217,8 @@ impl Files {
         if cx.buf_of(&job.path) != Some(job.buf) {
             return self.restart(cx, job);
         }
-        let failed = Job { path: job.path.clone(), state: FileJob::new(job.task().clone()), ..*job };
+        let failed =
+            Job { path: job.path.clone(), state: FileJob::new(job.task().clone()), decided: None, ..*job };
         match next(self, cx, job) {
             Ok(()) => Ok(()),
             Err(error) => self.fail(cx, &failed, &first_line(&error)),

@@ -15,12 +15,14 @@ pub struct Job {
     pub buf: Buf,
     /// It has overtaken those that wait.
     pub aside: bool,
+    /// What the user has decided about lines that they and the agent had changed.
+    pub decided: Option<String>,
     pub state: FileJob,
 }
 
 impl Job {
     pub fn new(path: PathBuf, buf: Buf, task: Task) -> Self {
-        Self { path, buf, aside: false, state: FileJob::new(task) }
+        Self { path, buf, aside: false, decided: None, state: FileJob::new(task) }
     }
 
     pub fn task(&self) -> &Task {
