@@ -499,7 +499,7 @@ fn one_hunk_of_a_turn_is_put_back_after_a_look_at_it() {
     gx    put back          <CR>  go to the line    [c    previous change
     gX    put back all      ]c    next change       q     close
 
-    g? all keys · q closes this · :Acp lists the commands
+    g? all keys · :Acp lists the commands
     ");
     chat.nvim.input("q");
     chat.nvim.input("q");

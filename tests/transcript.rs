@@ -642,9 +642,9 @@ fn the_keys_are_read_in_a_small_window_that_scrolls_and_q_closes() {
     looks(&mut chat.nvim, "keys-80x24");
     assert!(chat.nvim.groups_of("<C-s>").contains(&"Title".to_owned()));
     chat.nvim.input("G");
-    chat.nvim.wait_for_screen("q closes this");
+    chat.nvim.wait_for_screen("q closes");
     chat.nvim.input("q");
-    chat.nvim.wait_until(|nvim| !nvim.screen().contains("q closes this"), "the window to close");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("q closes"), "the window to close");
 }
 
 /// What is given up for its time, for its errors, for its length, and for want of a parser.

@@ -39,7 +39,7 @@ const LONGEST: usize = 2000;
 
 pub fn page(view: &View<'_>) -> Page {
     let mut page = Builder::new(view.width);
-    page.title("Rules for what agents may do \u{b7} q closes this");
+    page.title("Rules for what agents may do");
     if let Some(folder) = view.folder {
         page.text(&format!("  In {}", visible_line(&folder.to_string_lossy())), "AcpMeta");
     }
@@ -117,7 +117,7 @@ pub fn with_pattern(rule: &Rule, text: &str) -> Result<Rule, String> {
 /// whom, where that matters.
 pub fn trial(what: &str, whose: Option<&str>, rulings: &[(&str, Ruling)], width: usize) -> Page {
     let mut page = Builder::new(width);
-    page.title("What your rules say \u{b7} q closes this");
+    page.title("What your rules say");
     page.text(&format!("  {}", visible_line(what)), "AcpTool");
     whose.into_iter().for_each(|whose| page.text(&format!("  {whose}"), "AcpMeta"));
     for (how, ruling) in rulings {

@@ -13,7 +13,7 @@ const MAX_LISTED: usize = 40;
 pub fn page(trial: &Result<Retrial, String>, keys: &str, width: usize) -> (Page, Vec<(usize, Offer)>) {
     let mut page = Builder::new(width);
     let mut offers = Vec::new();
-    page.title("What today's rules would have made of the past \u{b7} q closes this");
+    page.title("What today's rules would have made of the past");
     let trial = match trial {
         Ok(trial) => trial,
         Err(why) => {
@@ -113,7 +113,7 @@ mod tests {
             Retrial { requests: 9, asked: 5, asked_now: 1, changes: vec![change], proposals: vec![proposal] };
         let (page, offers) = page(&Ok(trial), "<CR> makes it", 76);
         insta::assert_snapshot!(page.lines.join("\n"), @r"
-        What today's rules would have made of the past · q closes this
+        What today's rules would have made of the past
           9 requests. You were asked 5 times, and would be asked once.
 
         Rules that would have spared you questions

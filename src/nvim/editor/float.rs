@@ -34,10 +34,14 @@ pub fn refit(editor: &Editor, win: Win, lines: &[String]) -> Result<()> {
     make_room(editor, win, lines)
 }
 
-/// What the border says where the window has no room for all of the lines.
+/// What the border says.
+const CLOSES: &str = " q closes ";
+
+/// The same where the window has no room for all of the lines.
 const MORE: &str = " j, k and <C-d> scroll \u{b7} q closes ";
 
-/// Lines that wrap take more rows than one. Where there is no room for all, the border says how to see the rest.
+/// Lines that wrap take more rows than one. The border says how to close the window and, where there is no room for all,
+/// how to see the rest.
 fn make_room(editor: &Editor, win: Win, lines: &[String]) -> Result<()> {
     let most = editor.size().1.saturating_sub(4).max(1);
     let (width, _) = editor.win_size(win)?;
@@ -47,10 +51,8 @@ fn make_room(editor: &Editor, win: Win, lines: &[String]) -> Result<()> {
     };
     let config = in_the_middle(editor, width, u16::try_from(needed).unwrap_or(most).clamp(1, most))?;
     let is_cut = needed > usize::from(most);
-    config.set("footer", if is_cut { MORE } else { "" })?;
-    if is_cut {
-        config.set("footer_pos", "right")?;
-    }
+    config.set("footer", if is_cut { MORE } else { CLOSES })?;
+    config.set("footer_pos", "right")?;
     editor.api("nvim_win_set_config", (win, config))
 }
 

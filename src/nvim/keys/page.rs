@@ -223,7 +223,7 @@ fn columns(keys: &Keys, pane: Pane, width: usize, label: &dyn Fn(&KeySpec) -> Op
         page.lines.push(line.trim_end().to_owned());
     }
     page.lines.push(String::new());
-    page.lines.push(format!(" {MORE} all keys · q closes this · :Acp lists the commands"));
+    page.lines.push(format!(" {MORE} all keys · :Acp lists the commands"));
     page
 }
 
@@ -253,7 +253,7 @@ pub fn page(keys: &Keys, width: usize, here: Option<&str>) -> Page {
         }
     }
     page.lines.push(String::new());
-    page.lines.push(" q closes this · :Acp lists the commands · :help acp".to_owned());
+    page.lines.push(" :Acp lists the commands · :help acp".to_owned());
     page
 }
 
@@ -331,7 +331,7 @@ mod tests {
         <Tab>       take the suggestion    /           the agent's commands
         <C-p>       previous prompt
 
-        g? all keys · q closes this · :Acp lists the commands
+        g? all keys · :Acp lists the commands
         ");
     }
 

@@ -61,7 +61,7 @@ struct Row {
 pub fn page(view: &View<'_>) -> Page {
     let mut page = Page::default();
     let width = view.width.max(30);
-    page.add("Usage, as agents tell it \u{b7} q closes this".to_owned(), "AcpWinbar");
+    page.add("Usage, as agents tell it".to_owned(), "AcpWinbar");
     for note in view.notes {
         page.filled(note, width, "AcpToolWaiting");
     }
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn a_page_of_everything_reads_at_a_glance() {
         insta::assert_snapshot!(page(&view(74)).lines.join("\n"), @r"
-        Usage, as agents tell it · q closes this
+        Usage, as agents tell it
 
         This session, Claude Agent · Fix the login race
           cost      $0.12 here; $0.50 in all, its agent says
@@ -353,7 +353,7 @@ mod tests {
         let empty =
             View { live: None, periods: Vec::new(), limits: Vec::new(), notes: &[], icons: true, width: 74 };
         insta::assert_snapshot!(page(&empty).lines.join("\n"), @r"
-        Usage, as agents tell it · q closes this
+        Usage, as agents tell it
 
         This session
           There is none yet; :AcpChat starts one.
