@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::{Value, json};
 
-use support::script::{Scripted, ends, initialized, opened, prompt, says};
+use support::script::{Scripted, ends, initialized, opened, prompt, runs, says};
 
 fn new_session() -> [Value; 2] {
     [json!({ "expect": "session/new" }), json!({ "reply": "session/new", "result": { "sessionId": "s1" } })]
@@ -73,6 +73,37 @@ fn a_fork_has_what_was_said_and_both_chats_go_on_apart() {
     assert!(fork.contains("Before the fork.") && fork.contains("second"), "{fork}");
     assert!(!fork.contains("In the original."), "{fork}");
     assert!(!source.contains("In the fork.") && !source.contains("both go on apart"), "{source}");
+}
+
+#[test]
+fn the_commands_in_a_fork_look_as_they_did_also_once_the_original_is_closed() {
+    let can = json!({ "sessionCapabilities": { "fork": {} } });
+    let mut call = runs("c", "printf 'from the command\\n'; exit 1");
+    if let Some(over) = call.last_mut() {
+        over["send"]["params"]["update"]["status"] = "failed".into();
+    }
+    let steps = [
+        initialized(can, json!([])),
+        new_session().into(),
+        vec![prompt()],
+        call,
+        vec![ends("end_turn")],
+        vec![
+            json!({ "expect": "session/fork" }),
+            json!({ "reply": "session/fork", "result": { "sessionId": "s2" } }),
+        ],
+    ];
+    let mut chat = Scripted::new(&[], steps.concat());
+    chat.chat();
+    chat.send("first");
+    chat.wait_for("from the command");
+    chat.wait_for("Done");
+    chat.nvim.command("Acp fork");
+    wait_for_text(&mut chat, 2, "both go on apart");
+    chat.nvim.command("Acp sessions 1");
+    chat.nvim.command("Acp close");
+    let fork = transcript_of(&mut chat, 2);
+    assert!(fork.contains("from the command"), "{fork}");
 }
 
 #[test]

@@ -149,6 +149,7 @@ impl App {
                 self.after_change(key)?;
             }
             EditorEvent::SessionBegan(key) => self.session_began(key)?,
+            EditorEvent::SessionForked { from, to } => self.terminals.copy_tails(from, to),
             EditorEvent::SessionChosen(key) => self.show(key)?,
             EditorEvent::StoredSessionChosen(kept) => self.open_recorded(*kept)?,
             EditorEvent::ReplayReady { replay, cwd, number } => self.begin_replay(replay, cwd, number)?,

@@ -125,6 +125,11 @@ pub enum EditorEvent {
     QuestionClosed(AskId),
     /// A session was made, which has no chat yet.
     SessionBegan(SessionKey),
+    /// A session has begun with what was said in another one.
+    SessionForked {
+        from: SessionKey,
+        to: SessionKey,
+    },
     /// The user wants to see a session.
     SessionChosen(SessionKey),
     /// The user wants to go on with a session that the record knows.

@@ -31,6 +31,8 @@ pub struct Terminals {
     by_itself: Vec<Win>,
     /// The height and the width of their windows.
     sizes: HashMap<Win, (OfScreen, OfScreen)>,
+    /// The ends of what commands have shown in the sessions that these are forks of.
+    copied: BTreeMap<Key, Tail>,
     /// Windows are being given what they lack, piece by piece.
     feeding: bool,
 }
@@ -86,6 +88,7 @@ impl Terminals {
 
     /// The session is over, and with it what its commands have shown.
     pub fn forget(&mut self, editor: &Editor, session: SessionKey) -> Result<()> {
+        self.copied.retain(|(of, _), _| *of != session);
         let gone: Vec<Key> = self.open.keys().filter(|(of, _)| *of == session).cloned().collect();
         for key in gone {
             if let Some(terminal) = self.open.remove(&key)
@@ -122,7 +125,17 @@ impl Terminals {
     }
 
     pub fn tail(&self, key: &Key) -> Option<Tail> {
-        self.open.get(key).map(|terminal| terminal.shown.tail())
+        let own = self.open.get(key).map(|terminal| terminal.shown.tail());
+        own.or_else(|| self.copied.get(key).cloned())
+    }
+
+    /// A session begins with what was said in another one: the commands that are over look there as they did.
+    pub fn copy_tails(&mut self, from: SessionKey, to: SessionKey) {
+        let shown = self.open.iter().map(|(key, terminal)| (key, terminal.shown.tail()));
+        let copied = self.copied.iter().map(|(key, tail)| (key, tail.clone()));
+        let of_source = shown.chain(copied).filter(|((session, _), tail)| *session == from && !tail.running);
+        let all: Vec<_> = of_source.map(|((_, id), tail)| ((to, id.clone()), tail)).collect();
+        self.copied.extend(all);
     }
 
     pub fn takes_input(&self, key: &Key) -> bool {

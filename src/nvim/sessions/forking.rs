@@ -17,6 +17,7 @@ impl Sessions {
             return fail(why);
         }
         let (place, past) = (source.place.clone(), source.past());
+        let from = source.key;
         let Some(acp_id) = source.acp_id.clone() else { return Ok(()) };
         let Some(launch) = self.launch_of(cx, source.key).cloned() else {
             return fail("the agent was never started");
@@ -26,6 +27,7 @@ impl Sessions {
         if let Some(session) = cx.sessions.get_mut(&key) {
             session.goes_on_from(past, now);
         }
+        cx.raise(EditorEvent::SessionForked { from, to: key });
         cx.raise(EditorEvent::SessionChanged(key));
         Ok(())
     }
