@@ -91,6 +91,33 @@ fn windows_that_come_and_go_leave_the_chat_as_it_was() {
 }
 
 #[test]
+fn a_window_of_the_chat_that_is_split_shares_its_columns_with_the_new_one() {
+    for layout in ["right", "left"] {
+        let mut chat = chat(layout, 80, 24);
+        let nvim = &mut chat.nvim;
+        let before = sizes(nvim);
+        nvim.stop_insert();
+        nvim.command("AcpChat");
+        nvim.stop_insert();
+        let widths = "local all = {}
+            for _, win in ipairs(vim.fn.win_findbuf(vim.api.nvim_get_current_buf())) do
+              all[#all + 1] = vim.api.nvim_win_get_width(win)
+            end
+            table.sort(all)
+            return table.concat(all, ' ')";
+        nvim.command("vsplit");
+        let halves = |nvim: &mut Nvim| {
+            let text = nvim.exec_lua(widths, []).as_str().unwrap_or_default().to_owned();
+            let all: Vec<u64> = text.split(' ').filter_map(|cells| cells.parse().ok()).collect();
+            all.len() == 2 && all[0] + 1 >= all[1]
+        };
+        nvim.wait_until(halves, &format!("two windows of the same width, {layout}"));
+        nvim.command("quit");
+        wait_for_sizes(nvim, before, layout);
+    }
+}
+
+#[test]
 fn a_page_gives_back_what_it_took_from_the_others() {
     for (open, name) in [("Acp inspect", "acp://messages"), ("Acp audit", "acp://audit")] {
         let mut chat = chat("right", 140, 40);

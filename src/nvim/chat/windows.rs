@@ -364,7 +364,8 @@ impl Windows {
         let wide: Vec<Win> = whole.iter().flat_map(|pair| pair.sized.wide()).collect();
         editor.helper::<()>("fix_sizes", (high, wide))?;
         let events = self.events;
-        self.pairs.iter_mut().try_for_each(|pair| pair.sized.settle(editor, options, events))
+        self.pairs.iter_mut().try_for_each(|pair| pair.sized.settle(editor, options, events))?;
+        self.share_with_twins(editor)
     }
 
     /// A window has come or is about to go, or the screen has another size: what follows is not the user's doing.

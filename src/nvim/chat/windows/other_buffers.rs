@@ -18,6 +18,9 @@ pub struct Taken {
     pub session: SessionKey,
 }
 
+/// A split of a chat's window with fewer columns was not meant.
+const LEAST_COLUMNS: u16 = 5;
+
 impl Windows {
     /// The window of a chat in which a buffer was shown that is none of a chat's.
     pub fn taken_by(&self, editor: &Editor, buf: Buf) -> Option<Taken> {
@@ -90,6 +93,31 @@ impl Windows {
         self.split_off.retain(|known| editor.win_is_valid(*known));
         if previous(editor)?.is_some_and(|from| self.is_in_pair(from)) && !self.is_in_pair(win) {
             self.split_off.push(win);
+        }
+        Ok(())
+    }
+
+    /// A chat's window that was split without a file is there twice. The chat has its width again by then, which has left
+    /// the new one next to nothing: both have half.
+    pub fn share_with_twins(&self, editor: &Editor) -> Result<()> {
+        let here = editor.tab_wins()?;
+        for pair in self.pairs.iter().filter(|pair| pair.is_in(&here)) {
+            let both = [pair.sized.transcript, pair.sized.prompt];
+            for (own, twin) in
+                both.iter().flat_map(|own| self.split_off.iter().map(move |twin| (*own, *twin)))
+            {
+                let is_twin = here.contains(&twin)
+                    && editor.win_is_valid(own)
+                    && !self.is_in_pair(twin)
+                    && editor.win_buf(twin)? == editor.win_buf(own)?;
+                if !is_twin || editor.win_size(twin)?.0 >= LEAST_COLUMNS {
+                    continue;
+                }
+                let place: Option<String> = editor.helper("place_in_chat", (both[0], both[1], twin))?;
+                if place.as_deref() == Some("row") {
+                    editor.helper::<()>("halve", (twin, own, true))?;
+                }
+            }
         }
         Ok(())
     }
