@@ -603,6 +603,26 @@ fn a_line_tells_who_wrote_it_and_what_for_wherever_it_has_moved() {
 }
 
 #[test]
+fn who_wrote_a_line_of_several_rows_is_told_below_all_of_them() {
+    let line = format!("begins {} ends", "here goes on ".repeat(20));
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", &format!("one\n{line}\nthree\n")));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::sized(&[("a.txt", "one\ntwo\nthree\n")], steps(all), 80, 24);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h");
+    chat.nvim.input("2G0:Acp blame<CR>");
+    chat.nvim.wait_for_screen("asked: Change it");
+    let screen = chat.nvim.screen();
+    let row = |text: &str| screen.lines().position(|row| row.contains(text));
+    assert!(row("ends").is_some() && row("Fake · turn 1") > row("ends"), "{screen}");
+}
+
+#[test]
 fn changes_that_are_to_stay_until_the_next_prompt_are_kept_then() {
     let mut chat = written();
     chat.nvim.exec_lua("require('acp').setup({ diff = { stay = 'prompt' } })", []);

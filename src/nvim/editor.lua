@@ -1004,9 +1004,16 @@ return {
     local is_beside = after + wide <= columns
     -- From the window's first row.
     local cursor = vim.fn.winline() - 1
-    local below = cursor + 1
-    if not is_beside and below + #lines > rows and cursor >= #lines then
-      below = cursor - #lines
+    -- The line may take several rows, of which the ends may be off the screen.
+    local here = vim.fn.screenpos(win, row + 1, vim.fn.col(".")).row
+    local function row_of(column, otherwise)
+      local found = vim.fn.screenpos(win, row + 1, column).row
+      return found > 0 and cursor + found - here or otherwise
+    end
+    local first, last = row_of(1, 0), row_of(vim.fn.col({ row + 1, "$" }, win), rows - 1)
+    local below = last + 1
+    if not is_beside and below + #lines > rows and first >= #lines then
+      below = first - #lines
     end
     local text = api.nvim_create_buf(false, true)
     vim.bo[text].bufhidden = "wipe"
@@ -1014,7 +1021,7 @@ return {
     local float = api.nvim_open_win(text, false, {
       relative = "win",
       win = win,
-      row = is_beside and cursor or below,
+      row = is_beside and last or below,
       col = is_beside and after or 0,
       width = math.min(wide, math.max(columns, 1)),
       height = math.min(#lines, math.max(rows, 1)),
