@@ -533,6 +533,17 @@ fn a_line_that_the_user_changes_is_no_longer_shown_as_the_one_that_goes() {
         "the proposal to be placed anew",
     );
     assert_eq!(chat.nvim.exec_lua("return vim.fn.line('w0')", []), 1.into());
+    // Lines that come above it move it along.
+    chat.nvim.exec_lua("vim.api.nvim_buf_set_lines(0, 0, 0, true, { 'new 1', 'new 2' })", []);
+    chat.nvim.input("93Gzz");
+    chat.nvim.wait_for_screen(note);
+    let screen = chat.nvim.screen();
+    let (proposed, own) = (screen.find("+     LINE 90"), screen.find(" 93 mine"));
+    assert!(proposed.is_some() && proposed < own, "{screen}");
+    assert!(
+        screen[proposed.unwrap_or(0)..].lines().nth(1).is_some_and(|row| row.contains(" 93 mine")),
+        "{screen}"
+    );
     chat.decide("reject");
     chat.wait_for("Answered.");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("LINE 90"), "the proposal to go");

@@ -440,6 +440,31 @@ return {
     end
   end,
 
+  -- Has marks stand at these rows, which go along with the text.
+  anchor = function(buf, ns, rows)
+    api.nvim_buf_clear_namespace(buf, ns, 0, -1)
+    for _, row in ipairs(rows) do
+      -- The line, and where it begins: of a line that is replaced as a whole only the latter stays.
+      api.nvim_buf_set_extmark(buf, ns, row, 0, { end_row = row + 1, end_col = 0, strict = false })
+      api.nvim_buf_set_extmark(buf, ns, row, 0, { right_gravity = false })
+    end
+  end,
+
+  -- The rows at which those marks are by now.
+  anchored = function(buf, ns)
+    local marks = api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true })
+    -- Their ids count up.
+    table.sort(marks, function(one, other)
+      return one[1] < other[1]
+    end)
+    local rows = {}
+    for at = 1, #marks - 1, 2 do
+      local line, begin = marks[at], marks[at + 1]
+      rows[#rows + 1] = (line[4].end_row or 0) > line[2] and line[2] or begin[2]
+    end
+    return rows
+  end,
+
   -- Sets the same extmark at the beginning of many rows, the last of which is the one before `last`; their ids count up.
   paint_lines = function(buf, ns, first, last, id, options)
     for row = first, last - 1 do

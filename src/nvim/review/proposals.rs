@@ -25,8 +25,8 @@ pub type Call = (SessionKey, EntryId);
 pub struct Proposals {
     /// The buffers in which a call's changes are drawn, each in a namespace of the call's own.
     drawn: HashMap<Call, Vec<Buf>>,
-    /// Where they stood there last.
-    stood: HashMap<(Call, Buf), Vec<Placed>>,
+    /// Where they stood there last, and the last row that the text had then.
+    stood: HashMap<(Call, Buf), (Vec<Placed>, usize)>,
     /// What is still to be drawn.
     waiting: Vec<Waiting>,
     /// It is gone on with in a while.
@@ -78,9 +78,12 @@ impl Proposals {
     ) -> Result<()> {
         let ns = namespace(editor, call)?;
         editor.clear_namespace(buf, ns, 0, -1)?;
-        let before = self.stood.remove(&(call, buf)).unwrap_or_default();
+        let (mut before, last) = self.stood.remove(&(call, buf)).unwrap_or_default();
+        let anchors = anchors(editor, call)?;
+        follow(editor, (buf, anchors), (&mut before, last))?;
         let placed: Vec<Placed> = where_it_stood(placed, &before);
-        self.stood.insert((call, buf), placed.clone());
+        let last = anchor(editor, (buf, anchors), &placed)?;
+        self.stood.insert((call, buf), (placed.clone(), last));
         // What is made already shows among the hunks of the file.
         let wanted = |placed: &Placed| !(made_shown && placed.state == PlacedState::Applied);
         let mut hunks: Vec<(PlacedState, Arc<Hunk>)> = placed
@@ -141,10 +144,11 @@ impl Proposals {
         let Some(bufs) = self.drawn.remove(&call) else { return Ok(()) };
         self.waiting.retain(|waiting| waiting.call != call);
         self.stood.retain(|(other, _), _| *other != call);
-        let ns = namespace(editor, call)?;
+        let (ns, anchors) = (namespace(editor, call)?, anchors(editor, call)?);
         for buf in bufs {
             if editor.buf_is_valid(buf) {
                 editor.clear_namespace(buf, ns, 0, -1)?;
+                editor.clear_namespace(buf, anchors, 0, -1)?;
                 forget_above_first_line(editor, buf);
             }
             if !self.is_any_drawn_in(buf) {
@@ -164,6 +168,7 @@ impl Proposals {
         for (call, bufs) in self.drawn.iter_mut().filter(|(_, bufs)| bufs.contains(&buf)) {
             bufs.retain(|other| *other != buf);
             editor.clear_namespace(buf, namespace(editor, *call)?, 0, -1)?;
+            editor.clear_namespace(buf, anchors(editor, *call)?, 0, -1)?;
         }
         // A call that is drawn nowhere is not drawn again when its file is written.
         self.drawn.retain(|_, bufs| !bufs.is_empty());
@@ -188,6 +193,31 @@ fn where_it_stood(mut placed: Vec<Placed>, before: &[Placed]) -> Vec<Placed> {
         }
     }
     placed
+}
+
+/// Marks that go along with the text, one for each hunk: it may have to be known where one would be now.
+fn anchors(editor: &Editor, (session, entry): Call) -> Result<i64> {
+    editor.namespace(&format!("acp.anchors.{}.{}", session.0, entry.0))
+}
+
+/// Sets them; gives the text's last row, which stands for those after it.
+fn anchor(editor: &Editor, (buf, ns): (Buf, i64), placed: &[Placed]) -> Result<usize> {
+    let last = editor.line_count(buf)? - 1;
+    let hunks = placed.iter().flat_map(|placed| &placed.hunks);
+    let rows: Vec<usize> = hunks.map(|hunk| hunk.row.min(last)).collect();
+    editor.helper::<()>("anchor", (buf, ns, rows))?;
+    Ok(last)
+}
+
+/// Has hunks be where their marks have come to.
+fn follow(editor: &Editor, (buf, ns): (Buf, i64), (placed, last): (&mut [Placed], usize)) -> Result<()> {
+    let rows: Vec<usize> = editor.helper("anchored", (buf, ns))?;
+    let hunks = placed.iter_mut().flat_map(|placed| &mut placed.hunks);
+    for (hunk, row) in hunks.zip(rows) {
+        let row = row + hunk.row.saturating_sub(last);
+        *hunk = Arc::new(Hunk { row, ..Hunk::clone(hunk) });
+    }
+    Ok(())
 }
 
 /// What hears of the user's changes in a buffer; made again, it hears of none.
