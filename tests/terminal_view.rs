@@ -164,6 +164,8 @@ fn the_places_that_a_command_names_go_to_the_quickfix_list() {
          end, vim.fn.getqflist()), '\\n')",
     );
     assert_eq!(list, "a.txt:2:3 E error: bad\na.txt:1:0 N note: see");
+    let title = text(&mut chat.nvim, "return vim.fn.getqflist({ title = 1 }).title");
+    assert!(title.starts_with("acp: printf 'src/a.txt:2:3") && title.chars().count() < 60, "{title}");
     chat.nvim.command("cclose");
 
     // And from the terminal itself, without losing sight of it.

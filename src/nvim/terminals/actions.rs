@@ -11,7 +11,7 @@ use crate::core::terminal::bar::name_of;
 use crate::core::terminal::error_locations::{self, Kind, Place as Location};
 use crate::core::text::one_line;
 use crate::core::text::visible::visible_line;
-use crate::core::transcript::cut_middle;
+use crate::core::transcript::{cut_end, cut_middle};
 use crate::nvim::arguments::fail;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Buf, Level, Win};
@@ -36,9 +36,7 @@ impl Terminals {
                 None => self.with_terminal(cx, under, true, Self::kill),
             },
             Some("quickfix") => self.with_terminal(cx, under, false, Self::find_locations),
-            Some(other) => {
-                fail(format!("terminal takes open, next, previous, close, kill or quickfix, not {other:?}"))
-            }
+            Some(_) => fail("terminal takes open, next, previous, close, kill or quickfix"),
         }
     }
 
@@ -143,7 +141,7 @@ impl Terminals {
         }
         if !self.takes_input(key) {
             let name = cx.sessions.get(&key.0).map_or_else(|| "the agent".to_owned(), Session::name);
-            return fail(format!("{name} runs this command itself; :Acp cancel stops the whole turn"));
+            return fail(format!("{name} runs this command; :Acp cancel stops the whole turn"));
         }
         let (session, terminal) = key.clone();
         cx.send(Command::Kill { session, terminal });
@@ -173,7 +171,7 @@ impl Terminals {
     fn find_locations(&mut self, cx: &mut Context, key: &Key) -> Result<()> {
         let Some(terminal) = self.get(key) else { return Ok(()) };
         let program = terminal.shown.program();
-        let (cwd, title) = (program.cwd.clone(), one_line(&program.command));
+        let (cwd, title) = (program.cwd.clone(), visible_line(&one_line(&name_of(&program.command))));
         let output = terminal.shown.raw().to_vec();
         cx.compute(Work::Places { output, cwd }, move |_: &mut Self, cx, outcome| match outcome {
             Outcome::Places(locations) => list_locations(cx, &title, &locations),
@@ -244,11 +242,14 @@ impl Terminals {
     }
 }
 
+/// The line of a list's window has room for this much of what it is about.
+const LONGEST_TITLE: usize = 50;
+
 /// Shows locations in the quickfix list.
 fn list_locations(cx: &mut Context, title: &str, locations: &[Location]) -> Result<()> {
     if locations.is_empty() {
         // A longer message would hold the editor at a prompt.
-        let command = cut_middle(&one_line(&name_of(title)), 24);
+        let command = cut_middle(title, 24);
         let text = format!("the output of {command} names no place in a file that exists");
         cx.notify(text, Level::Info);
         return Ok(());
@@ -272,7 +273,7 @@ fn list_locations(cx: &mut Context, title: &str, locations: &[Location]) -> Resu
         items.push(item)?;
     }
     let list = cx.editor.table([
-        ("title", cx.editor.string(visible_line(&format!("acp: {title}")))?),
+        ("title", cx.editor.string(format!("acp: {}", cut_end(title, LONGEST_TITLE)))?),
         ("items", Value::Table(items)),
     ])?;
     cx.editor.func::<Value>("setqflist", (lua.create_table()?, " ", list))?;
