@@ -140,6 +140,27 @@ fn a_model_is_remembered_for_the_project_in_every_neovim_until_it_is_forgotten()
 }
 
 #[test]
+fn what_is_forgotten_by_neovims_own_picker_is_said_once() {
+    let steps = all([
+        initialized(json!({}), json!([])),
+        opens("s1"),
+        takes("s1", "model", json!("opus"), options("opus", false)),
+    ]);
+    let mut chat = Scripted::sized(&[], steps, 80, 24);
+    chat.chat();
+    chat.nvim.stop_insert();
+    chat.nvim.input(":Acp model opus!<CR>");
+    chat.nvim.wait_for_screen("begins with model opus");
+    chat.nvim.input(":Acp remembered<CR>");
+    chat.nvim.wait_for_screen("Type number");
+    chat.nvim.input("1<CR>");
+    let text = "model of fake is forgotten";
+    let told = |nvim: &mut Nvim| nvim.screen().lines().last().is_some_and(|row| row.contains(text));
+    chat.nvim.wait_until(told, "it in the last line");
+    assert_eq!(chat.nvim.screen().matches(text).count(), 1, "{}", chat.nvim.screen());
+}
+
+#[test]
 fn what_the_agent_refuses_is_not_remembered_and_a_broken_file_is_said() {
     let refused = json!({ "reply": "session/set_config_option",
         "error": { "code": -32602, "message": "not with your plan" } });

@@ -13,8 +13,8 @@ local LEAST_ROOM = 8
 -- Messages still to be shown, those shown a moment ago, the line that floats for a while, the one that floats until it
 -- is taken back, and the floating window.
 local waiting, recent, passing, lasting_line, float = {}, {}, nil, nil, nil
--- The autocommand that waits until messages can be shown.
-local postponed
+-- The autocommand that waits until messages can be shown, and what floats until then.
+local postponed, meanwhile
 
 local function width(text)
   return vim.fn.strdisplaywidth(text)
@@ -292,6 +292,7 @@ local function deliver_later()
     chunks[index] = { (index == 1 and "acp: " or "; ") .. message[1], message[2] }
   end
   float_for_a_while(chunks)
+  meanwhile = chunks
   pcall(flush)
   if postponed then
     return
@@ -361,7 +362,12 @@ function show()
     and (worst == vim.log.levels.ERROR or not lasting_line)
   if floats then
     float_for_a_while(joined(vim.o.columns - 2))
+  elseif meanwhile and passing == meanwhile then
+    -- What floated in the middle of a command is a message now.
+    passing = nil
+    show_float()
   end
+  meanwhile = nil
   with_room(function()
     local room = echo_room()
     for _, message in ipairs(waiting) do
