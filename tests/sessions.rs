@@ -522,7 +522,7 @@ fn what_an_agent_does_not_offer_is_refused_without_asking_it() {
     chat.nvim.listen();
     for (command, words) in [
         ("Acp logout", "offers no logout"),
-        ("Acp delete", "cannot delete"),
+        ("Acp delete", "can't delete"),
         ("Acp login", "offers no login"),
         ("Acp mode", "no choice of a mode"),
         ("Acp model", "no choice of a model"),

@@ -222,7 +222,7 @@ fn a_conversation_is_exported_into_a_buffer_a_file_and_in_part() {
     chat.nvim.wait_until(|nvim| said(nvim).contains("exported to"), "to be told");
     assert_eq!(chat.project.read("talk.md"), format!("{text}\n"));
     chat.nvim.command("Acp export talk.md");
-    chat.nvim.wait_until(|nvim| said(nvim).contains("already exists"), "a refusal");
+    chat.nvim.wait_until(|nvim| said(nvim).contains("exists; :Acp! export overwrites it"), "a refusal");
     chat.nvim.exec_lua(
         "local buffer = require('acp').status().sessions[1].buffer
          local first = vim.fn.search and 1

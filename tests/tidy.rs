@@ -9,6 +9,8 @@ mod circles;
 mod features;
 #[path = "tidy/interface.rs"]
 mod interface;
+#[path = "tidy/messages.rs"]
+mod messages;
 #[path = "tidy/running.rs"]
 mod running;
 #[path = "tidy/shrinking.rs"]

@@ -317,8 +317,13 @@ fn of_several_questions_a_command_answers_the_one_that_was_seen_last_and_says_so
     has_asked(&mut chat, "Fake wants to run three");
     chat.nvim.exec_lua("_G.choose(nil, nil)", []);
     chat.go_to("Run one");
+    // On a narrow screen as well it says how many wait.
+    chat.nvim.resize(50, 30);
     chat.nvim.command("Acp reject");
     assert_eq!(answer_of(&mut chat, "one"), "r");
+    let text = "acp: rejected: Fake wants to r\u{2026} \u{b7} 1 more waits";
+    let is_said = |nvim: &mut Nvim| nvim.exec_lua(said, []).as_str().is_some_and(|all| all.contains(text));
+    chat.nvim.wait_until(is_said, text);
     chat.nvim.command("Acp allow");
     assert_eq!(answer_of(&mut chat, "three"), "a");
 }

@@ -348,7 +348,7 @@ impl App {
         }
         match self.offer_gone(buf)? {
             true => Ok(()),
-            false => fail("nothing to settle: this file was not deleted or renamed, and has no conflicts"),
+            false => fail("nothing to settle: this file is neither gone nor in conflict"),
         }
     }
 }

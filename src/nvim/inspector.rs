@@ -268,7 +268,7 @@ impl Inspector {
         match row.pair {
             Some(pair) => page.go_to(cx, pair),
             None if row.is_open => fail("this request has no answer yet"),
-            None => fail("nothing belongs to this message: only requests and answers are pairs"),
+            None => fail("this message has no pair: only requests and answers do"),
         }
     }
 

@@ -82,7 +82,7 @@ impl Rules {
     /// Shows what the rules would have made of the past.
     fn retry(&self, cx: &mut Context, owner: Owner, buf: Option<Buf>) -> Result<()> {
         if !cx.config.audit {
-            return fail("no record is kept, since `audit` is off in your setup (:help acp-audit)");
+            return fail("no record is kept: `audit` is off in your setup");
         }
         let case = cx.case(owner.session, Request::default())?;
         let work = Work::RetryRules { record: self.record.clone(), case: Box::new(case) };

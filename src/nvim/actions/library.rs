@@ -14,7 +14,7 @@ impl App {
     /// Computes which sources are in the folder named first, for a function of Lua's.
     pub fn compute_fingerprint(&mut self, args: Args) -> Result<()> {
         let (Some(root), Some(then)) = (args.first().map(PathBuf::from), args.then) else {
-            return fail("the plugin's folder, or the function that takes the fingerprint, is missing");
+            return fail("the plugin's folder or its function for fingerprints is missing");
         };
         // What is told needs the context alone, so any feature will do.
         self.cx.compute(Work::Fingerprint { root }, move |_: &mut Agents, cx, outcome| {

@@ -18,9 +18,7 @@ use crate::nvim::run;
 impl App {
     pub fn open_log(&mut self) -> Result<()> {
         let Some(log) = self.cx.log() else {
-            return fail(
-                "messages are not written down; setup{ log = true } does that from the next agent on",
-            );
+            return fail("messages are not logged; setup{ log = true } is for new agents");
         };
         // What is shown needs the context alone, so any feature will do.
         self.cx.look_first(&log.clone(), move |_: &mut Agents, cx, look| match look {

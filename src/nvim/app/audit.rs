@@ -13,7 +13,7 @@ impl App {
             return self.route();
         }
         let Some(name) = args.first() else {
-            return fail("name the file to save the record in, as in :Acp! audit record.jsonl");
+            return fail("name the file to save it in, as in :Acp! audit record.jsonl");
         };
         let path = self.absolute(name);
         self.audit.export(&mut self.cx, path);

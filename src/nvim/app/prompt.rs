@@ -204,7 +204,7 @@ impl App {
         let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
         let Some(session) = self.cx.sessions.get(&key) else { return fail(NO_SESSION) };
         if session.is_working() {
-            return fail("the agent is at work; :Acp cancel stops it, then the prompt can be edited");
+            return fail("the agent is at work; edit the prompt after :Acp cancel");
         }
         let prompts = session.prompt_entries();
         let here = self.entry_here()?.filter(|(session, _)| *session == key).map(|(_, entry)| entry);

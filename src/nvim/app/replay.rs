@@ -23,9 +23,7 @@ impl App {
             Some(word) => match Pace::read(word) {
                 Some(pace) => pace,
                 None => {
-                    return fail(format!(
-                        "{word:?} is no speed: say 2 for twice as fast, max, or step to play each message by a key"
-                    ));
+                    return fail(format!("{word:?} is no speed; say 2 for twice as fast, max or step"));
                 }
             },
         };
@@ -61,7 +59,7 @@ impl App {
         let session = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
         let Some(agent) = session.filter(|session| session.agent_name == NAME).map(|session| session.agent)
         else {
-            return fail("this chat is no replay; :Acp replay {file} step plays a recording by this key");
+            return fail("this chat is no replay; :Acp replay {file} step begins one");
         };
         self.send(crate::core::message::Command::PlayNext { agent })
     }

@@ -51,7 +51,7 @@ impl Chats {
         if !args.bang && !editor.func::<String>("getftype", path.as_str())?.is_empty()
             || editor.func::<i64>("isdirectory", path.as_str())? == 1
         {
-            return fail(format!("couldn't export: {path} already exists; :Acp! export overwrites it"));
+            return fail(format!("couldn't export: {path} exists; :Acp! export overwrites it"));
         }
         let buf = editor.create_buf(false, true)?;
         editor.set_lines(buf, 0..1, &lines)?;

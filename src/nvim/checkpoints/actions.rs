@@ -16,7 +16,7 @@ const MAX_CHARS: usize = 48;
 impl Checkpoints {
     pub fn choose(&mut self, cx: &mut Context) -> Result<()> {
         if !cx.config.checkpoints.enabled {
-            return fail("checkpoints are switched off; see :help acp-config-checkpoints.enabled");
+            return fail("checkpoints are off; see :help acp-config-checkpoints.enabled");
         }
         let here = cx.session_here().and_then(|key| cx.sessions.get(&key));
         let cwd = here.map_or_else(|| cx.root(), |session| session.place.cwd.clone());
@@ -52,7 +52,7 @@ impl Checkpoints {
             cx.notify(text, Level::Warn);
         }
         if shown.is_empty() {
-            return fail("there is no checkpoint yet: no change of an agent's was seen in this project");
+            return fail("there is no checkpoint yet: no agent has changed a file here");
         }
         let (mut items, mut points) = (Vec::new(), Vec::new());
         let today: String = cx.editor.func("strftime", "%Y-%m-%d")?;

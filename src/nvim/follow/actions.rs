@@ -91,11 +91,7 @@ impl Follow {
                 "quickfix" => list = List::Quickfix,
                 "loclist" => list = List::Location,
                 "pick" => list = List::Picker,
-                other => {
-                    return fail(format!(
-                        "locations takes turn or session, and quickfix, loclist or pick, not {other:?}"
-                    ));
-                }
+                _ => return fail("locations takes turn, session, quickfix, loclist or pick"),
             }
         }
         let visits: Vec<Visit> = match whole {
@@ -103,9 +99,7 @@ impl Follow {
             false => self.history.of_turn(key).cloned().collect(),
         };
         if visits.is_empty() && !whole && self.history.last(key).is_some() {
-            return fail(
-                "the agent has been nowhere in this turn; `:Acp locations session` lists the others",
-            );
+            return fail("no location in this turn yet; :Acp locations session lists all");
         } else if visits.is_empty() {
             return fail("the agent has neither read nor edited a file yet");
         }

@@ -23,7 +23,7 @@ impl Prompts {
         let Some(key) = cx.session_here() else { return fail(NO_SESSION) };
         let Some(session) = cx.sessions.get(&key) else { return fail(NO_SESSION) };
         if session.queue().is_empty() {
-            return fail("no prompt is queued; those that you send while the agent works are");
+            return fail("no prompt is queued; those sent while the agent works are");
         }
         if let Some(list) = self.queue_list.as_ref().filter(|list| cx.editor.win_is_valid(list.win)) {
             return cx.editor.set_current_win(list.win);
@@ -156,7 +156,7 @@ impl Prompts {
         }
         let after = cx.sessions.get(&key).map_or(0, |session| session.queue().len());
         if before == after {
-            return fail("this prompt is already in the chat; it is sent again automatically");
+            return fail("this prompt is in the chat already; it is sent again by itself");
         }
         Ok(())
     }

@@ -15,8 +15,8 @@ use crate::core::session::entry::Body;
 use crate::core::session::tool_call::{ASKED, count_lines};
 use crate::core::session::{OpenAsk, Pick, Session};
 use crate::core::store::allowlist::Choice;
-use crate::core::transcript::cut_middle;
 use crate::core::transcript::rules;
+use crate::core::transcript::{cut_end, cut_middle};
 use crate::nvim::arguments::{NO_SESSION, fail};
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::Level;
@@ -244,7 +244,11 @@ impl Questions {
             _ => "answered",
         };
         let wait = if more == 1 { "waits" } else { "wait" };
-        Some(format!("{verdict}: {prompt} \u{b7} {more} more {wait}"))
+        let rest = format!(" \u{b7} {more} more {wait}");
+        // How many wait is what one can't do without.
+        let room = usize::from(cx.editor.size().0).saturating_sub(rest.chars().count() + BESIDE_MESSAGE);
+        let prompt = cut_end(&prompt, room.max(LEAST_PROMPT));
+        Some(format!("{verdict}: {prompt}{rest}"))
     }
 }
 
@@ -270,6 +274,12 @@ impl Decision {
 
 /// A picker has room for so much, in characters; the chat and the details have all of it.
 const REQUEST: usize = 160;
+
+/// What of a message's line is for others: what Neovim keeps of it, the name before the message, and the verdict.
+const BESIDE_MESSAGE: usize = 12 + 5 + 10;
+
+/// What is said of a question at least.
+const LEAST_PROMPT: usize = 16;
 
 /// Larger diffs, in bytes, are not counted by the hunk: the question must be there at once.
 const LARGE: usize = 64 << 10;

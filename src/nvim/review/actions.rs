@@ -51,7 +51,7 @@ impl Reviews {
         if args.first() == Some("last") {
             return match verdict {
                 Verdict::Undo => self.take_back(cx),
-                Verdict::Keep => fail("keep takes hunk, file, turn, session or all; undo takes last, too"),
+                Verdict::Keep => fail("keep takes hunk, file, turn, session, all; undo also last"),
             };
         }
         let here = cx.editor.current_buf()?;

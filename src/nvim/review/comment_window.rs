@@ -116,9 +116,7 @@ impl Reviews {
                     }
                 }
             }
-            _ => {
-                fail("the cursor is not on a change or a comment; :Acp comment in a file is about its lines")
-            }
+            _ => fail("the cursor is on no change or comment; files have :Acp comment"),
         }
     }
 

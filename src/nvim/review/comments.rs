@@ -208,14 +208,14 @@ impl Reviews {
         let Some(first) = done.first() else {
             return match self.comments.is_empty() {
                 true => fail(NO_COMMENT),
-                false => fail("all comments are drafts; :Acp comment on their lines goes on with them"),
+                false => fail("all comments are drafts; finish them by :Acp comment there"),
             };
         };
         let is_alive =
             |key: &SessionKey| cx.sessions.get(key).is_some_and(|session| session.phase != Phase::Gone);
         let author = self.author_of(&first.path, &first.anchor.hunk).filter(is_alive);
         let Some(session) = author.or(cx.session_here()).filter(is_alive) else {
-            return fail("no agent is there to send them to; :AcpChat begins a chat, the comments stay");
+            return fail("no agent is there; :AcpChat begins a chat, the comments stay");
         };
         let root = cx.sessions.get(&session).map(|session| session.place.cwd.clone()).unwrap_or_default();
         let all: Vec<&Comment> = done.iter().collect();

@@ -251,7 +251,7 @@ impl Sessions {
             if stored.is_empty() {
                 return match name {
                     Some(name) => {
-                        fail(format!("{name} cannot delete stored sessions, and none is remembered here"))
+                        fail(format!("{name} can't delete stored sessions; none is remembered here"))
                     }
                     None => fail("no earlier session is remembered"),
                 };

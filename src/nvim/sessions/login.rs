@@ -40,9 +40,7 @@ impl Sessions {
             .filter(|method| !matches!(method.kind, AuthKind::Unsupported(_)))
             .collect();
         if methods.is_empty() {
-            return fail(format!(
-                "{name} offers no login here; log in with its own program, then press R in the chat"
-            ));
+            return fail(format!("{name} offers no login; use its own program, then R in the chat"));
         }
         if let Some(word) = word {
             return match methods.into_iter().find(|method| method.id == word) {

@@ -27,7 +27,7 @@ pub fn choose(cx: &mut Context, key: SessionKey, here: Option<EntryId>) -> Resul
     let only = match &all[..] {
         [] if session.subagents().any(|(_, subagent)| subagent.is_working()) => {
             return fail(format!(
-                "{} can't stop a subagent by itself; :Acp cancel stops the turn",
+                "{} can't stop a subagent alone; :Acp cancel stops the turn",
                 session.name()
             ));
         }
