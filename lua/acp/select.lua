@@ -87,8 +87,11 @@ end
 ---@param options table as for `vim.ui.select`
 ---@param choose fun(item?: T, index?: integer)
 function M.open(items, options, choose)
-  local select = M.is_builtin() and M.paged or vim.ui.select
-  select(items, options, choose)
+  if M.is_builtin() then
+    M.paged(items, options, choose)
+  else
+    vim.ui.select(items, options, choose)
+  end
 end
 
 return M

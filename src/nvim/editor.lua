@@ -1030,10 +1030,10 @@ return {
     -- From the window's first row.
     local cursor = vim.fn.winline() - 1
     -- The line may take several rows, of which the ends may be off the screen.
-    local here = vim.fn.screenpos(win, row + 1, vim.fn.col(".")).row
+    local cursor_row = vim.fn.screenpos(win, row + 1, vim.fn.col(".")).row
     local function row_of(column, otherwise)
       local found = vim.fn.screenpos(win, row + 1, column).row
-      return found > 0 and cursor + found - here or otherwise
+      return found > 0 and cursor + found - cursor_row or otherwise
     end
     local first, last = row_of(1, 0), row_of(vim.fn.col({ row + 1, "$" }, win), rows - 1)
     local below = last + 1
