@@ -453,6 +453,7 @@ const POINTS: &str = "
 255 MUST     U   forks: a_fork_has_what_was_said_and_both_chats_go_on_apart
     + a_fork_that_the_agent_refuses_leaves_the_source_as_it_was
 256 SHOULD   U   titles given to the agent: a_name_that_the_user_gives_is_kept_by_an_agent_that_takes_one
+    + a_stored_session_is_renamed_in_the_list_and_with_the_agent
     + a_name_is_told_only_where_that_is_offered
 257 MAY      U   archives, the filter on each page, and states: a_session_is_archived_and_brought_back
     + what_an_agent_has_open_is_asked_where_that_is_offered_and_unknown_words_are_saved

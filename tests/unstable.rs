@@ -258,6 +258,142 @@ fn a_session_is_archived_and_brought_back() {
     assert!(!chat.record().iter().any(|message| message["method"] == "session/close"));
 }
 
+/// Has the item of this number chosen, gives this name where one is asked for, and keeps what was shown.
+fn picks_and_names(chat: &mut Scripted, number: u64, name: &str) {
+    let code = "local number, name = ...
+        _G.seen = {}
+        vim.ui.select = function(items, options, choose)
+          table.insert(_G.seen, options.prompt .. ': ' .. table.concat(items, ', '))
+          if number > 0 then choose(items[number], number) end
+        end
+        vim.ui.input = function(options, done)
+          table.insert(_G.seen, options.prompt .. options.default)
+          done(name)
+        end";
+    chat.nvim.exec_lua(code, [number.into(), name.into()]);
+}
+
+/// What pickers and questions showed since they were last asked, once there is something.
+fn was_shown(chat: &mut Scripted) -> String {
+    let mut shown = String::new();
+    chat.nvim.wait_until(
+        |nvim| {
+            let all = nvim.exec_lua("local all = table.concat(_G.seen, '|'); _G.seen = {}; return all", []);
+            all.as_str().expect("a text").clone_into(&mut shown);
+            !shown.is_empty()
+        },
+        "a picker",
+    );
+    shown
+}
+
+#[test]
+fn a_stored_session_is_renamed_in_the_list_and_with_the_agent() {
+    let can = json!({ "loadSession": true, "sessionCapabilities": { "list": {}, "title": {} } });
+    let list = || {
+        [
+            json!({ "expect": "session/list" }),
+            json!({ "reply": "session/list", "result": { "sessions": [listed("old", "An old one")] } }),
+        ]
+    };
+    let title = |title: &str| json!({ "expect": "session/set_title", "params": { "sessionId": "old", "title": title } });
+    let steps = [
+        initialized(can, json!([])),
+        new_session().into(),
+        list().into(),
+        vec![title("Mine"), json!({ "reply": "session/set_title", "result": { "title": "Mine!" } })],
+        list().into(),
+        list().into(),
+        vec![
+            title("Too long"),
+            json!({ "reply": "session/set_title", "error": { "code": -32602, "message": "too long" } }),
+        ],
+        list().into(),
+    ];
+    let mut chat = Scripted::new(&[], steps.concat());
+    chat.chat();
+    picks_and_names(&mut chat, 2, " Mine ");
+    chat.nvim.command("Acp! rename");
+    let called = |nvim: &mut support::Nvim| nvim.messages().contains("the session is called \"Mine!\" now");
+    chat.nvim.wait_until(called, "the agent's form of the name");
+    assert_eq!(
+        was_shown(&mut chat),
+        "Rename: Fake: nothing said yet · idle, fake: An old one|Call the session: An old one"
+    );
+    picks_and_names(&mut chat, 0, "");
+    chat.nvim.command("Acp sessions");
+    assert_eq!(was_shown(&mut chat), "Sessions: Fake: nothing said yet · idle, fake: Mine!");
+    // With the name at hand nothing is asked, and what the agent refuses is the name here all the same.
+    picks_and_names(&mut chat, 2, "not asked");
+    chat.nvim.command("Acp! rename Too long");
+    chat.wait_for("couldn't keep the session's name: too long");
+    assert_eq!(was_shown(&mut chat), "Rename: Fake: nothing said yet · idle, fake: Mine!");
+    picks_and_names(&mut chat, 0, "");
+    chat.nvim.command("Acp sessions");
+    assert_eq!(was_shown(&mut chat), "Sessions: Fake: nothing said yet · idle, fake: Too long");
+}
+
+#[test]
+fn a_stored_session_of_an_agent_that_takes_no_names_is_renamed_here() {
+    let can = json!({ "loadSession": true, "sessionCapabilities": { "list": {} } });
+    let list = || {
+        [
+            json!({ "expect": "session/list" }),
+            json!({ "reply": "session/list", "result": { "sessions": [listed("old", "An old one")] } }),
+        ]
+    };
+    let steps = [
+        initialized(can, json!([])),
+        new_session().into(),
+        list().into(),
+        list().into(),
+        list().into(),
+        vec![json!({ "expect": "session/load" }), json!({ "reply": "session/load", "result": {} })],
+    ];
+    let mut chat = Scripted::new(&[], steps.concat());
+    chat.chat();
+    picks_and_names(&mut chat, 2, "");
+    chat.nvim.command("Acp! rename Mine");
+    was_shown(&mut chat);
+    // One that is open is in the list, too.
+    picks_and_names(&mut chat, 1, "");
+    chat.nvim.command("Acp! rename Open one");
+    assert_eq!(was_shown(&mut chat), "Rename: Fake: nothing said yet · idle, fake: Mine");
+    picks_and_names(&mut chat, 2, "");
+    chat.nvim.command("Acp sessions");
+    assert_eq!(was_shown(&mut chat), "Sessions: Fake: Open one · idle, fake: Mine");
+    let titles = "local titles = {}
+        for _, session in ipairs(require('acp').status().sessions) do table.insert(titles, session.title or '') end
+        table.sort(titles)
+        return table.concat(titles, ', ')";
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua(titles, []).as_str() == Some("Mine, Open one"),
+        "the session to be taken up under its name",
+    );
+    chat.got("session/load");
+    assert!(chat.record().iter().all(|message| message["method"] != "session/set_title"));
+}
+
+#[test]
+fn a_name_that_nobody_would_keep_is_refused() {
+    let can = json!({ "loadSession": true, "sessionCapabilities": { "list": {} } });
+    let list = [
+        json!({ "expect": "session/list" }),
+        json!({ "reply": "session/list", "result": { "sessions": [listed("old", "An old one")] } }),
+    ];
+    let steps = [initialized(can, json!([])), new_session().into(), list.into()];
+    let mut chat = Scripted::new(&[], steps.concat());
+    chat.configure("record = false");
+    chat.chat();
+    picks_and_names(&mut chat, 2, "");
+    chat.nvim.command("Acp! rename Mine");
+    let refused = |nvim: &mut support::Nvim| {
+        nvim.messages()
+            .contains("fake keeps no names for sessions, and setup{ record = false } keeps none here")
+    };
+    chat.nvim.wait_until(refused, "a refusal");
+}
+
 #[test]
 fn lists_say_which_sessions_the_agent_has_open() {
     let can = json!({ "loadSession": true, "sessionCapabilities": { "list": {}, "archive": {}, "delete": {}, "status": {} } });

@@ -213,7 +213,8 @@ return {
   {
     name = "rename",
     group = "Chat",
-    about = "Give the session a name",
+    about = "Give the session a name; with ! one of those in the list",
+    bang = true,
   },
   {
     name = "export",

@@ -311,6 +311,7 @@ impl Dispatcher {
             | Command::List { agent, .. }
             | Command::Archive { agent, .. }
             | Command::AskStatus { agent, .. }
+            | Command::SetStoredTitle { agent, .. }
             | Command::Delete { agent, .. }
             | Command::CloseStored { agent, .. }
             | Command::Login { agent, .. }

@@ -65,7 +65,7 @@ pub fn request_name(command: &Command) -> Option<&'static str> {
         Command::SetMode { .. } => "change the mode",
         Command::SetModel { .. } => "change the model",
         Command::SetOption { .. } => "change the option",
-        Command::SetTitle { .. } => "keep the session's name",
+        Command::SetTitle { .. } | Command::SetStoredTitle { .. } => "keep the session's name",
         _ => return None,
     })
 }

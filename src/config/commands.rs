@@ -522,15 +522,17 @@ pub const COMMANDS: &[CommandSpec] = &[
     },
     CommandSpec {
         name: "rename",
-        about: "Give the session a name",
+        about: "Give the session a name; with ! one of those in the list",
         takes: "[name]",
         completion: Completion::Nothing,
         range: false,
-        bang: Bang::No,
+        bang: Bang::Yes,
         without_library: false,
         help: "Give the session a name, in place of the agent's title for it; it is kept in the record \
-               (|acp-record|), also of a session in which nothing was asked yet. An agent that takes names keeps it, too, perhaps in a form of its own, so that other programs list the session under it. Without \
-               [name] you are asked.",
+               (|acp-record|), also of a session in which nothing was asked yet. An agent that takes names keeps \
+               it, too, perhaps in a form of its own, so that other programs list the session under it. Without \
+               [name] you are asked. With ! you pick the session from the list of |:Acp-sessions|, also one that is \
+               not open; without a chat, you always do.",
     },
     CommandSpec {
         name: "export",

@@ -128,6 +128,8 @@ pub enum Command {
     SetModel { session: SessionKey, model: String },
     /// `session/set_title`, for agents that take one. Answered by `TitleKept`.
     SetTitle { session: SessionKey, title: String },
+    /// The same of a session that is not open. Answered by `StoredTitleKept`.
+    SetStoredTitle { agent: AgentId, acp_id: String, title: String },
     /// `session/set_config_option`.
     SetOption { session: SessionKey, option: String, value: OptionValue },
     /// `authenticate` with a method of type agent.
@@ -350,6 +352,13 @@ pub enum Event {
         asked: String,
         title: String,
     },
+    /// The same of a session that is not open.
+    StoredTitleKept {
+        agent: AgentId,
+        acp_id: String,
+        asked: String,
+        title: String,
+    },
     /// A request of ours other than opening and prompting failed (`what` is fit for "couldn't …").
     RequestFailed {
         agent: AgentId,
@@ -563,6 +572,7 @@ impl Command {
             | Self::List { .. }
             | Self::Archive { .. }
             | Self::AskStatus { .. }
+            | Self::SetStoredTitle { .. }
             | Self::Delete { .. }
             | Self::CloseStored { .. }
             | Self::Answer { .. }
@@ -630,6 +640,7 @@ impl Event {
             | Self::Connected { .. }
             | Self::Listed { .. }
             | Self::StatusTold { .. }
+            | Self::StoredTitleKept { .. }
             | Self::LoggedIn { .. }
             | Self::LoggedOut { .. }
             | Self::AuthReported { .. }

@@ -158,7 +158,7 @@ impl App {
             "plan" => self.with_session(Self::toggle_plan),
             "close" => self.with_session(Self::close_session),
             "export" => self.export(args),
-            "rename" => self.rename(&args.text),
+            "rename" => self.rename(&args),
             "fork" => self.fork(),
             "resume" => self.resume(args.first()),
             "recall" => self.tell_recalled(args),

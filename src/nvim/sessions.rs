@@ -13,6 +13,7 @@ pub mod options;
 pub mod permission;
 pub mod record;
 pub mod remembering;
+mod renaming;
 pub mod status;
 pub mod stored;
 pub mod subagents;
@@ -42,13 +43,15 @@ type AfterChoices =
     Box<dyn FnOnce(&mut Sessions, &mut Context, std::result::Result<Vec<Remembered>, String>) -> Result<()>>;
 
 /// What becomes of the one of an agent's stored sessions that the user chooses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Purpose {
     #[default]
     TakeUp,
     Delete,
     Archive,
     BringBack,
+    /// To this; to what the user is asked for if it is empty.
+    Rename(String),
 }
 
 pub struct Sessions {
@@ -68,6 +71,8 @@ pub struct Sessions {
     /// What the listing under way is for.
     listing_for: Purpose,
     gathering: Gathering,
+    /// Stored sessions that agents were told the names of, with the last name.
+    renamed: HashMap<(AgentId, String), (Kept, String)>,
     states: StoredStates,
     /// What waits for what is remembered for projects.
     choice_reads: HashMap<JobId, AfterChoices>,
@@ -102,6 +107,7 @@ impl Sessions {
             listing: HashMap::new(),
             listing_for: Purpose::default(),
             gathering: Gathering::default(),
+            renamed: HashMap::new(),
             states: StoredStates::default(),
             choice_reads: HashMap::new(),
             to_remember: Vec::new(),

@@ -64,7 +64,6 @@ impl OutgoingRequest {
 pub(super) enum OnSuccess {
     Nothing,
     List,
-    /// Or brought back.
     /// Which, and whether it was put away or brought back.
     Archived(String, bool),
     LoggedIn,
@@ -72,5 +71,10 @@ pub(super) enum OnSuccess {
     Mode(String),
     Model(String),
     Title(String),
+    /// Of a session that is not open here.
+    StoredTitle {
+        acp_id: String,
+        asked: String,
+    },
     Option(String, OptionValue),
 }

@@ -121,6 +121,12 @@ impl Connection {
                 let call = OutgoingRequest::other(Some(session), what, OnSuccess::Title(title), again);
                 self.request_if(can.set_title, call, to_acp::SESSION_SET_TITLE, &params);
             }
+            Command::SetStoredTitle { acp_id, title, .. } => {
+                let params = to_acp::set_title(&acp_id, &title);
+                let on_success = OnSuccess::StoredTitle { acp_id, asked: title };
+                let call = OutgoingRequest::other(None, what, on_success, again);
+                self.request_if(can.set_title, call, to_acp::SESSION_SET_TITLE, &params);
+            }
             Command::SetOption { session, option, value } => {
                 let Some(acp_id) = self.open_session(session, what) else { return };
                 let params = to_acp::set_option(&acp_id, &option, &value);

@@ -245,6 +245,10 @@ impl Connection {
                     self.post(Event::TitleKept { session, asked, title });
                 }
             }
+            OnSuccess::StoredTitle { acp_id, asked } => {
+                let title = from_acp::title_kept(answer).unwrap_or_else(|| asked.clone());
+                self.post(Event::StoredTitleKept { agent, acp_id, asked, title });
+            }
             OnSuccess::Option(option, value) => {
                 let Some(known) = session.and_then(|session| self.sessions.get_mut(session)) else { return };
                 let options = from_acp::changed_options(answer);

@@ -34,6 +34,10 @@ pub enum Again {
     SetTitle {
         title: String,
     },
+    SetStoredTitle {
+        acp_id: String,
+        title: String,
+    },
     SetOption {
         option: String,
         value: OptionValue,
@@ -50,6 +54,7 @@ impl Again {
             Command::SetMode { mode, .. } => Self::SetMode { mode },
             Command::SetModel { model, .. } => Self::SetModel { model },
             Command::SetTitle { title, .. } => Self::SetTitle { title },
+            Command::SetStoredTitle { acp_id, title, .. } => Self::SetStoredTitle { acp_id, title },
             Command::SetOption { option, value, .. } => Self::SetOption { option, value },
             _ => return None,
         })
@@ -65,6 +70,7 @@ impl Again {
             Self::SetMode { mode } => Command::SetMode { session, mode },
             Self::SetModel { model } => Command::SetModel { session, model },
             Self::SetTitle { title } => Command::SetTitle { session, title },
+            Self::SetStoredTitle { acp_id, title } => Command::SetStoredTitle { agent, acp_id, title },
             Self::SetOption { option, value } => Command::SetOption { session, option, value },
         }
     }
@@ -74,6 +80,7 @@ impl Again {
         match (self, later) {
             (Self::SetOption { option, .. }, Self::SetOption { option: other, .. }) => option == other,
             (Self::Archive { acp_id, .. }, Self::Archive { acp_id: other, .. })
+            | (Self::SetStoredTitle { acp_id, .. }, Self::SetStoredTitle { acp_id: other, .. })
             | (Self::Delete { acp_id }, Self::Delete { acp_id: other })
             | (Self::Close { acp_id }, Self::Close { acp_id: other }) => acp_id == other,
             _ => std::mem::discriminant(self) == std::mem::discriminant(later),

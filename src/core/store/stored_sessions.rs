@@ -32,7 +32,7 @@ pub fn join(kept: Vec<Kept>, listed: Vec<Listed>, root: &Path, words: &[String])
         if !seen.insert((name.clone(), stored.acp_id.clone())) {
             continue;
         }
-        let used = stored.updated_at.as_deref().and_then(milliseconds).unwrap_or_default();
+        let used = used(&stored);
         let same = |earlier: &&mut Earlier| {
             earlier.kept.owner.agent == name && earlier.kept.owner.acp_id == stored.acp_id
         };
@@ -44,14 +44,24 @@ pub fn join(kept: Vec<Kept>, listed: Vec<Listed>, root: &Path, words: &[String])
             }
             continue;
         }
-        let owner = Owner { agent: name, acp_id: stored.acp_id.clone(), cwd: stored.cwd.clone() };
-        let title = stored.title.clone();
-        let kept = Kept { owner, title, named: false, prompts: Vec::new(), began: used, used };
+        let kept = as_kept(&name, &stored);
         all.push(Earlier { kept, state: stored.state, listed: Some((agent, stored)) });
     }
     all.retain(|earlier| earlier.kept.holds(words));
     all.sort_by_key(|earlier| (!earlier.kept.is_of(root), std::cmp::Reverse(earlier.kept.used)));
     all
+}
+
+/// What an agent that is configured under this name lists, as the record would have it.
+pub fn as_kept(name: &str, stored: &StoredSession) -> Kept {
+    let owner = Owner { agent: name.to_owned(), acp_id: stored.acp_id.clone(), cwd: stored.cwd.clone() };
+    let used = used(stored);
+    let title = stored.title.clone();
+    Kept { owner, title, named: false, prompts: Vec::new(), began: used, used }
+}
+
+fn used(stored: &StoredSession) -> u64 {
+    stored.updated_at.as_deref().and_then(milliseconds).unwrap_or_default()
 }
 
 /// A time of ISO 8601 in milliseconds since 1970.

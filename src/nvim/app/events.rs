@@ -145,6 +145,9 @@ impl App {
             Event::StatusTold { agent, acp_id, state } => {
                 self.sessions.status_told(&mut self.cx, agent, &acp_id, state)?
             }
+            Event::StoredTitleKept { agent, acp_id, asked, title } => {
+                self.sessions.stored_title_kept(&mut self.cx, (agent, acp_id), (&asked, &title));
+            }
             Event::Exited { agent, why } => self.sessions.agent_exited(&mut self.cx, agent, &why)?,
         }
         Ok(())

@@ -243,8 +243,11 @@ impl App {
         self.route()
     }
 
-    pub fn rename(&mut self, title: &str) -> Result<()> {
-        self.sessions.rename(&mut self.cx, title)?;
+    pub fn rename(&mut self, args: &Args) -> Result<()> {
+        match args.bang {
+            true => self.sessions.choose_renaming(&mut self.cx, &args.text)?,
+            false => self.sessions.rename(&mut self.cx, &args.text)?,
+        }
         self.route()
     }
 

@@ -9,11 +9,11 @@ use crate::core::store::record::Kept;
 use crate::core::store::session_items::{
     is_about, of_earlier, of_recorded, of_session, of_stored, shortened,
 };
-use crate::core::store::stored_sessions::Earlier;
+use crate::core::store::stored_sessions::{Earlier, as_kept};
 use crate::core::transcript::cut_middle;
 use crate::nvim::arguments::{Args, NO_SESSION, fail};
-use crate::nvim::context::{self, Context};
-use crate::nvim::editor::{Level, picker};
+use crate::nvim::context::Context;
+use crate::nvim::editor::picker;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::lua_data::to_lua;
 use crate::nvim::sessions::{Purpose, Sessions};
@@ -32,11 +32,12 @@ impl Sessions {
             cx.raise(EditorEvent::SessionChosen(key));
             return Ok(());
         }
-        self.recall(cx, move |sessions, cx, stored| sessions.gather(cx, words, stored))
+        self.recall(cx, move |sessions, cx, stored| sessions.gather(cx, Purpose::TakeUp, words, stored))
     }
 
     /// The sessions of this Neovim, earlier ones, and the agents that have not told theirs in time.
     pub(super) fn offer_sessions(
+        &self,
         cx: &mut Context,
         words: &[String],
         mut earlier: Vec<Earlier>,
@@ -59,21 +60,28 @@ impl Sessions {
         }));
         items.extend(late.iter().map(|agent| format!("Earlier sessions of {} …", cx.agent_name(*agent))));
         let items = items.iter().map(|item| shortened(item, width)).collect();
-        cx.offer("Sessions", "acp_session", items, move |sessions: &mut Self, cx, index| {
+        let purpose = self.listing_for.clone();
+        let prompt = if let Purpose::Rename(_) = purpose { "Rename" } else { "Sessions" };
+        cx.offer(prompt, "acp_session", items, move |sessions: &mut Self, cx, index| {
             if let Some(key) = live.get(index) {
+                if let Purpose::Rename(title) = purpose {
+                    return sessions.rename_open(cx, *key, &title);
+                }
                 cx.raise(EditorEvent::SessionChosen(*key));
                 return Ok(());
             }
             let index = index - live.len();
             if index < earlier.len() {
                 let Earlier { kept, listed, .. } = earlier.swap_remove(index);
-                match listed {
-                    Some((agent, stored)) => sessions.resume_listed(cx, agent, stored),
-                    None => Self::resume_recorded(cx, kept),
+                match (purpose, listed) {
+                    (Purpose::Rename(title), _) => return sessions.rename_stored(cx, kept, &title),
+                    (_, Some((agent, stored))) => sessions.resume_listed(cx, agent, stored),
+                    (_, None) => Self::resume_recorded(cx, kept),
                 }
                 return Ok(());
             }
             let root = cx.root();
+            sessions.listing_for = purpose;
             sessions.list_stored(cx, late[index - earlier.len()], root);
             Ok(())
         });
@@ -125,42 +133,6 @@ impl Sessions {
         })
     }
 
-    /// The user calls the session this; asked for it where nothing is given.
-    pub fn rename(&mut self, cx: &mut Context, title: &str) -> Result<()> {
-        let Some(key) = cx.session_here() else { return fail(NO_SESSION) };
-        if !title.trim().is_empty() {
-            self.rename_to(cx, key, title);
-            return Ok(());
-        }
-        let before = cx.sessions.get(&key).and_then(|session| session.title.clone()).unwrap_or_default();
-        cx.effects.push_back(Box::new(move |editor| {
-            let shown = picker::input(editor, "Call the session", &before, move |title| {
-                if let Some(title) = title.filter(|title| !title.trim().is_empty()) {
-                    context::run(move |sessions: &mut Self, cx| {
-                        sessions.rename_to(cx, key, &title);
-                        Ok(())
-                    });
-                }
-            });
-            if let Err(error) = shown {
-                editor.notify(
-                    &format!("couldn't ask for a name: {error}; give it to :Acp rename"),
-                    Level::Error,
-                );
-            }
-        }));
-        Ok(())
-    }
-
-    fn rename_to(&mut self, cx: &mut Context, key: SessionKey, title: &str) {
-        let Some(session) = cx.sessions.get_mut(&key) else { return };
-        session.rename(title);
-        let told = session.title_to_tell();
-        told.into_iter().for_each(|command| cx.send(command));
-        self.keep_title(cx, key);
-        cx.raise(EditorEvent::SessionChanged(key));
-    }
-
     /// The stored sessions of an agent are known: the user chooses one.
     pub(super) fn offer_stored(
         &mut self,
@@ -177,6 +149,13 @@ impl Sessions {
         let items = stored.iter().map(of_stored).collect();
         match purpose {
             Purpose::TakeUp => {}
+            Purpose::Rename(title) => {
+                let agent = self.configured_name(agent).unwrap_or_default();
+                cx.offer("Rename", "acp_session", items, move |sessions: &mut Self, cx, index| {
+                    sessions.rename_stored(cx, as_kept(&agent, &stored[index]), &title)
+                });
+                return Ok(());
+            }
             Purpose::Delete => {
                 cx.offer("Delete for good", "acp_session", items, move |_: &mut Self, cx, index| {
                     confirm_deletion(cx, agent, stored[index].clone());

@@ -72,16 +72,19 @@ impl Sessions {
     }
 
     fn keep(&self, cx: &mut Context, key: SessionKey, line: Line) {
-        if !cx.config.record {
-            return;
-        }
         // A recording is a file already.
         let Some(session) = cx.sessions.get(&key).filter(|session| session.agent_name != NAME) else {
             return;
         };
         let Some(acp_id) = session.acp_id.clone() else { return };
         let owner = Owner { agent: session.agent_name.clone(), acp_id, cwd: session.place.cwd.clone() };
-        self.tell_record(cx, RecordRequest::Keep { owner, line });
+        self.keep_line(cx, owner, line);
+    }
+
+    pub(super) fn keep_line(&self, cx: &mut Context, owner: Owner, line: Line) {
+        if cx.config.record {
+            self.tell_record(cx, RecordRequest::Keep { owner, line });
+        }
     }
 
     /// Recalls all sessions; `then` gets those that are not open here.

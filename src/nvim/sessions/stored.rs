@@ -19,11 +19,19 @@ const PATIENCE: Duration = Duration::from_millis(400);
 
 impl Sessions {
     /// Asks all agents that can tell, and lets the user choose.
-    pub(super) fn gather(&mut self, cx: &mut Context, words: Vec<String>, kept: Vec<Kept>) -> Result<()> {
+    pub(super) fn gather(
+        &mut self,
+        cx: &mut Context,
+        purpose: Purpose,
+        words: Vec<String>,
+        kept: Vec<Kept>,
+    ) -> Result<()> {
         let can = self.processes.ready().into_iter().map(|(agent, info)| (agent, info.can));
-        let agents: BTreeSet<AgentId> =
-            can.filter(|(_, can)| can.list && (can.load || can.resume)).map(|(agent, _)| agent).collect();
-        self.listing_for = Purpose::TakeUp;
+        let agents: BTreeSet<AgentId> = can
+            .filter(|(_, can)| can.list && (can.load || can.resume || purpose != Purpose::TakeUp))
+            .map(|(agent, _)| agent)
+            .collect();
+        self.listing_for = purpose;
         let number = self.gathering.begin(words, kept, agents.clone());
         if agents.is_empty() {
             return self.offer_in_time(cx, number);
@@ -103,7 +111,7 @@ impl Sessions {
         let root = cx.root();
         let earlier = join(kept, listed, &root, &words);
         let late: Vec<AgentId> = waiting.into_iter().filter(|_| words.is_empty()).collect();
-        Self::offer_sessions(cx, &words, earlier, late)
+        self.offer_sessions(cx, &words, earlier, late)
     }
 }
 
