@@ -513,13 +513,16 @@ impl Connection {
                 let failure = self.disconnected(&how, transport.last_words().await);
                 self.fail_all(&failure);
                 let sandbox = if self.may_be_sandboxs_fault(&failure) { sandbox::MAY_BE_WHY } else { "" };
-                let too_early = matches!(self.state, State::Starting(_)).then_some(Failure {
-                    message: trouble.unwrap_or_else(|| {
-                        format!("it {how} before it was ready; see what it said last{sandbox}")
-                    }),
-                    ..failure
-                });
-                self.exited(too_early, &transport, false).await;
+                let message = match (matches!(self.state, State::Starting(_)), trouble) {
+                    (true, Some(trouble)) => Some(trouble),
+                    (true, None) => {
+                        Some(format!("it {how} before it was ready; see what it said last{sandbox}"))
+                    }
+                    // Of a process the exit code says it.
+                    (false, trouble) => trouble.and(Some(how)),
+                };
+                let failure = message.map(|message| Failure { message, ..failure });
+                self.exited(failure, &transport, false).await;
                 transport.close(&mut leaving).await;
             }
         }

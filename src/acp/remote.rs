@@ -298,3 +298,62 @@ impl Dial {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::acp::wire::log::WireLog;
+    use crate::core::message::remote::Address;
+
+    fn dial(is_known: bool) -> Dial {
+        let address = Address::read("wss://far.example/acp").expect("an address");
+        let reached = if is_known { vec![address.url()] } else { Vec::new() };
+        Dial {
+            name: "far".into(),
+            remote: Remote { address, headers: Vec::new() },
+            headers: Vec::new(),
+            tls: None,
+            limit: 1 << 20,
+            pace: Pace::default(),
+            log: WireLog::start(None).agent("far", &[]),
+            reached: Arc::new(Mutex::new(reached)),
+            tell: Box::new(|_| {}),
+        }
+    }
+
+    /// When each try was made, in seconds since the first; so many of them fail.
+    async fn tries(dial: &Dial, failing: usize, trouble: &Trouble) -> (Vec<u64>, Result<(), Trouble>) {
+        let (begun, made) = (Instant::now(), Mutex::new(Vec::new()));
+        let attempt = || async {
+            let mut made = lock(&made);
+            made.push(begun.elapsed().as_secs());
+            if made.len() > failing { Ok(()) } else { Err(trouble.clone()) }
+        };
+        let done = dial.persist(attempt).await;
+        let made = lock(&made).clone();
+        (made, done)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_pause_between_tries_is_twice_the_one_before_but_never_longer_than_half_a_minute() {
+        let (made, done) = tries(&dial(true), 8, &Trouble::passing("nothing answers there")).await;
+        assert_eq!(made, [0, 1, 3, 7, 15, 31, 61, 91, 121]);
+        assert_eq!(done, Ok(()));
+        // The user is told how long each takes.
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let heard = said.clone();
+        let told = Dial { tell: Box::new(move |text| lock(&heard).push(text)), ..dial(true) };
+        let _ = tries(&told, 2, &Trouble::passing("nothing answers there")).await;
+        let again =
+            |seconds| format!("nothing answers there; trying again in {seconds} s (:Acp cancel stops that)");
+        assert_eq!(*lock(&said), [again(1), again(2)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_no_time_mends_or_never_worked_is_tried_once() {
+        let lasting = Trouble::lasting("refuses you");
+        assert_eq!(tries(&dial(true), 8, &lasting).await, (vec![0], Err(lasting)));
+        let passing = Trouble::passing("nothing answers there");
+        assert_eq!(tries(&dial(false), 8, &passing).await, (vec![0], Err(passing)));
+    }
+}

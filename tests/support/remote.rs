@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -28,6 +28,8 @@ pub struct Server {
     /// Whether it hangs up on whoever connects.
     pub refuses: Arc<AtomicBool>,
     pub manners: Arc<Manners>,
+    connections: Connections,
+    sockets: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 /// How an HTTP server differs from the protocol's own.
@@ -37,6 +39,14 @@ pub struct Manners {
     pub unnamed: AtomicU16,
     /// So many messages are not taken, since it is busy.
     pub busy: AtomicU32,
+    /// A session whose messages are answered by 404, as if nobody knew it.
+    pub unknown: Mutex<Option<String>>,
+    /// Milliseconds between two signs of life, where it is not the usual time.
+    pub beat: AtomicU32,
+    /// So many streams end after a sign of life.
+    pub short: AtomicU32,
+    /// Signs of life so far: what streams brought without a message, and pings.
+    pub beats: AtomicU32,
 }
 
 struct Connection {
@@ -73,19 +83,47 @@ impl Server {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let (refuses, manners) = (Arc::new(AtomicBool::new(false)), Arc::new(Manners::default()));
         let (heads, refusing) = (requests.clone(), refuses.clone());
-        let place =
-            Place { start: Arc::new(start), connections: Arc::default(), heads, manners: manners.clone() };
+        let (connections, sockets) = (Connections::default(), Arc::new(Mutex::new(Vec::new())));
+        let place = Place {
+            start: Arc::new(start),
+            connections: connections.clone(),
+            heads,
+            manners: manners.clone(),
+        };
+        let taken = sockets.clone();
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 if refusing.load(Ordering::Acquire) {
                     continue;
                 }
                 let place = place.clone();
+                taken.lock().unwrap().extend(stream.try_clone());
                 // Who hangs up ends the thread.
                 thread::spawn(move || serve(stream, &place));
             }
         });
-        Self { port, requests, refuses, manners }
+        Self { port, requests, refuses, manners, connections, sockets }
+    }
+
+    /// The network between here and all clients breaks.
+    pub fn cut(&self) {
+        for connection in self.connections.lock().unwrap().values() {
+            connection.end_streams();
+        }
+        for socket in self.sockets.lock().unwrap().drain(..) {
+            // One that is gone already needs no end.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// As when it is started anew: it knows nothing of what was.
+    pub fn forget_all(&self) {
+        let known: Vec<_> = self.connections.lock().unwrap().drain().collect();
+        for (_, connection) in &known {
+            connection.end_streams();
+        }
+        self.cut();
+        known.iter().for_each(|(_, connection)| connection.end());
     }
 
     pub fn url(&self, scheme: &str) -> String {
@@ -99,7 +137,7 @@ fn serve(stream: TcpStream, place: &Place) -> Option<()> {
     let head = String::from_utf8_lossy(&peeked[..size]).into_owned();
     if head.to_ascii_lowercase().contains("upgrade: websocket") {
         place.heads.lock().unwrap().push(head);
-        return websocket(stream, (place.start)());
+        return websocket(stream, place);
     }
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     loop {
@@ -116,10 +154,10 @@ fn spawn(command: &mut Command) -> (Child, ChildStdin, ChildStdout) {
     (child, stdin.expect("its stdin"), stdout.expect("its stdout"))
 }
 
-fn websocket(stream: TcpStream, mut command: Command) -> Option<()> {
+fn websocket(stream: TcpStream, place: &Place) -> Option<()> {
     let theirs = stream.try_clone().ok()?;
     let mut reading = accept(stream).ok()?;
-    let (mut child, mut stdin, stdout) = spawn(&mut command);
+    let (mut child, mut stdin, stdout) = spawn(&mut (place.start)());
     thread::spawn(move || {
         let mut writing = WebSocket::from_raw_socket(theirs, Role::Server, None);
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -134,6 +172,7 @@ fn websocket(stream: TcpStream, mut command: Command) -> Option<()> {
         match message {
             Message::Text(text) if writeln!(stdin, "{text}").is_err() => break,
             Message::Close(_) => break,
+            Message::Ping(_) => drop(place.manners.beats.fetch_add(1, Ordering::AcqRel)),
             _ => {}
         }
     }
@@ -190,6 +229,9 @@ impl Request {
                 plain("202 Accepted")
             }
             "POST" => {
+                if session.is_some() && session == *place.manners.unknown.lock().unwrap() {
+                    return plain("404 Not Found");
+                }
                 let less = |busy: u32| busy.checked_sub(1);
                 let busy = &place.manners.busy;
                 match busy.fetch_update(Ordering::AcqRel, Ordering::Acquire, less) {
@@ -207,7 +249,7 @@ impl Request {
                 };
                 let taken = mailbox.1.lock().unwrap().take();
                 let Some(mail) = taken else { return plain("409 Conflict") };
-                let over = stream_out(stream, &mail);
+                let over = stream_out(stream, &mail, &place.manners);
                 *mailbox.1.lock().unwrap() = Some(mail);
                 over
             }
@@ -245,9 +287,7 @@ impl Request {
             lines.for_each(|line| connection.route(line));
             // Nobody knows it after its program's end.
             all.lock().unwrap().remove(&name);
-            connection.boxes.lock().unwrap().values().for_each(|mailbox| {
-                let _ = mailbox.0.send(None);
-            });
+            connection.end_streams();
         });
         let (length, cookie) = (answer.len(), "node=a1; Path=/");
         write!(
@@ -259,13 +299,24 @@ impl Request {
     }
 }
 
-fn stream_out(mut stream: &TcpStream, mail: &Receiver<Option<String>>) -> Option<()> {
+fn stream_out(mut stream: &TcpStream, mail: &Receiver<Option<String>>, manners: &Manners) -> Option<()> {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).ok()?;
+    let less = |short: u32| short.checked_sub(1);
+    if manners.short.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_ok() {
+        return stream.write_all(b"3\r\n:\n\n\r\n0\r\n\r\n").ok();
+    }
+    let beat = match manners.beat.load(Ordering::Acquire) {
+        0 => Duration::from_secs(15),
+        beat => Duration::from_millis(beat.into()),
+    };
     loop {
-        let event = match mail.recv_timeout(Duration::from_secs(15)) {
+        let event = match mail.recv_timeout(beat) {
             Ok(Some(message)) => format!("data: {message}\n\n"),
-            Err(RecvTimeoutError::Timeout) => ":\n\n".to_owned(),
+            Err(RecvTimeoutError::Timeout) => {
+                manners.beats.fetch_add(1, Ordering::AcqRel);
+                ":\n\n".to_owned()
+            }
             Ok(None) | Err(RecvTimeoutError::Disconnected) => {
                 return stream.write_all(b"0\r\n\r\n").ok();
             }
@@ -338,6 +389,12 @@ impl Connection {
         if ["session/close", "session/delete"].contains(&method.as_str()) && message.get("error").is_none() {
             self.forget(&session);
         }
+    }
+
+    fn end_streams(&self) {
+        self.boxes.lock().unwrap().values().for_each(|mailbox| {
+            let _ = mailbox.0.send(None);
+        });
     }
 
     /// Whoever reads a closed session's stream reads on, and nothing comes.
