@@ -298,6 +298,102 @@ fn a_busy_server_costs_one_request_and_no_answer() {
 }
 
 #[test]
+fn streams_that_break_are_opened_again_and_nothing_is_lost() {
+    let mut test = Test::with(hasty()).carried_over("http");
+    test.open(&[
+        expect("session/prompt"),
+        update(&chunk("Hel")),
+        permission(7, "c1"),
+        json!({"answer": 7}),
+        update(&chunk("lo")),
+        end_turn(),
+    ]);
+    test.servers[0].cut();
+    test.prompt("Hi");
+    let (ask, _) = test.question();
+    test.servers[0].cut();
+    test.answer(ask, Answer::Selected("yes".into()));
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+    assert_eq!(said(&mut test), "Hello");
+    assert_eq!(test.finish().all("initialize").len(), 1);
+}
+
+#[test]
+fn streams_that_end_again_and_again_after_a_sign_of_life_are_no_end() {
+    let mut test = Test::with(hasty()).carried_over("http");
+    test.open(&[expect("session/prompt"), end_turn()]);
+    let server = &test.servers[0];
+    // More than a stream is opened that brings nothing.
+    server.manners.short.store(20, Ordering::Release);
+    server.cut();
+    let manners = server.manners.clone();
+    wait_for("the last short stream", || manners.short.load(Ordering::Acquire) == 0);
+    test.prompt("Hi");
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+    test.finish();
+}
+
+#[test]
+fn who_gives_signs_of_life_is_there_although_nothing_is_said() {
+    for_each(|scheme| {
+        let (ping, silence) = (Duration::from_millis(10), Duration::from_millis(500));
+        let pace = Pace { ping, silence, ..Pace::default() };
+        let mut test = Test::with(Settings { pace, ..Settings::default() }).carried_over(scheme);
+        let mut launch = test.launch(
+            "agent",
+            &[
+                expect("initialize"),
+                answer_to("initialize", &json!({"protocolVersion": 1})),
+                expect("session/new"),
+                answer_to("session/new", &json!({"sessionId": "s1"})),
+                expect("session/prompt"),
+                end_turn(),
+            ],
+        );
+        launch.name = "far".into();
+        let manners = test.servers[0].manners.clone();
+        manners.beat.store(10, Ordering::Release);
+        test.send(Command::Connect { agent: AGENT, launch: Box::new(launch) });
+        test.send(test.open_command(SESSION));
+        test.opened();
+        let streams = |test: &Test| {
+            let heads = test.servers[0].requests.lock().expect("requests");
+            heads.iter().filter(|head| head.starts_with("GET ")).count()
+        };
+        let before = streams(&test);
+        // Longer than anybody may be silent.
+        wait_for("signs of life", || manners.beats.load(Ordering::Acquire) > 150);
+        test.prompt("Hi");
+        assert_eq!(test.stop_reason(), StopReason::EndTurn, "{scheme}");
+        assert_eq!(streams(&test), before, "{scheme}");
+        test.finish();
+    });
+}
+
+#[test]
+fn a_message_for_a_session_that_the_server_does_not_know_costs_no_other_one() {
+    let mut test = Test::with(hasty()).carried_over("http");
+    test.open(&[
+        json!({"expect": "session/new", "as": "other"}),
+        answer_to("other", &json!({"sessionId": "s2"})),
+        expect("session/prompt"),
+        end_turn(),
+    ]);
+    *test.servers[0].manners.unknown.lock().expect("manners") = Some("s1".into());
+    test.prompt("Hi");
+    match test.turn_end() {
+        TurnEnd::Failed(failure) => assert_eq!(failure.kind, FailureKind::NotFound, "{failure:?}"),
+        other => panic!("{other:?}"),
+    }
+    let other = SessionKey(9);
+    test.send(test.open_command(other));
+    test.opened();
+    test.send(Command::Prompt { session: other, content: vec![Content::Text("Hi".into())] });
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+    assert_eq!(test.finish().all("session/prompt").len(), 1);
+}
+
+#[test]
 fn an_agent_that_goes_in_the_middle_of_a_turn_is_told_of() {
     for_each(|scheme| {
         let mut test = Test::new().carried_over(scheme);
@@ -311,6 +407,17 @@ fn an_agent_that_goes_in_the_middle_of_a_turn_is_told_of() {
             other => panic!("{other:?}"),
         }
         test.exited();
+    });
+}
+
+#[test]
+fn a_connection_that_breaks_while_nothing_goes_on_is_told_of() {
+    for_each(|scheme| {
+        let mut test = Test::new().carried_over(scheme);
+        test.open(&[]);
+        test.servers[0].forget_all();
+        let failure = test.exited().failure.expect("a failure");
+        assert!(failure.message.starts_with("lost its connection: "), "{scheme}: {failure:?}");
     });
 }
 

@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::asked::Asked;
 use super::cookies::Cookies;
@@ -75,14 +75,20 @@ type Streams = HashMap<Option<String>, AbortHandle>;
 
 /// How a try to read a stream went.
 enum Attempt {
-    /// It was open; whether anything came.
-    Ended {
-        has_come: bool,
-    },
+    /// It was open.
+    Ended(Came),
     /// Nobody listens any more.
     Unheard,
     Refused(StatusCode, Trouble),
     Failed(Trouble),
+}
+
+/// What a stream has brought.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Came {
+    Nothing,
+    SignsOfLife,
+    Messages,
 }
 
 /// A message on its way to the agent, with what matters of it here.
@@ -339,7 +345,10 @@ impl Link {
             return Ok(());
         }
         if status == StatusCode::NOT_FOUND {
-            return Err(Trouble::passing("its server doesn't know the connection any more"));
+            let Some(session) = session else {
+                return Err(Trouble::passing("its server doesn't know the connection any more"));
+            };
+            return self.not_known(&session, id).await;
         }
         let after = retry_after(response.headers());
         let trouble = self.complaint(response).await;
@@ -364,6 +373,17 @@ impl Link {
                 (self.dial.tell)(format!("{message}, and didn't take what was sent; try again later"));
             }
             None => {}
+        }
+        Ok(())
+    }
+
+    /// The server doesn't know a session, or not even the connection; of that the connection's own stream tells.
+    async fn not_known(&self, session: &str, id: Option<Box<RawValue>>) -> Result<(), Trouble> {
+        let text = format!("the agent's server doesn't know the session {session}");
+        self.dial.log.note(&text);
+        sleep(self.dial.pace.first_pause).await;
+        if let Some(id) = id {
+            self.refuse(&id, &text, Some(json!({ "reason": "session not found" }))).await;
         }
         Ok(())
     }
@@ -409,15 +429,20 @@ impl Link {
         let (mut tell, mut tries, mut pause) = (Some(tell), 0, first_pause);
         let (mut was_open, mut noted) = (false, String::new());
         loop {
+            let begun = Instant::now();
             let attempt = self.attempt(session.as_deref(), &mut tell).await;
             let is_asked = session.as_deref().is_some_and(|session| self.asked.waits_for(session));
             let (trouble, is_over) = match attempt {
                 Attempt::Unheard => return Ok(Done::Stream(session)),
-                Attempt::Ended { has_come } => {
+                Attempt::Ended(came) => {
                     was_open = true;
                     noted.clear();
-                    if has_come {
-                        (tries, pause) = (0, first_pause);
+                    // On the way here idle streams may be ended again and again.
+                    if came > Came::Nothing {
+                        tries = 0;
+                    }
+                    if came == Came::Messages || begun.elapsed() > pause {
+                        pause = first_pause;
                     }
                     (Trouble::passing("its stream of messages ended"), tries == MOST_TRIES)
                 }
@@ -448,7 +473,7 @@ impl Link {
             }
             // When something has happened it is worth a try at once.
             if timeout(pause, self.moved.notified()).await.is_err() {
-                (tries, pause) = (tries + 1, pause * 2);
+                (tries, pause) = (tries + 1, (pause * 2).min(LONGEST_PAUSE));
             }
         }
     }
@@ -469,7 +494,7 @@ impl Link {
                 let _ = tell.send(());
             }
             return match self.read(response.into_body()).await {
-                Ok(has_come) => Attempt::Ended { has_come },
+                Ok(came) => Attempt::Ended(came),
                 Err(()) => Attempt::Unheard,
             };
         }
@@ -496,23 +521,24 @@ impl Link {
         }
     }
 
-    /// Until the stream's end. Gives whether anything came, and an error when nobody listens any more.
-    async fn read(&self, mut body: Incoming) -> Result<bool, ()> {
+    /// Until the stream's end. An error when nobody listens any more.
+    async fn read(&self, mut body: Incoming) -> Result<Came, ()> {
         let mut reader = EventReader::new(self.dial.limit);
-        let (mut has_come, mut is_lively) = (false, false);
+        let (mut came, mut is_lively) = (Came::Nothing, false);
         loop {
             // A server that shows that it is there is missed when it stops.
             let next = match is_lively {
                 true => timeout(self.dial.pace.silence, body.frame()).await.unwrap_or(None),
                 false => body.frame().await,
             };
-            let Some(Ok(frame)) = next else { return Ok(has_come) };
+            let Some(Ok(frame)) = next else { return Ok(came) };
             let Ok(bytes) = frame.into_data() else { continue };
+            came = came.max(Came::SignsOfLife);
             let mut messages = Vec::new();
             let read = reader.push(&bytes, |message| messages.push(message));
             is_lively |= messages.is_empty() && bytes.starts_with(b":");
             for message in messages {
-                has_come = true;
+                came = Came::Messages;
                 let came_up = announced(&message).map(News::CameUp);
                 for news in self.pass_on(message).await.into_iter().chain(came_up) {
                     // Its end is the end of all.
@@ -521,7 +547,7 @@ impl Link {
             }
             if let Err(TooLong(beginning)) = read {
                 // Whoever reads messages says so.
-                return self.incoming.send(beginning).await.map(|()| has_come).map_err(drop);
+                return self.incoming.send(beginning).await.map(|()| came).map_err(drop);
             }
             if self.incoming.is_closed() {
                 return Err(());

@@ -282,6 +282,8 @@ fn busy(code: i64, reason: Option<&str>, after: Option<u64>) -> FailureKind {
         }
         Some("timeout" | "timed out" | "deadline exceeded") => FailureKind::Timeout,
         Some("permission denied" | "access denied" | "denied" | "forbidden") => FailureKind::Denied,
+        // Of the session alone: a file or a model that is not there is another thing.
+        Some("session not found" | "unknown session") => FailureKind::NotFound,
         None if code == rpc::INTERNAL_ERROR => FailureKind::Internal,
         None => FailureKind::Agent,
         Some(_) if code == rpc::INTERNAL_ERROR => FailureKind::Agent,
@@ -592,6 +594,7 @@ mod tests {
             (-32009, json!({"reason": "timeout"}), FailureKind::Timeout, "m: timeout"),
             (-32003, json!({"reason": "permission_denied"}), FailureKind::Denied, "m: permission_denied"),
             (-32003, json!({"reason": "maintenance"}), FailureKind::Busy, "m: maintenance"),
+            (-32603, json!({"reason": "session not found"}), FailureKind::NotFound, "m: session not found"),
             (-32603, json!({"reason": "no such file"}), FailureKind::Agent, "m: no such file"),
             (-32603, json!(null), FailureKind::Internal, "m"),
             (-32042, json!({"a": {"b": 1}}), FailureKind::Agent, "m"),
