@@ -159,10 +159,11 @@ fn streams(update: &Update) -> bool {
 
 /// Whether an update says only what the call shows, as those do that stream a command's output.
 fn only_content(call: &ToolCallPatch) -> bool {
-    let ToolCallPatch { id: _, title, name, kind, status, content, locations, raw_input, raw_output } = call;
+    let ToolCallPatch { id: _, title, name, kind, status, content, locations, raw_input, raw_output, took } =
+        call;
     content.is_some()
         && (title.is_none() && name.is_none() && kind.is_none() && status.is_none())
-        && (locations.is_none() && raw_input.is_none() && raw_output.is_none())
+        && (locations.is_none() && raw_input.is_none() && raw_output.is_none() && took.is_none())
 }
 
 /// Joins `next` to `last` where both are one stream of text; else gives it back.

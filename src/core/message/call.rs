@@ -25,6 +25,9 @@ pub struct ToolCallPatch {
     pub raw_input: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "super::nullable::present")]
     pub raw_output: Option<Value>,
+    /// How many milliseconds it took, as the agent says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took: Option<u64>,
 }
 
 impl ToolCallPatch {
@@ -39,6 +42,7 @@ impl ToolCallPatch {
             locations: None,
             raw_input: None,
             raw_output: None,
+            took: None,
         }
     }
 }

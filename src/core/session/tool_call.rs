@@ -142,6 +142,8 @@ pub struct ToolCall {
     pub unasked: Option<Box<Unasked>>,
     pub started: Moment,
     pub ended: Option<Moment>,
+    /// How many milliseconds it took, as the agent says.
+    told_time: Option<u64>,
     /// For how long the user thought about it or about something else that the agent asked.
     user_time: WaitingTime,
     /// The agent waits for an answer of theirs, to whatever question.
@@ -187,6 +189,7 @@ impl ToolCall {
             unasked: None,
             started: now,
             ended: None,
+            told_time: None,
             user_time: WaitingTime::default(),
             user_is_asked: false,
         }
@@ -217,8 +220,19 @@ impl ToolCall {
 
     /// Given fields replace, absent ones stay; lists are replaced as a whole.
     pub fn patch(&mut self, patch: ToolCallPatch, now: Moment) {
-        let ToolCallPatch { id: _, title, name, kind, status, content, locations, raw_input, raw_output } =
-            patch;
+        let ToolCallPatch {
+            id: _,
+            title,
+            name,
+            kind,
+            status,
+            content,
+            locations,
+            raw_input,
+            raw_output,
+            took,
+        } = patch;
+        self.told_time = took.or(self.told_time);
         if let Some(title) = title.filter(|title| !title.trim().is_empty()) {
             self.title = title;
         }
@@ -289,8 +303,12 @@ impl ToolCall {
     }
 
     /// When the agent was at it, in milliseconds, once it is over: what the user took to answer is not the agent's time.
+    /// What the agent says of it counts more.
     pub fn span(&self) -> Option<(u64, u64)> {
         let ended = self.ended?.0.max(self.started.0);
+        if let Some(took) = self.told_time {
+            return Some((ended.saturating_sub(took), ended));
+        }
         Some(((self.started.0 + self.user_time.until(Moment(ended))).min(ended), ended))
     }
 
@@ -645,6 +663,10 @@ mod tests {
         rejected.advance(&Cause::Asked, Moment(0));
         rejected.advance(&Cause::Rejected, Moment(9000));
         assert_eq!(rejected.took(), Some(0));
+        let patch = |took| ToolCallPatch { took, ..ToolCallPatch::new("1") };
+        call.patch(patch(Some(45)), Moment(63_100));
+        call.patch(patch(None), Moment(63_200));
+        assert_eq!((call.took(), call.span()), (Some(45), Some((62_955, 63_000))));
     }
 
     #[test]

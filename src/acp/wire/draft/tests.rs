@@ -683,7 +683,7 @@ fn calls_are_told_with_their_tool_status_output_and_place() {
             "tool_call_update",
             json!({ "id": "c", "status": "completed", "output": { "type": "text", "text": "out" }, "duration": 45 }),
             json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "content": [text("out")],
-                "rawOutput": { "type": "text", "text": "out" } }),
+                "_meta": { "acp.nvim/durationMs": 45 }, "rawOutput": { "type": "text", "text": "out" } }),
         ),
         (
             "tool_call_update",

@@ -8,6 +8,9 @@ use super::fields::{notice, take, update, with};
 use super::state::{CALLS, Draft};
 use crate::acp::wire::rpc::Message;
 
+/// Where the official protocol has no place for it: the milliseconds that a call took.
+const TOOK: &str = "acp.nvim/durationMs";
+
 impl Draft {
     pub(super) fn update(&mut self, mut params: Value) -> Vec<Message> {
         let unchanged = |params| vec![Message::Notification { method: "session/update".to_owned(), params }];
@@ -28,7 +31,11 @@ impl Draft {
                 params["_meta"] = meta;
             }
             if let Some(meta) = meta.1 {
-                params["update"]["_meta"] = meta;
+                let own = take(&mut params["update"], "_meta");
+                params["update"]["_meta"] = match own {
+                    Some(own) => with(meta, TOOK, own[TOOK].clone()),
+                    None => meta,
+                };
             }
         }
         messages
@@ -155,6 +162,9 @@ impl Draft {
         }
         if !shown.is_empty() {
             call["content"] = shown.into();
+        }
+        if let Some(duration) = take(data, "duration") {
+            call["_meta"] = json!({ TOOK: duration });
         }
         if let Some(mut location) = take(data, "location") {
             let (path, line) = (take(&mut location, "path"), take(&mut location, "line"));

@@ -249,8 +249,17 @@ pub fn patch(call: &Value) -> Option<ToolCallPatch> {
         locations: call["locations"].is_array().then(|| each(&call["locations"], location)),
         raw_input: given("rawInput"),
         raw_output: given("rawOutput"),
+        took: took(&call["_meta"]),
         ..ToolCallPatch::new(id(&call["toolCallId"])?)
     })
+}
+
+/// As the dialects that have it are converted. More than a day is no time of a call.
+fn took(meta: &Value) -> Option<u64> {
+    meta["acp.nvim/durationMs"]
+        .as_f64()
+        .filter(|took| (0.0..=86_400_000.0).contains(took))
+        .map(|took| took as u64)
 }
 
 fn kind(kind: &str) -> ToolKind {
