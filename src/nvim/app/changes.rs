@@ -98,7 +98,7 @@ impl App {
             self.follow.file_came(&mut self.cx, &change.path)?;
         }
         self.route()?;
-        let Change { session, call, path, buf, ranges, saved, .. } = change;
+        let Change { session, call, path, buf, ranges, saved, held, renamed, .. } = change;
         if let Some(buf) = buf.or_else(|| self.cx.buf_of(&path)) {
             follow::list(&self.cx.editor, buf)?;
         }
@@ -107,6 +107,16 @@ impl App {
         if ranges.len() > MAX_TOLD_RANGES && !self.cx.has_listeners("AcpFileChanged") {
             return Ok(());
         }
+        let (to, from) = match renamed {
+            Some(Renamed::To(path)) => (Some(path), None),
+            Some(Renamed::From(path)) => (None, Some(path)),
+            None => (None, None),
+        };
+        let kind = match held {
+            (_, Held::Absent) => "deleted",
+            (Held::Absent, _) => "created",
+            _ => "changed",
+        };
         let ranges: Vec<[usize; 2]> = ranges.iter().map(|(first, end)| [*first + 1, *end]).collect();
         let call = call
             .and_then(|entry| self.cx.sessions.get(&session)?.entry(entry)?.tool())
@@ -114,7 +124,15 @@ impl App {
         self.cx.emit(
             "AcpFileChanged",
             session,
-            json!({ "path": path.to_string_lossy(), "ranges": ranges, "tool_call": call, "saved": saved }),
+            json!({
+                "path": path.to_string_lossy(),
+                "ranges": ranges,
+                "tool_call": call,
+                "saved": saved,
+                "type": kind,
+                "renamed_to": to.map(|path| path.to_string_lossy().into_owned()),
+                "renamed_from": from.map(|path| path.to_string_lossy().into_owned()),
+            }),
         );
         Ok(())
     }
