@@ -36,6 +36,9 @@ impl nvim::Background for acp::Background {
 
 fn start(mailbox: Arc<Mailbox>, config: &Config, places: nvim::Places) -> Box<dyn nvim::Background> {
     let nvim::Places { log, audit, bundled, own } = places;
+    // What a test can't wait for otherwise.
+    let most_files = std::env::var("ACP_NVIM_MOST_FILES").ok().and_then(|most| most.parse().ok());
+    let other = acp::Settings::default();
     let settings = acp::Settings {
         client_version: env!("CARGO_PKG_VERSION").to_owned(),
         initialize_timeout: config.timeouts.initialize,
@@ -54,7 +57,8 @@ fn start(mailbox: Arc<Mailbox>, config: &Config, places: nvim::Places) -> Box<dy
             time: config.terminal.timeout,
             is_agents: false,
         },
-        ..acp::Settings::default()
+        most_files: most_files.unwrap_or(other.most_files),
+        ..other
     };
     Box::new(acp::start(mailbox, settings))
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::files::index::MAX_FILES;
 use super::remote::Pace;
 use super::terminals::Limits;
 
@@ -16,6 +17,8 @@ pub struct Settings {
     pub request_timeout: Duration,
     /// How long a prompt and the end of a turn may wait for a look at the session's folders.
     pub folder_patience: Duration,
+    /// Of a folder with more files no changes are noticed.
+    pub most_files: usize,
     /// The most bytes of one message of an agent.
     pub message_limit: usize,
     /// Where to keep a log of all messages.
@@ -49,6 +52,7 @@ impl Default for Settings {
             initialize_timeout: Duration::from_secs(60),
             request_timeout: Duration::from_secs(30),
             folder_patience: Duration::from_secs(1),
+            most_files: MAX_FILES,
             message_limit: 32 << 20,
             log: None,
             audit: None,

@@ -53,8 +53,9 @@ impl Shared {
             .with_limits(settings.terminals)
             .with_keeper(settings.keeper.clone());
         let disks = Disks::new();
-        let patience = settings.folder_patience;
-        let folder_indexes = FolderIndexes::new(mailbox.clone(), log.clone(), disks.clone(), patience);
+        let (patience, most_files) = (settings.folder_patience, settings.most_files);
+        let folder_indexes =
+            FolderIndexes::new(mailbox.clone(), log.clone(), disks.clone(), patience, most_files);
         folder_indexes.leave_out(settings.own.clone());
         let watch = Watch::new(mailbox.clone(), log.clone(), disks.clone(), folder_indexes.clone());
         let resolved_names = ResolvedNames::new(mailbox.clone(), disks.clone());

@@ -16,6 +16,8 @@ mod walk;
 mod worker;
 mod written;
 
+pub use walk::MAX_FILES;
+
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -130,8 +132,16 @@ impl Drop for Running {
 }
 
 impl FolderIndexes {
-    pub fn new(mailbox: Arc<Mailbox>, log: WireLog, disks: Disks, patience: Duration) -> Self {
-        let common = Arc::new(Common::new(mailbox, log));
+    pub fn new(
+        mailbox: Arc<Mailbox>,
+        log: WireLog,
+        disks: Disks,
+        patience: Duration,
+        most_files: usize,
+    ) -> Self {
+        let mut common = Common::new(mailbox, log);
+        common.most_files = most_files;
+        let common = Arc::new(common);
         Self(Arc::new(Inner { common, disks, patience, table: Mutex::default() }))
     }
 

@@ -722,7 +722,7 @@ mod tests {
 
     fn watcher(disks: Disks) -> Watcher {
         let (mailbox, log) = (Mailbox::new(|_| {}), WireLog::start(None));
-        let indexes = FolderIndexes::new(mailbox.clone(), log.clone(), disks.clone(), PATIENCE);
+        let indexes = FolderIndexes::new(mailbox.clone(), log.clone(), disks.clone(), PATIENCE, 1000);
         let watch = Watch::new(mailbox, log, disks, indexes);
         Watcher::new(&watch, mpsc::channel().0)
     }

@@ -130,6 +130,9 @@ impl App {
             Event::Inspected(reply) => self.inspector.inspected(&mut self.cx, *reply)?,
             Event::Checkpointed { job, reply } => self.checkpointed(job, reply)?,
             Event::FolderUnwatched { folder, why, is_looked_at } => {
+                if !is_looked_at {
+                    self.files.watching.tell_unseen(&mut self.cx, &folder, &why);
+                }
                 self.files.watching.unwatched.insert(folder, (why, is_looked_at));
             }
             Event::LeftUndecided { job, left } => {

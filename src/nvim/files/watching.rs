@@ -10,7 +10,8 @@ use serde_json::{Value as Json, json};
 
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{EntryId, Moment, SessionKey};
-use crate::core::message::{Command, FileDiff};
+use crate::core::message::{Command, FileDiff, Severity};
+use crate::core::session::Session;
 use crate::nvim::buffers::is_modified;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::Context;
@@ -31,6 +32,8 @@ pub struct Watching {
     touched: HashSet<Buf>,
     /// Folders that the system does not watch: why, and whether their files are looked at instead.
     pub unwatched: BTreeMap<PathBuf, (String, bool)>,
+    /// Chats that say that changes in a folder are not seen.
+    told_unseen: HashSet<(SessionKey, PathBuf)>,
 }
 
 impl Watching {
@@ -39,6 +42,24 @@ impl Watching {
         self.files.retain(|(known, _)| *known != session);
         self.edits.retain(|(known, ..)| *known != session);
         self.settling.retain(|_, (writer, _)| writer.session != session);
+        self.told_unseen.retain(|(known, _)| *known != session);
+    }
+
+    /// The chats that work in a folder say that changes there are not seen, each once.
+    pub fn tell_unseen(&mut self, cx: &mut Context, folder: &Path, why: &str) {
+        let works_there = |session: &&Session| session.place.folders().any(|one| canonical(one) == folder);
+        let keys: Vec<SessionKey> =
+            cx.sessions.values().filter(works_there).map(|session| session.key).collect();
+        for key in keys {
+            if self.told_unseen.insert((key, folder.to_owned())) {
+                let text = format!(
+                    "What commands change in {} is not seen, since {why}; edits through the editor, and of files that a \
+                     tool call names, are.",
+                    folder.display()
+                );
+                cx.note(Some(key), Severity::Warning, text);
+            }
+        }
     }
 
     /// The same for `status()`.

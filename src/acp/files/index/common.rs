@@ -11,6 +11,7 @@ use std::{fs, io};
 use super::allowed::AllowedCommands;
 use super::holders::Holders;
 use super::texts::{Location, Pack};
+use super::walk::MAX_FILES;
 use crate::acp::mutex::lock;
 use crate::acp::wire::log::WireLog;
 use crate::core::changes::attribution::Activities;
@@ -54,6 +55,8 @@ pub struct Common {
     /// The clock is never before this.
     floor: AtomicU64,
     allowance: Mutex<(Instant, usize)>,
+    /// Of a folder with more files no changes are noticed.
+    pub most_files: usize,
 }
 
 /// What files held before and after changes that were told without their texts.
@@ -86,6 +89,7 @@ impl Common {
             waits: AtomicBool::new(false),
             began: Instant::now(),
             floor: AtomicU64::new(0),
+            most_files: MAX_FILES,
             allowance: Mutex::new((Instant::now(), ALLOWANCE)),
         }
     }

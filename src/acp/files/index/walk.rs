@@ -25,13 +25,18 @@ pub struct Walked {
     pub folders: Vec<PathBuf>,
     /// Folders that are the beginning of a git repository's.
     pub repositories: BTreeSet<PathBuf>,
-    /// There are more than [`MAX_FILES`].
+    /// There are more than wanted.
     pub too_many: bool,
 }
 
 /// Walks a folder that is not ignored itself, but for those that `without` names. `begin` is called with each folder before it is opened to be listed: what
 /// comes later may be missing in the list, so that is the time to have it watched.
-pub fn walk(root: &Path, without: Vec<PathBuf>, begin: impl Fn(&Path) + Send + Sync + 'static) -> Walked {
+pub fn walk(
+    root: &Path,
+    without: Vec<PathBuf>,
+    most: usize,
+    begin: impl Fn(&Path) + Send + Sync + 'static,
+) -> Walked {
     let files = Mutex::new(Vec::new());
     let folders = Mutex::new(Vec::new());
     let repositories = Mutex::new(BTreeSet::new());
@@ -64,7 +69,7 @@ pub fn walk(root: &Path, without: Vec<PathBuf>, begin: impl Fn(&Path) + Send + S
                 && !is_swap_file(entry.path())
             {
                 own.files.push((entry.into_path(), state));
-                if count.fetch_add(1, Ordering::Relaxed) >= MAX_FILES {
+                if count.fetch_add(1, Ordering::Relaxed) >= most {
                     too_many.store(true, Ordering::Relaxed);
                     return WalkState::Quit;
                 }
@@ -179,8 +184,9 @@ mod tests {
         fs::create_dir(root.join("ignored")).expect("a folder");
         fs::create_dir(root.join("own")).expect("a folder");
         fs::write(root.join(".ignore"), "ignored\n").expect("a file");
-        let walked =
-            walk(&root, vec![root.join("own")], |folder| fs::write(folder.join("late"), "").expect("a file"));
+        let walked = walk(&root, vec![root.join("own")], MAX_FILES, |folder| {
+            fs::write(folder.join("late"), "").expect("a file")
+        });
         let mut files: Vec<PathBuf> = walked.files.into_iter().map(|(path, _)| path).collect();
         files.sort();
         let wanted = [".ignore", "late", "new/deep/late", "new/late"].map(|name| root.join(name));

@@ -246,11 +246,11 @@ impl Worker {
                 self.common.log.note(&format!(
                     "{} has more than {} files: changes there are not noticed",
                     root.display(),
-                    walk::MAX_FILES
+                    self.common.most_files
                 ));
                 self.common.mailbox.post(Event::FolderUnwatched {
                     folder: root,
-                    why: format!("it has more than {} files", walk::MAX_FILES),
+                    why: format!("it has more than {} files", self.common.most_files),
                     is_looked_at: false,
                 });
                 self.given_up = true;
@@ -321,7 +321,7 @@ impl Worker {
         if self.own.iter().any(|own| folder.starts_with(own)) {
             return Walked::default();
         }
-        let walked = walk::walk(folder, self.own.clone(), move |folder| {
+        let walked = walk::walk(folder, self.own.clone(), self.common.most_files, move |folder| {
             let Some(watch) = watch.as_ref().filter(|_| is_complete.load(Ordering::Relaxed)) else { return };
             let watched = match watch.folders() < most {
                 true => watch.watch(folder),
