@@ -6,7 +6,9 @@ mod support;
 
 use serde_json::{Value, json};
 
-use support::script::{Scripted, answered, asks, awaits, ends, permission, prompt, steps, update, writes};
+use support::script::{
+    Scripted, answered, asks, awaits, ends, permission, prompt, runs, steps, update, writes,
+};
 
 fn chat(parts: Vec<Value>, options: &str) -> Scripted {
     let turn = [prompt()].into_iter().chain(parts).chain([ends("end_turn")]);
@@ -40,6 +42,28 @@ fn files_beyond_the_limit_wait_for_the_user() {
     chat.nvim.wait_for_screen("no limit any more");
     chat.nvim.wait_until(|_| third.exists(), "the third file");
     chat.wait_for("Done");
+}
+
+#[test]
+fn what_a_command_changes_counts_for_the_limits() {
+    for (limit, asked) in [
+        ("files = 1", "has changed 2 files in this session; your limit is 1"),
+        ("lines = 3", "has changed 4 lines in this session; your limit is 3"),
+    ] {
+        let line = "echo b >> a.txt; printf '1\\n2\\n3\\n' > made.txt";
+        let next_turn = [ends("end_turn"), prompt()];
+        let parts = runs("c", line).into_iter().chain(next_turn).chain(writes("next.txt", "x\n")).collect();
+        let mut chat = chat(parts, &format!("limits = {{ session = {{ {limit} }} }}"));
+        chat.send("go");
+        chat.wait_for("Done");
+        chat.send("go on");
+        chat.wait_for(asked);
+        let next = chat.project.file("next.txt");
+        assert!(!next.exists(), "{limit}: it was written before the answer");
+        chat.nvim.stop_insert();
+        chat.decide("allow unlimited");
+        chat.nvim.wait_until(|_| next.exists(), "the next file");
+    }
 }
 
 #[test]

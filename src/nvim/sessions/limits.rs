@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::message::{Command, Measure, RulesNews, Span};
 use crate::core::session::budget::Reached;
-use crate::core::text::Text;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
 use crate::nvim::events::{Change, EditorEvent};
@@ -90,11 +89,21 @@ impl Sessions {
 /// How many lines a change is about: those that it touched, or by which the file is shorter.
 fn lines_of(change: &Change) -> usize {
     let touched: usize = change.ranges.iter().map(|(first, end)| end.saturating_sub(*first)).sum();
-    let count = |text: &Option<Text>| text.as_ref().map_or(0, |text| text.lines().count());
     let gone = match change.lines {
         Some((before, after)) => before.saturating_sub(after),
-        None if touched == 0 => count(&change.before).max(count(&change.after)),
+        // No buffer knows which.
+        None if touched == 0 => lines_between(change.before.as_deref(), change.after.as_deref()),
         None => 0,
     };
     touched.max(gone)
+}
+
+/// How many lines lie between what two texts begin and end with alike, in the longer of them.
+fn lines_between(before: Option<&str>, after: Option<&str>) -> usize {
+    let [before, after] = [before, after].map(|text| text.unwrap_or_default().lines().collect::<Vec<_>>());
+    let same = |(one, other): &(&&str, &&str)| one == other;
+    let first = before.iter().zip(&after).take_while(same).count();
+    let (before, after) = (&before[first..], &after[first..]);
+    let last = before.iter().rev().zip(after.iter().rev()).take_while(same).count();
+    before.len().max(after.len()) - last
 }
