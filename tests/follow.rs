@@ -601,6 +601,16 @@ fn gemini_is_followed_through_the_editor() {
     ");
 }
 
+/// Its calls name files in their input alone.
+#[test]
+fn cline_is_followed_by_what_it_puts_into_its_tools() {
+    insta::assert_snapshot!(followed("cline-edit"), @r"
+    reading /project/notes.txt
+    editing /project/notes.txt
+    listed /project/notes.txt
+    ");
+}
+
 #[test]
 fn copilot_is_followed_to_what_it_may_not_edit() {
     insta::assert_snapshot!(followed("copilot-edit-reject"), @r"

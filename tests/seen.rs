@@ -523,6 +523,116 @@ fn what_others_change_between_two_turns_is_listed_as_such() {
     assert_eq!(ran.chat.project.read("b.txt"), LINES.replace("four", "4"));
 }
 
+/// Each runs in the project while no call of an agent does.
+const OUTSIDE: &[(&str, &str)] = &[
+    ("git checkout of a branch", "git checkout -q other"),
+    ("git checkout of a file", "git checkout -q other -- b.txt"),
+    ("a program that syncs", "cp b.txt .b.txt.Xa3f && sed -i s/four/4/ .b.txt.Xa3f && mv .b.txt.Xa3f b.txt"),
+];
+
+#[test]
+fn what_git_and_syncing_change_outside_of_a_call_is_listed_as_such() {
+    for (what, line) in OUTSIDE {
+        let mut ran =
+            Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &[turn_that_runs(&["sed -i s/two/TWO/ a.txt"])]);
+        let prepare = format!(
+            "{GIT} && git checkout -qb other && sed -i s/four/4/ b.txt && git commit -qam second && git checkout -q -"
+        );
+        ran.outside("sh", &["-c", &prepare]);
+        ran.open_chat();
+        ran.turn();
+        ran.outside("sh", &["-c", line]);
+        ran.wait_for_changes("a.txt 1 hunk · +1 -1\nb.txt +1 -1, changed from outside");
+        assert_eq!(ran.review("TWO").lines().count(), 4, "{what}");
+        ran.chat.nvim.command("Acp undo! all");
+        ran.wait_for_file("a.txt", LINES);
+        assert_eq!(ran.chat.project.read("b.txt"), LINES.replace("four", "4"), "{what}");
+    }
+}
+
+#[test]
+fn a_line_that_a_command_wrote_is_blamed_on_its_call() {
+    let turns = [turn_that_runs(&["sed -i s/two/TWO/ a.txt"]), turn_that_runs(&["echo six >> a.txt"])];
+    let mut ran = Ran::new(&[("a.txt", LINES)], &turns);
+    ran.edit("a.txt");
+    ran.open_chat();
+    ran.turn();
+    ran.turn();
+    ran.chat.nvim.wait_until(|nvim| nvim.buffer_text(0).contains("six"), "the buffer to take the text");
+    for (line, said) in [
+        (2, ["Fake · turn 1", "run sed -i s/two/TWO/ a.txt", "asked: Go on"]),
+        (6, ["Fake · turn 2", "run echo six >> a.txt", "asked: Go on"]),
+        (4, ["no agent wrote this line"; 3]),
+    ] {
+        ran.chat.nvim.command(&line.to_string());
+        ran.chat.nvim.command("Acp blame");
+        for part in said {
+            ran.chat.nvim.wait_for_screen(part);
+        }
+    }
+}
+
+#[test]
+fn each_file_that_a_command_changes_is_told_of_with_what_became_of_it() {
+    let line = "echo six >> a.txt; rm b.txt; mv c.txt d.txt; echo new > e.txt";
+    let files = [("a.txt", LINES), ("b.txt", "b\n"), ("c.txt", "c1\nc2\nc3\n"), ("f.txt", "f\n")];
+    let mut ran = Ran::new(&files, &[turn_that_runs(&[line])]);
+    ran.chat.nvim.exec_lua(
+        "_G.told = {}
+         vim.api.nvim_create_autocmd('User', { pattern = 'AcpFileChanged', callback = function(event)
+           table.insert(_G.told, event.data)
+         end })",
+        [],
+    );
+    ran.edit("a.txt");
+    ran.open_chat();
+    ran.turn();
+    ran.outside("sh", &["-c", "echo g >> f.txt"]);
+    ran.review("six");
+    let told = ran.chat.nvim.exec_lua("return vim.json.encode(_G.told)", []);
+    let told: Vec<Value> = serde_json::from_str(told.as_str().expect("a text")).expect("JSON");
+    let root = ran.chat.project.path().display().to_string();
+    let name = |path: &Value| path.as_str().map(|path| path.trim_start_matches(&root).to_owned());
+    let mut lines: Vec<String> = told
+        .iter()
+        .map(|told| {
+            assert_eq!(
+                (&told["session"], &told["tool_call"], &told["saved"]),
+                (&json!(1), &json!("c0"), &json!(true))
+            );
+            let [path, to, from] =
+                ["path", "renamed_to", "renamed_from"].map(|key| name(&told[key]).unwrap_or_default());
+            format!("{path} {} {to}{from} {}", told["type"], told["ranges"])
+        })
+        .collect();
+    lines.sort();
+    assert_eq!(
+        lines,
+        [
+            "/a.txt \"changed\"  [[6,6]]",
+            "/b.txt \"deleted\"  []",
+            "/c.txt \"deleted\" /d.txt []",
+            "/d.txt \"created\" /c.txt []",
+            "/e.txt \"created\"  []"
+        ]
+    );
+}
+
+#[test]
+fn in_a_folder_with_too_many_files_the_chat_says_once_what_is_not_seen() {
+    let turns = [turn_that_runs(&["echo six >> a.txt"]), turn_that_runs(&["echo seven >> b.txt"])].concat();
+    let most = |_: &support::project::TempProject| vec![("ACP_NVIM_MOST_FILES".to_owned(), "2".to_owned())];
+    let files = [("a.txt", LINES), ("b.txt", LINES), ("c.txt", LINES)];
+    let mut ran = Ran { chat: Scripted::with_env(&files, steps(turns), most), turns: 0 };
+    ran.open_chat();
+    ran.turn();
+    ran.turn();
+    let text = ran.chat.transcript();
+    let said = format!("What commands change in {} is not seen", ran.chat.project.path().display());
+    assert_eq!(text.matches(&said).count(), 1, "{text}");
+    assert!(text.contains("since it has more than 2 files"), "{text}");
+}
+
 /// More of `AcpFileChanged` in one round of the editor's loop than a slice has files would be a stall.
 #[test]
 fn a_thousand_files_are_one_line_and_are_read_as_they_are_seen() {

@@ -1164,6 +1164,71 @@ fn what_is_set_resumed_or_closed_before_a_login_is_done_after_it() {
 }
 
 #[test]
+fn the_users_system_prompt_reaches_an_agent_that_takes_one() {
+    let both = json!({ "mode": { "override": {} } });
+    for (can, options, sent) in [
+        (json!({}), "", json!({ "mode": "append" })),
+        (both.clone(), "", json!({ "mode": "append" })),
+        (both, "system_prompt_mode = 'override'", json!({ "mode": "override" })),
+        (Value::Null, "", Value::Null),
+    ] {
+        let can = json!({ "sessionCapabilities": { "systemPrompt": can } });
+        let steps = steps([initialized(can, json!([])), new_session("s1").into()]);
+        let mut chat = Scripted::new(&[("docs/agents.md", "Ask before you delete.\n")], steps);
+        let root = chat.project.path().display().to_string();
+        chat.configure(&format!(
+            "agents = {{ fake = {{ system_prompt = 'Be brief.', {options} }} }},
+             projects = {{ ['{root}'] = {{ system_prompt = 'docs/agents.md' }} }}"
+        ));
+        chat.chat();
+        let got = chat.got("session/new")["params"]["systemPrompt"].clone();
+        let mut expected = sent;
+        if expected.is_object() {
+            expected["content"] = json!([{ "type": "text", "text": "Be brief.\n\nAsk before you delete." }]);
+        } else {
+            chat.wait_for("takes no system prompt");
+        }
+        assert_eq!(got, expected, "{options}");
+    }
+}
+
+#[test]
+fn an_agent_has_the_users_name_for_it_wherever_it_is_named() {
+    let can = json!({ "loadSession": true, "sessionCapabilities": { "list": {} } });
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(can, json!([])),
+            new_session("s1").into(),
+            vec![prompt(), says("Welcome."), ends("end_turn")],
+            vec![
+                json!({ "expect": "session/list" }),
+                json!({ "reply": "session/list", "result": { "sessions": [listed("old", "Old one")] } }),
+            ],
+        ]),
+    );
+    chat.configure("agents = { fake = { title = 'My helper' } }");
+    chat.nvim.listen();
+    chat.nvim.command("AcpChat");
+    chat.nvim.wait_for_screen("My helper 1.0");
+    chat.nvim.command("doautocmd FocusLost");
+    chat.send("hello");
+    chat.wait_for("Welcome.");
+    chat.nvim.wait_for_screen("My helper");
+    let screen = chat.nvim.screen();
+    assert!(!screen.contains("Fake"), "{screen}");
+    pick(&mut chat.nvim, &[]);
+    chat.nvim.command("Acp sessions");
+    chat.nvim.wait_until(|nvim| seen(nvim).contains("Old one"), "the list");
+    let list = seen(&mut chat.nvim);
+    assert!(list.contains("My helper: hello") && list.contains("My helper: Old one"), "{list}");
+    chat.nvim.command("Acp export");
+    let exported = chat.nvim.buffer_text(0);
+    assert!(exported.contains("My helper") && !exported.contains("Fake"), "{exported}");
+    chat.nvim.wait_until(|nvim| said(nvim).contains("My helper is done"), "to be told");
+}
+
+#[test]
 fn an_agents_account_is_shown_where_one_logs_in() {
     let told =
         json!({ "state": "authenticated", "accounts": [{ "label": "Max", "active": true, "email": "a@b" }] });

@@ -757,6 +757,7 @@ fn noise_half_lines_and_unknown_messages_do_no_harm() {
         prompt(),
         says("before "),
         update(json!({ "sessionUpdate": "future_thing", "x": 1 })),
+        update(json!({ "sessionUpdate": "future_thing", "x": 2 })),
         json!({ "raw": "{\"jsonrpc\": broken}\n" }),
         asks("u", "editor/teleport", json!({})),
         answered("u"),
@@ -767,7 +768,10 @@ fn noise_half_lines_and_unknown_messages_do_no_harm() {
     chat.chat();
     chat.send("go");
     chat.wait_for("Done");
-    assert!(chat.transcript().contains("before after"), "{}", chat.transcript());
+    let text = chat.transcript();
+    assert!(text.contains("before after"), "{text}");
+    let told = "Note: 2 messages of a kind this version does not know: `:Acp log`";
+    assert_eq!((text.matches(told).count(), text.matches("does not know").count()), (1, 1), "{text}");
     assert_eq!(chat.answer("u")["error"]["code"], -32601);
 }
 

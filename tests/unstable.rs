@@ -144,6 +144,39 @@ fn a_session_that_was_given_a_name_is_found_by_it_also_when_nothing_was_asked_in
 }
 
 #[test]
+fn a_fork_that_wants_a_login_first_is_made_after_it() {
+    let can = json!({ "sessionCapabilities": { "fork": {} } });
+    let steps = [
+        initialized(can, json!([{ "id": "key", "name": "Key" }])),
+        new_session().into(),
+        vec![prompt(), says("Before the fork."), ends("end_turn")],
+        vec![
+            json!({ "expect": "session/fork", "as": "refused" }),
+            json!({ "reply": "refused", "error": { "code": -32000, "message": "Log in first" } }),
+            json!({ "expect": "authenticate" }),
+            json!({ "reply": "authenticate", "result": {} }),
+            json!({ "expect": "session/fork", "params": { "sessionId": "s1" }, "as": "again" }),
+            json!({ "reply": "again", "result": { "sessionId": "s2" } }),
+            json!({ "expect": "session/prompt", "params": { "sessionId": "s2" } }),
+            in_session("s2", "In the fork."),
+            ends("end_turn"),
+        ],
+    ];
+    let mut chat = Scripted::new(&[], steps.concat());
+    chat.chat();
+    chat.send("first");
+    chat.wait_for("Done");
+    chat.nvim.command("Acp fork");
+    wait_for_text(&mut chat, 2, "wants you to log in");
+    chat.nvim.command("Acp login key");
+    wait_for_text(&mut chat, 2, "both go on apart");
+    chat.nvim.exec_lua("require('acp').send('second', { session = 2 })", []);
+    wait_for_text(&mut chat, 2, "In the fork.");
+    let fork = transcript_of(&mut chat, 2);
+    assert!(fork.contains("Before the fork."), "{fork}");
+}
+
+#[test]
 fn a_fork_that_can_not_be_had_says_what_to_do() {
     let mut chat = Scripted::new(&[], opened());
     chat.chat();
