@@ -17,8 +17,21 @@ use serde_json::{Value, json};
 use super::support::*;
 
 /// Conversations that have nothing to do with processes.
-const SAME: [&str; 5] =
-    ["agent::sessions", "agent::asking", "agent::envelope", "agent::subagents", "agent::system_prompt"];
+const SAME: [&str; 10] = [
+    "agent::sessions",
+    "agent::asking",
+    "agent::envelope",
+    "agent::subagents",
+    "agent::system_prompt",
+    "agent::turns",
+    "agent::files",
+    "agent::extensions",
+    "agent::patience",
+    "agent::outside",
+];
+
+/// One of them stops the agent's process to see what becomes of what it has written.
+const OF_PROCESS: &str = "an_agent_that_is_faster_than_the_editor_is_held_back";
 
 fn the_same_over(scheme: &str, others: &[&str]) {
     let mut all = Process::new(std::env::current_exe().expect("this program"));
@@ -30,21 +43,29 @@ fn the_same_over(scheme: &str, others: &[&str]) {
 
 #[test]
 fn conversations_are_the_same_over_a_websocket() {
-    the_same_over("ws", &[]);
+    the_same_over("ws", &[OF_PROCESS]);
 }
 
 #[test]
 fn conversations_are_the_same_over_http() {
     // Each session has a stream of its own, and nothing orders what comes through different ones.
-    let of_order = ["agent::subagents", "an_agent_may_take_its_question_back", "two_sessions_of_one_agent"];
+    let of_order = [
+        "agent::subagents",
+        "an_agent_may_take_its_question_back",
+        "an_agent_may_take_a_request_back",
+        "two_sessions_of_one_agent",
+    ];
+    // Each answer is a request of its own, and the farewell is not waited for any longer.
+    let at_the_end = ["reads_that_are_still_queued", OF_PROCESS];
     // A session that nobody knows has no stream, and a header holds no name of two lines.
     let without_stream = [
         "a_stray_answer",
         "a_sessions_name_is",
         "what_comes_before_a_session_has_its_name",
         "what_is_for_no_session",
+        "a_method_that_the_user_serves",
     ];
-    the_same_over("http", &[&of_order[..], &without_stream[..]].concat());
+    the_same_over("http", &[&of_order[..], &without_stream[..], &at_the_end[..]].concat());
 }
 
 /// Pauses between tries that nobody has to wait for.
