@@ -552,18 +552,24 @@ fn what_git_and_syncing_change_outside_of_a_call_is_listed_as_such() {
 
 #[test]
 fn a_line_that_a_command_wrote_is_blamed_on_its_call() {
-    let turns = [turn_that_runs(&["sed -i s/two/TWO/ a.txt"]), turn_that_runs(&["echo six >> a.txt"])];
-    let mut ran = Ran::new(&[("a.txt", LINES)], &turns);
+    let turns = [
+        turn_that_runs(&["sed -i s/two/TWO/ a.txt"]),
+        turn_that_runs(&["echo six >> a.txt", "sed -i s/three/3/ b.txt"]),
+    ];
+    let mut ran = Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &turns);
     ran.edit("a.txt");
     ran.open_chat();
     ran.turn();
     ran.turn();
     ran.chat.nvim.wait_until(|nvim| nvim.buffer_text(0).contains("six"), "the buffer to take the text");
-    for (line, said) in [
-        (2, ["Fake · turn 1", "run sed -i s/two/TWO/ a.txt", "asked: Go on"]),
-        (6, ["Fake · turn 2", "run echo six >> a.txt", "asked: Go on"]),
-        (4, ["no agent wrote this line"; 3]),
+    for (file, line, said) in [
+        ("a.txt", 2, ["Fake · turn 1", "run sed -i s/two/TWO/ a.txt", "asked: Go on"]),
+        ("a.txt", 6, ["Fake · turn 2", "run echo six >> a.txt", "asked: Go on"]),
+        ("a.txt", 4, ["no agent wrote this line"; 3]),
+        // No buffer had it then.
+        ("b.txt", 3, ["Fake · turn 2", "run sed -i s/three/3/ b.txt", "asked: Go on"]),
     ] {
+        ran.edit(file);
         ran.chat.nvim.command(&line.to_string());
         ran.chat.nvim.command("Acp blame");
         for part in said {
