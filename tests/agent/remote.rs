@@ -53,6 +53,8 @@ fn conversations_are_the_same_over_http() {
         "agent::subagents",
         "an_agent_may_take_its_question_back",
         "an_agent_may_take_a_request_back",
+        "waiting_for_a_command_can_be_taken_back",
+        "a_notification_that_the_user_listens_to",
         "two_sessions_of_one_agent",
     ];
     // Each answer is a request of its own, and the farewell is not waited for any longer.
