@@ -36,9 +36,13 @@ const OF_PROCESS: &str = "an_agent_that_is_faster_than_the_editor_is_held_back";
 fn the_same_over(scheme: &str, others: &[&str]) {
     let mut all = Process::new(std::env::current_exe().expect("this program"));
     all.args(SAME).args(others.iter().map(|name| format!("--skip={name}"))).env(OVER, scheme);
-    let output = all.output().expect("tests run");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && !said.contains("running 0 tests"), "{said}");
+    // No pipe: an agent that does not end with its connection would hold it open.
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("said");
+    let file = std::fs::File::create(&path).expect("a file");
+    let status = all.stdout(file.try_clone().expect("the file")).stderr(file).status().expect("tests run");
+    let said = std::fs::read_to_string(&path).expect("what they said");
+    assert!(status.success() && !said.contains("running 0 tests"), "{said}");
 }
 
 #[test]
@@ -54,7 +58,9 @@ fn conversations_are_the_same_over_http() {
         "an_agent_may_take_its_question_back",
         "an_agent_may_take_a_request_back",
         "waiting_for_a_command_can_be_taken_back",
-        "a_notification_that_the_user_listens_to",
+        // Half of its messages name no session.
+        "agent::extensions",
+        "what_an_agent_has_open_is_asked",
         "two_sessions_of_one_agent",
     ];
     // Each answer is a request of its own, and the farewell is not waited for any longer.
@@ -65,7 +71,6 @@ fn conversations_are_the_same_over_http() {
         "a_sessions_name_is",
         "what_comes_before_a_session_has_its_name",
         "what_is_for_no_session",
-        "a_method_that_the_user_serves",
     ];
     the_same_over("http", &[&of_order[..], &without_stream[..], &at_the_end[..]].concat());
 }
