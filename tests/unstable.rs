@@ -421,8 +421,7 @@ fn a_name_that_nobody_would_keep_is_refused() {
     picks_and_names(&mut chat, 2, "");
     chat.nvim.command("Acp! rename Mine");
     let refused = |nvim: &mut support::Nvim| {
-        nvim.messages()
-            .contains("fake keeps no names for sessions, and setup{ record = false } keeps none here")
+        nvim.messages().contains("fake keeps no names; setup{ record = true } keeps them here")
     };
     chat.nvim.wait_until(refused, "a refusal");
 }

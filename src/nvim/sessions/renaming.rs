@@ -55,9 +55,7 @@ impl Sessions {
         let taker = takers.find(|agent| self.configured_name(*agent).as_ref() == Some(&kept.owner.agent));
         if taker.is_none() && !cx.config.record {
             let name = cx.configured_title(&kept.owner.agent);
-            return fail(format!(
-                "{name} keeps no names for sessions, and setup{{ record = false }} keeps none here"
-            ));
+            return fail(format!("{name} keeps no names; setup{{ record = true }} keeps them here"));
         }
         self.keep_name(cx, &kept, &title);
         let Some(agent) = taker else {
