@@ -20,7 +20,7 @@ use world::{World, archive_name, ask_the_demo_agent, block, run, tag, wait_for_f
 /// Installs as lazy.nvim does, by the configuration that the help gives, and waits for the end. Says what was said.
 #[track_caller]
 fn lazy_installs(nvim: &mut Nvim) -> Result<String, String> {
-    let spec = block("README.md", "{ \"owner/acp.nvim\", cmd");
+    let spec = block("README.md", "{ \"owner/acp.nvim\", lazy");
     nvim.exec_lua(&format!("require('lazy').setup({spec})"), []);
     nvim.wait_until(
         |nvim| nvim.exec_lua("return require('lazy').installing == 0", []) == true.into(),
@@ -198,7 +198,7 @@ fn begin_to_build_without_end(world: &World, nvim: &mut Nvim) {
         "cargo",
         &format!("sleep 1000 & sleep 1000 & > {}; wait", path_of(world, "started")),
     );
-    let spec = block("README.md", "{ \"owner/acp.nvim\", cmd");
+    let spec = block("README.md", "{ \"owner/acp.nvim\", lazy");
     nvim.exec_lua(&format!("require('lazy').setup({spec})"), []);
     wait_for(|| world.home.file("started").exists(), "cargo to start");
 }
@@ -481,7 +481,7 @@ fn the_help_is_found_however_the_plugin_was_installed() {
 
 #[test]
 fn the_recipes_of_readme_and_help_are_the_same_and_their_options_are_right() {
-    let trimmed = |file: &str| block(file, "{ \"owner/acp.nvim\", cmd").trim().to_owned();
+    let trimmed = |file: &str| block(file, "{ \"owner/acp.nvim\", lazy").trim().to_owned();
     assert_eq!(trimmed("README.md"), trimmed("doc/acp.txt"));
     let mut nvim = Nvim::start(support::Options::default());
     nvim.listen();

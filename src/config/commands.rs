@@ -395,7 +395,8 @@ pub const COMMANDS: &[CommandSpec] = &[
                `quickfix` or ! the list goes to the quickfix list instead. Your |acp-comments| stand \
                below the changes. Of a change with more than 1,000 removed or added lines, and of fewer once \
                the buffer is long, the rest is one line, on which <CR> goes to the first of them in the file; \
-               to decide about the change is to decide about all of it.",
+               to decide about the change is to decide about all of it. Where more than 50 files were changed, \
+               those beyond that no buffer holds say `changed`, and list their hunks when they come on the screen.",
     },
     CommandSpec {
         name: "comment",

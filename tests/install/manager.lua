@@ -59,7 +59,7 @@ end
 --- Defines commands that load the plugin when they are used for the first time.
 local function stub(spec, path)
   local function load()
-    for _, name in ipairs(spec.cmd) do
+    for _, name in ipairs(spec.cmd or {}) do
       pcall(vim.api.nvim_del_user_command, name)
     end
     vim.opt.runtimepath:prepend(path)
@@ -99,9 +99,15 @@ function M.setup(specs)
       M.build(path, function()
         M.installing = M.installing - 1
         vim.cmd.helptags(path .. "/doc")
+        -- What is loaded at once is so when it is installed.
+        if not spec.cmd then
+          stub(spec, path)
+        end
       end)
     end
-    stub(spec, path)
+    if spec.cmd or not cloned then
+      stub(spec, path)
+    end
   end
 end
 

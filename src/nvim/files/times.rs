@@ -12,13 +12,11 @@ use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::files::Files;
 use crate::nvim::files::engine::Known;
-use crate::nvim::files::whose::is_in_folders;
 
 impl Files {
     /// Whether a file was touched by a session, or lies in one's folders.
     pub fn is_of_a_session(&self, cx: &Context, path: &Path) -> bool {
-        cx.sessions.values().any(|session| is_in_folders(session, path))
-            || self.session_about(cx, path).is_some()
+        self.any_session_of(cx, path).is_some()
     }
 
     /// A buffer with a file was loaded, or named.
