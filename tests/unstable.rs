@@ -408,6 +408,30 @@ fn a_stored_session_of_an_agent_that_takes_no_names_is_renamed_here() {
 }
 
 #[test]
+fn sessions_are_deleted_by_the_names_that_the_user_gave_them() {
+    let can = json!({ "loadSession": true, "sessionCapabilities": { "list": {}, "delete": {} } });
+    let list = || {
+        let sessions =
+            json!([listed("old", "An old one"), listed("s1", "The first words"), listed("other", "Other")]);
+        [
+            json!({ "expect": "session/list" }),
+            json!({ "reply": "session/list", "result": { "sessions": sessions } }),
+        ]
+    };
+    let steps = [initialized(can, json!([])), new_session().into(), list().into(), list().into()];
+    let mut chat = Scripted::new(&[], steps.concat());
+    chat.chat();
+    picks_and_names(&mut chat, 2, "");
+    chat.nvim.command("Acp! rename Mine");
+    was_shown(&mut chat);
+    chat.nvim.command("Acp rename Open one");
+    picks_and_names(&mut chat, 1, "");
+    chat.nvim.command("Acp delete");
+    let shown = "Delete for good: Mine, Open one, Other|Delete Mine for good?: No, Yes, delete it";
+    assert_eq!(was_shown(&mut chat), shown);
+}
+
+#[test]
 fn a_name_that_nobody_would_keep_is_refused() {
     let can = json!({ "loadSession": true, "sessionCapabilities": { "list": {} } });
     let list = [

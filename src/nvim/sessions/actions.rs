@@ -146,6 +146,20 @@ impl Sessions {
             let kind = if purpose == Purpose::BringBack { "archived" } else { "earlier" };
             return fail(format!("{name} has no {kind} sessions for this folder"));
         }
+        self.recall(cx, move |sessions, cx, kept| {
+            let stored = sessions.with_names(cx, agent, stored, &kept);
+            sessions.offer_named(cx, (agent, purpose), stored)
+        })
+    }
+
+    /// The same, by the names that the user knows them by.
+    fn offer_named(
+        &mut self,
+        cx: &mut Context,
+        (agent, purpose): (AgentId, Purpose),
+        stored: Vec<StoredSession>,
+    ) -> Result<()> {
+        let name = cx.agent_name(agent);
         let items = stored.iter().map(of_stored).collect();
         match purpose {
             Purpose::TakeUp => {}

@@ -4,7 +4,8 @@
 use mlua::Result;
 
 use crate::core::ids::{AgentId, SessionKey};
-use crate::core::message::Command;
+use crate::core::message::{Command, StoredSession};
+use crate::core::session::Session;
 use crate::core::store::record::{Fact, Kept, Line};
 use crate::core::text::one_line;
 use crate::core::text::visible::visible_line;
@@ -81,6 +82,29 @@ impl Sessions {
             self.keep_name(cx, &kept, title);
         }
         cx.notify(renamed(title), Level::Info);
+    }
+
+    /// Sessions of an agent's list, by the names that the user has given them.
+    pub(super) fn with_names(
+        &self,
+        cx: &Context,
+        agent: AgentId,
+        mut stored: Vec<StoredSession>,
+        kept: &[Kept],
+    ) -> Vec<StoredSession> {
+        let owner = self.configured_name(agent);
+        for session in &mut stored {
+            let is_it =
+                |open: &&Session| open.agent == agent && open.acp_id.as_ref() == Some(&session.acp_id);
+            let is_kept = |kept: &&Kept| {
+                kept.named && Some(&kept.owner.agent) == owner.as_ref() && kept.owner.acp_id == session.acp_id
+            };
+            let open = cx.sessions.values().find(is_it).filter(|open| open.was_named());
+            let name = open.and_then(|open| open.title.clone());
+            let name = name.or_else(|| kept.iter().find(is_kept)?.title.clone());
+            session.title = name.or_else(|| session.title.take());
+        }
+        stored
     }
 
     fn keep_name(&self, cx: &mut Context, kept: &Kept, title: &str) {
