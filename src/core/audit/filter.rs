@@ -44,7 +44,11 @@ fn holds(word: &str, line: &Line) -> bool {
         Some(("is", what)) => {
             starts(line.what.word(), what) || line.decision.is_some_and(|it| starts(it.word(), what))
         }
-        Some(("by", who)) => line.by.is_some_and(|by| starts(by.word(), who)),
+        Some(("by", who)) => {
+            // What was decided about their lines was so by the user, whoever allowed the write.
+            let by_user = line.decided.as_ref().map(|_| By::Person);
+            [line.by, by_user].into_iter().flatten().any(|by| starts(by.word(), who))
+        }
         Some(("agent", name)) => starts(&line.agent, name),
         Some(("rule", name)) => {
             let mut rules = [&line.rule, &line.unasked].into_iter().flatten();
@@ -150,5 +154,8 @@ mod tests {
         ] {
             assert_eq!(Filter::read(typed).passes(&line), passes, "{typed:?}");
         }
+        assert!(!Filter::read("by:person").passes(&line));
+        let decided = Line { decided: Some("you kept yours in 1 place".into()), ..line };
+        assert!(Filter::read("by:person by:rule").passes(&decided), "both had a part in it");
     }
 }
