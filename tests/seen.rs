@@ -491,9 +491,8 @@ fn changes_are_listed_as_the_review_has_them_and_what_was_undone_is_said_to_be()
         open.iter().for_each(|name| ran.edit(name));
         ran.open_chat();
         ran.turn();
-        let review = ran.review("TWO");
         for head in ["a.txt  2 hunks · +2 -2\n", "b.txt  1 hunk · +0 -1\n"] {
-            assert!(review.contains(head), "{review}");
+            ran.review(head);
         }
         ran.wait_for_changes(
             "a.txt 2 hunks · +2 -2\nb.txt 1 hunk · +0 -1\nc.txt 1 hunk · +0 -1 · deleted\nd.txt 1 hunk · +1 -0 · new file",
