@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::core::store::registry::{self, Entry, Plan, Stored};
+use crate::core::text::civil_date::days_until;
 
 /// What the plugin knows about an agent beside the registry's entry, if there is one.
 #[derive(Debug, Deserialize)]
@@ -153,12 +154,9 @@ impl Catalog {
 
 /// The beginning of a day, "2026-11-22", in seconds since 1970 (UTC).
 fn seconds(date: &str) -> Option<u64> {
-    let mut parts = date.splitn(3, '-').map(|part| part.parse::<u64>().ok());
+    let mut parts = date.splitn(3, '-').map(|part| part.parse::<u32>().ok().map(i64::from));
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-    // The year begins in March, so that the leap day is its last.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
-    days.checked_sub(719_468).map(|days| days * 86_400)
+    u64::try_from(days_until(year, month, day)).ok().map(|days| days * 86_400)
 }
 
 #[cfg(test)]

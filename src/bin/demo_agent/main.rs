@@ -6,6 +6,9 @@
 mod agent;
 mod args;
 mod between;
+#[path = "../../core/text/civil_date.rs"]
+#[cfg_attr(not(test), expect(dead_code, reason = "it only writes dates"))]
+mod civil_date;
 mod command;
 mod dialect;
 mod disk;

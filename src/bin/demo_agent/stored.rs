@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::civil_date::date_of;
 use crate::settings::{Memory, Settings};
 
 /// Sessions that are kept; of more, those go that were used least lately.
@@ -54,15 +55,7 @@ impl Stored {
     pub fn updated_at(&self) -> Option<String> {
         let since = self.used.duration_since(SystemTime::UNIX_EPOCH).ok()?;
         let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-        // Howard Hinnant's civil_from_days: years that begin in March have their leap day at the end.
-        let shifted = days + 719_468;
-        let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-        let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let shifted_month = (5 * of_year + 2) / 153;
-        let day = of_year - (153 * shifted_month + 2) / 5 + 1;
-        let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-        let year = era * 400 + year_of_era + u64::from(month <= 2);
+        let (year, month, day) = date_of(i64::try_from(days).ok()?);
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
         Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"))
     }

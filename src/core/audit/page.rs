@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::line::{By, Decision, Line, Outcome, What};
 use crate::core::inspector::line::clock;
+use crate::core::text::civil_date::date_of;
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::{cut_end, cut_middle};
 
@@ -146,16 +147,7 @@ pub fn empty(is_filtered: bool, is_on: bool, all_key: &str) -> Vec<String> {
 /// The day of a moment where the clock is ahead by so many minutes.
 fn day(at: u64, offset: i64) -> String {
     let days = (i64::try_from(at).unwrap_or_default() + offset * 60_000).div_euclid(86_400_000);
-    // Howard Hinnant's civil_from_days, in years that begin in March.
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (year, month, day) = date_of(days);
     format!("{year:04}-{month:02}-{day:02}")
 }
 

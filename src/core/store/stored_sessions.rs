@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::core::ids::AgentId;
 use crate::core::message::{StoredSession, StoredState};
 use crate::core::store::record::{Kept, Owner};
+use crate::core::text::civil_date::days_until;
 
 /// A session that can be taken up.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,10 +81,7 @@ fn milliseconds(time: &str) -> Option<u64> {
             + zone.get(3..).map_or("", |rest| rest.trim_start_matches(':')).parse::<i64>().unwrap_or(0);
         Some(if zone.starts_with('-') { -minutes } else { minutes })
     });
-    // Years that begin in March have their leap day at the end.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 719_469;
-    let minutes = days * 1440 + hour * 60 + minute - ahead.unwrap_or_default();
+    let minutes = days_until(year, month, day) * 1440 + hour * 60 + minute - ahead.unwrap_or_default();
     u64::try_from((minutes * 60 + second) * 1000).ok()
 }
 
