@@ -137,12 +137,7 @@ fn a_line_of_a_change_is_commented_as_the_change_and_stands_in_the_review() {
     all.extend(support::script::writes("a.txt", "one\nTWO\nthree\nfour\nfive\n"));
     all.extend([says("Changed."), ends("end_turn")]);
     let mut chat = Scripted::new(&[("a.txt", LINES)], steps(all));
-    chat.nvim.command("edit a.txt");
-    chat.chat();
-    chat.send("Change it");
-    chat.wait_for("Done");
-    chat.nvim.stop_insert();
-    chat.nvim.command("wincmd h");
+    chat.change_beside("a.txt");
     chat.nvim.wait_for_screen("- two");
     chat.nvim.command("2");
     write(&mut chat.nvim, "Acp comment", "too loud<C-s>");

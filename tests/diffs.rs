@@ -274,12 +274,7 @@ fn the_keys_go_on_to_the_next_file_side_by_side() {
     all.extend(writes("b.txt", "uno\nDUE\n"));
     all.extend([says("Changed."), ends("end_turn")]);
     let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n"), ("b.txt", "uno\ndue\n")], steps(all));
-    chat.nvim.command("edit a.txt");
-    chat.chat();
-    chat.send("Change it");
-    chat.wait_for("Done");
-    chat.nvim.stop_insert();
-    chat.nvim.command("wincmd h");
+    chat.change_beside("a.txt");
     chat.nvim.command("Acp diff");
     chat.nvim.wait_until(|nvim| windows(nvim).starts_with("a.txt diff, *a.txt diff"), "the first file");
     chat.nvim.input("gg]c");

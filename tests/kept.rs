@@ -22,12 +22,7 @@ fn changed() -> Scripted {
         vec![("XDG_STATE_HOME".to_owned(), project.file(".agent/state").to_string_lossy().into_owned())]
     };
     let mut chat = Scripted::with_env(&[("a.txt", LINES)], steps(all), state);
-    chat.nvim.command("edit a.txt");
-    chat.chat();
-    chat.send("Change it");
-    chat.wait_for("Done");
-    chat.nvim.stop_insert();
-    chat.nvim.command("wincmd h");
+    chat.change_beside("a.txt");
     chat.nvim.wait_for_screen("- two");
     wait_until_kept(&mut chat, "\"added\":[\"fresh\"]");
     chat

@@ -16,12 +16,7 @@ fn changed() -> Scripted {
     all.extend(writes("a.txt", "one\nTWO\nthree\nfour\nfive\n"));
     all.extend([says("# First\n\n## Second"), ends("end_turn")]);
     let mut chat = Scripted::new(FIVE, steps(all));
-    chat.nvim.command("edit a.txt");
-    chat.chat();
-    chat.send("Change it");
-    chat.wait_for("Done");
-    chat.nvim.stop_insert();
-    chat.nvim.command("wincmd h");
+    chat.change_beside("a.txt");
     chat.nvim.wait_for_screen("- two");
     chat
 }

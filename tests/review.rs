@@ -14,12 +14,7 @@ fn written() -> Scripted {
     all.extend(writes("a.txt", "one\nTWO\nthree\nfour\nfive\nsix\n"));
     all.extend([says("Changed."), ends("end_turn"), prompt(), says("Heard."), ends("end_turn")]);
     let mut chat = Scripted::new(&[("a.txt", "one\ntwo\nthree\nfour\nfive\n")], steps(all));
-    chat.nvim.command("edit a.txt");
-    chat.chat();
-    chat.send("Change it");
-    chat.wait_for("Done");
-    chat.nvim.stop_insert();
-    chat.nvim.command("wincmd h");
+    chat.change_beside("a.txt");
     chat.nvim.wait_for_screen("- two");
     chat
 }
@@ -609,12 +604,7 @@ fn who_wrote_a_line_of_several_rows_is_told_below_all_of_them() {
     all.extend(writes("a.txt", &format!("one\n{line}\nthree\n")));
     all.extend([says("Changed."), ends("end_turn")]);
     let mut chat = Scripted::sized(&[("a.txt", "one\ntwo\nthree\n")], steps(all), 80, 24);
-    chat.nvim.command("edit a.txt");
-    chat.chat();
-    chat.send("Change it");
-    chat.wait_for("Done");
-    chat.nvim.stop_insert();
-    chat.nvim.command("wincmd h");
+    chat.change_beside("a.txt");
     chat.nvim.input("2G0:Acp blame<CR>");
     chat.nvim.wait_for_screen("asked: Change it");
     let screen = chat.nvim.screen();
@@ -697,12 +687,7 @@ fn some_lines_of_a_hunk_are_kept_and_others_undone_by_a_range() {
     all.extend(writes("a.txt", "one\nTWO\nTHREE\nFOUR\nfive\n"));
     all.extend([says("Changed."), ends("end_turn")]);
     let mut chat = Scripted::new(&[("a.txt", "one\ntwo\nthree\nfour\nfive\n")], steps(all));
-    chat.nvim.command("edit a.txt");
-    chat.chat();
-    chat.send("Change it");
-    chat.wait_for("Done");
-    chat.nvim.stop_insert();
-    chat.nvim.command("wincmd h");
+    chat.change_beside("a.txt");
     chat.nvim.wait_for_screen("- three");
     chat.nvim.input("2GV:Acp keep<CR>");
     let is_part = |screen: &str| !screen.contains("- two") && screen.contains("- three");

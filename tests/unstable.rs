@@ -28,6 +28,16 @@ fn transcript_of(chat: &mut Scripted, number: u64) -> String {
     chat.nvim.exec_lua(code, [number.into()]).as_str().expect("a text").to_owned()
 }
 
+/// A chat that is forked after its first turn.
+fn forked(steps: Vec<Value>) -> Scripted {
+    let mut chat = Scripted::new(&[], steps);
+    chat.chat();
+    chat.send("first");
+    chat.wait_for("Done");
+    chat.nvim.command("Acp fork");
+    chat
+}
+
 fn wait_for_text(chat: &mut Scripted, number: u64, text: &str) {
     let limit = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while !transcript_of(chat, number).contains(text) {
@@ -162,11 +172,7 @@ fn a_fork_that_wants_a_login_first_is_made_after_it() {
             ends("end_turn"),
         ],
     ];
-    let mut chat = Scripted::new(&[], steps.concat());
-    chat.chat();
-    chat.send("first");
-    chat.wait_for("Done");
-    chat.nvim.command("Acp fork");
+    let mut chat = forked(steps.concat());
     wait_for_text(&mut chat, 2, "wants you to log in");
     chat.nvim.command("Acp login key");
     wait_for_text(&mut chat, 2, "both go on apart");
@@ -203,11 +209,7 @@ fn a_fork_that_the_agent_refuses_leaves_the_source_as_it_was() {
             ends("end_turn"),
         ],
     ];
-    let mut chat = Scripted::new(&[], steps.concat());
-    chat.chat();
-    chat.send("first");
-    chat.wait_for("Done");
-    chat.nvim.command("Acp fork");
+    let mut chat = forked(steps.concat());
     wait_for_text(&mut chat, 2, "no room");
     chat.nvim.exec_lua("require('acp').send('second', { session = 1 })", []);
     wait_for_text(&mut chat, 1, "Still here.");

@@ -5,7 +5,7 @@
 local M = {}
 
 --- What Neovim's own picker asks with, below the items.
-local ASKS = "Type number and <Enter> or click with the mouse (q or empty cancels): "
+M.ASKS = "Type number and <Enter> or click with the mouse (q or empty cancels): "
 
 --- Whether `vim.ui.select` is Neovim's own.
 ---@return boolean
@@ -49,7 +49,7 @@ end
 function M.paged(items, options, choose)
   local shown = vim.tbl_map(options.format_item or tostring, items)
   local function page(first)
-    local room = vim.o.lines - 1 - rows(ASKS)
+    local room = vim.o.lines - 1 - rows(M.ASKS)
     for _, line in ipairs(vim.split(options.prompt or "", "\n")) do
       room = room - rows(line)
     end

@@ -241,6 +241,16 @@ impl Scripted {
         &mut self.nvim
     }
 
+    /// Has the agent change something while a file is open beside the chat, where the user is once it is done.
+    pub fn change_beside(&mut self, file: &str) {
+        self.nvim.command(&format!("edit {file}"));
+        self.chat();
+        self.send("Change it");
+        self.wait_for("Done");
+        self.nvim.stop_insert();
+        self.nvim.command("wincmd h");
+    }
+
     /// What the agent has been sent so far, as JSON.
     pub fn record(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.project.file(".agent/record.jsonl")).unwrap_or_default();

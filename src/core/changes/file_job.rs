@@ -209,8 +209,6 @@ pub struct FileJob {
     /// What the user has decided about conflicts: by place, and for those beyond.
     picks: Vec<Pick>,
     rest: Option<Pick>,
-    /// The file was looked at once more, since what was there looked cut.
-    is_watched: bool,
 }
 
 /// What is under way, and what is known by then.
@@ -271,7 +269,6 @@ impl FileJob {
             waits: 0,
             picks: Vec::new(),
             rest: None,
-            is_watched: false,
         }
     }
 
@@ -355,12 +352,12 @@ impl FileJob {
             self.stage = Stage::ComparingDisk { disk };
             return vec![Do::Compare];
         }
-        if let (Task::Take { told: false, .. }, OnDisk::Text { text, .. }, false) =
-            (&self.task, &disk, self.is_watched)
+        if let (Task::Take { told, .. }, OnDisk::Text { text, .. }) = (&mut self.task, &disk)
+            && !*told
             && looks_cut(text, facts.known.as_ref())
         {
-            // Neovim has found it by itself, and of a file that no agent has named nobody would tell.
-            self.is_watched = true;
+            // Neovim has found it by itself, and of a file that no agent has named nobody would tell until it is watched.
+            *told = true;
             return [vec![Do::Watch], self.examine(facts)].concat();
         }
         self.compared_disk(disk, false, facts)

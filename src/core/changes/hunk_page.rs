@@ -244,11 +244,14 @@ impl Page {
     /// What stands for the lines of a fold that is closed: the row where it begins, the text, its colour. One of a single
     /// line is never closed.
     pub fn closed(&self) -> Vec<(usize, String, &'static str)> {
-        let is_longer = |row: usize| match self.folds.get(row + 1) {
-            Some(next) => *next == "2" || *next == "1" || (self.folds[row] == ">1" && *next == ">2"),
-            None => false,
+        let goes_on = |level: &str, next: &&str| match next.strip_prefix('>') {
+            Some(inner) => inner > level,
+            None => *next >= level,
         };
-        let head = |row: &usize| self.folds[*row].starts_with('>') && is_longer(*row);
+        let head = |row: &usize| {
+            let (level, next) = (self.folds[*row].strip_prefix('>'), self.folds.get(row + 1));
+            level.is_some_and(|level| next.is_some_and(|next| goes_on(level, next)))
+        };
         let text = |row: usize| match self.hunks.binary_search_by_key(&row, |listed| listed.head) {
             Ok(at) => {
                 let Listed { removed, added, .. } = &self.hunks[at];

@@ -57,10 +57,14 @@ pub fn offer(editor: &Editor, offer: Offer, then: impl FnOnce(Option<usize>) + '
 /// Neovim's own gets what the screen has room for, any other one gets all.
 fn selector(editor: &Editor) -> Result<Function> {
     if is_builtin(editor) {
-        let pages: Table = editor.lua.globals().get::<Function>("require")?.call("acp.select")?;
-        return pages.get("paged");
+        return pages(editor)?.get("paged");
     }
     editor.module("ui")?.get("select")
+}
+
+/// What has Neovim's own picker show long lists.
+fn pages(editor: &Editor) -> Result<Table> {
+    editor.lua.globals().get::<Function>("require")?.call("acp.select")
 }
 
 /// A picker on the screen, to close it when what it asks about is over.
@@ -107,9 +111,6 @@ fn helpers(editor: &Editor) -> Result<Table> {
     Ok(helpers)
 }
 
-/// What Neovim's own picker asks with, below the items.
-const ASKS_FOR_NUMBER: &str = "Type number and <Enter> or click with the mouse (q or empty cancels): ";
-
 /// Where the function is kept that `vim.ui.select` was at the start, if it was Neovim's own.
 const OWN_SELECT: &str = "acp.own_select";
 
@@ -134,10 +135,11 @@ pub fn rows_covered(editor: &Editor, prompt: &str, items: &[String]) -> usize {
     if !is_builtin(editor) {
         return 0;
     }
+    let asks: String = pages(editor).and_then(|pages| pages.get("ASKS")).unwrap_or_default();
     let columns = usize::from(editor.size().0).max(1);
     let rows = |text: &str, before: usize| (text.chars().count() + before).div_ceil(columns).max(1);
     // The line above it, and the one that asks for a number.
-    let asks = rows(ASKS_FOR_NUMBER, 0);
+    let asks = rows(&asks, 0);
     // Without lines for commands it scrolls more.
     let more = if has_no_line(editor) { 1 + asks } else { 0 };
     rows(prompt, 0) + items.iter().map(|item| rows(item, 3)).sum::<usize>() + 1 + asks + more

@@ -136,8 +136,13 @@ impl Files {
     pub fn file_touched(&mut self, cx: &mut Context, writers: Writers, path: &Path) -> Result<()> {
         let Some(buf) = cx.buf_of(path) else { return Ok(()) };
         let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
+        self.take(cx, path, writers, true)
+    }
+
+    /// Has a buffer take what its file holds. `told` says that somebody who watches it has told of it.
+    pub fn take(&mut self, cx: &mut Context, path: PathBuf, writers: Writers, told: bool) -> Result<()> {
         let about = self.session_about(cx, &path);
-        self.file_task(cx, path, Task::Take { writers, about, told: true })
+        self.file_task(cx, path, Task::Take { writers, about, told })
     }
 
     /// A buffer got its first unsaved edit, or was saved. What its edits began with is what the disk

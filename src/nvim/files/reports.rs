@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use mlua::Result;
 
-use crate::core::changes::file_task::Task;
 use crate::core::changes::told::News;
 use crate::core::changes::writers::{Writer, Writers};
 use crate::core::message::{Cause, ChangedFile, Outcome, Work};
@@ -97,14 +96,14 @@ impl Files {
             return self.file_touched(cx, Writers::known(Vec::new()), &path);
         };
         let path = cx.buffers.name_of(buf).map_or_else(|| report.file.path.clone(), Path::to_owned);
-        let (writers, about) = (report.writers.clone(), self.session_about(cx, &path));
+        let writers = report.writers.clone();
         if let Some(Renamed::To(to)) = &report.renamed
             && let Some(held) = cx.buffers.held(&path)
         {
             held.moved = Some(to.clone());
         }
         self.on_disk.add_for_buffer(&path, report);
-        self.file_task(cx, path, Task::Take { writers, about, told: true })
+        self.take(cx, path, writers, true)
     }
 
     /// A buffer has taken what there was to take: what has not been told with that is told now.

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
-use crate::core::changes::file_task::Task;
 use crate::core::text::Text;
 use crate::nvim::buffers::is_modified;
 use crate::nvim::context::Context;
@@ -89,8 +88,8 @@ impl Files {
 
     /// Somebody has written the file, and nobody but Neovim says so.
     pub fn take_what_was_found(&mut self, cx: &mut Context, path: PathBuf) -> Result<()> {
-        let (writers, about) = (self.guess_writers(cx, &path), self.session_about(cx, &path));
-        self.file_task(cx, path, Task::Take { writers, about, told: false })
+        let writers = self.guess_writers(cx, &path);
+        self.take(cx, path, writers, false)
     }
 
     /// A `:write` was refused: it would have overwritten what somebody else has put there.
