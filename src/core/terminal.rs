@@ -6,6 +6,7 @@ pub mod bar;
 pub mod error_locations;
 pub mod last_lines;
 pub mod output;
+pub mod refit;
 pub mod render;
 pub mod sanitize;
 pub mod screen;

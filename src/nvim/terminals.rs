@@ -4,13 +4,14 @@
 
 pub mod actions;
 pub mod events;
+pub mod feeding;
 pub mod window;
 
 use std::collections::{BTreeMap, HashMap};
 
 use mlua::{Function, Result, Value};
 
-use crate::core::ids::{SessionKey, TerminalId};
+use crate::core::ids::{Moment, SessionKey, TerminalId};
 use crate::core::terminal::bar::name_of;
 use crate::core::terminal::shown::{Program, Shown};
 use crate::core::text::visible::visible_line;
@@ -35,6 +36,8 @@ pub struct Terminals {
     copied: BTreeMap<Key, Tail>,
     /// Windows are being given what they lack, piece by piece.
     feeding: bool,
+    /// Those that lack the ends of lines are looked for in a moment.
+    refitting: bool,
 }
 
 pub struct Terminal {
@@ -43,6 +46,8 @@ pub struct Terminal {
     channel: i64,
     /// What its windows have above them.
     bar: String,
+    /// Rows and columns of its window, and since when it is known to have them.
+    window: Option<((u16, u16), Moment)>,
     /// It is one of those that the window of terminals is for.
     listed: bool,
 }
@@ -50,9 +55,11 @@ pub struct Terminal {
 impl Terminals {
     /// Makes the buffer.
     fn start(&mut self, editor: &Editor, key: Key, program: Program) -> Result<Buf> {
-        let (buf, channel) = make_buf(editor, &key, &program.command)?;
+        let (buf, channel) = make_buf(editor, &key)?;
         let shown = Shown::new(program);
-        self.open.insert(key, Terminal { shown, buf, channel, bar: String::new(), listed: false });
+        let terminal = Terminal { shown, buf, channel, bar: String::new(), window: None, listed: false };
+        set_name(editor, &terminal)?;
+        self.open.insert(key, terminal);
         Ok(buf)
     }
 
@@ -62,8 +69,10 @@ impl Terminals {
         if editor.buf_is_loaded(terminal.buf) {
             return Ok(None);
         }
-        (terminal.buf, terminal.channel) = make_buf(editor, key, &terminal.shown.program().command)?;
-        terminal.shown.backlog().again();
+        (terminal.buf, terminal.channel) = make_buf(editor, key)?;
+        set_name(editor, terminal)?;
+        terminal.window = None;
+        terminal.shown.begin_again();
         Ok(Some(terminal.buf))
     }
 
@@ -98,30 +107,6 @@ impl Terminals {
             }
         }
         Ok(())
-    }
-
-    /// Gives each terminal that a window shows the next piece of what it lacks. Says whether there is
-    /// more: one piece is as much as a frame has time for.
-    fn feed_once(&mut self, editor: &Editor) -> Result<bool> {
-        let mut more = false;
-        for terminal in self.open.values_mut() {
-            let backlog = terminal.shown.backlog();
-            if !backlog.has_more() {
-                continue;
-            }
-            if !editor.buf_is_valid(terminal.buf) || editor.wins_of(terminal.buf).is_empty() {
-                continue;
-            }
-            let (piece, lost) = backlog.next_piece();
-            if lost > 0 {
-                let note = "\x1b[0m\x1b[2m\u{2026} earlier output was not shown \u{2026}\x1b[0m\r\n";
-                editor.api::<()>("nvim_chan_send", (terminal.channel, note))?;
-            }
-            let bytes = editor.lua.create_string(piece)?;
-            editor.api::<()>("nvim_chan_send", (terminal.channel, bytes))?;
-            more |= backlog.has_more();
-        }
-        Ok(more)
     }
 
     pub fn tail(&self, key: &Key) -> Option<Tail> {
@@ -165,14 +150,18 @@ fn typed(editor: &Editor, key: Key) -> Result<Function> {
     })
 }
 
-fn make_buf(editor: &Editor, key: &Key, command: &str) -> Result<(Buf, i64)> {
+fn make_buf(editor: &Editor, key: &Key) -> Result<(Buf, i64)> {
     let buf = editor.create_buf(false, true)?;
     editor.set_buf_option(buf, "bufhidden", "hide")?;
-    editor.set_free_name(buf, &format!("acp://terminal {}", label(command)))?;
     let options = editor.table([("on_input", Value::Function(typed(editor, key.clone())?))])?;
     let channel: i64 = editor.api("nvim_open_term", (buf, options))?;
     editor.set_buf_option(buf, "filetype", "acp-terminal")?;
     Ok((buf, channel))
+}
+
+fn set_name(editor: &Editor, terminal: &Terminal) -> Result<()> {
+    editor
+        .set_free_name(terminal.buf, &format!("acp://terminal {}", label(&terminal.shown.program().command)))
 }
 
 /// What a command is called in the name of its buffer.

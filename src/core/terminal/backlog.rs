@@ -15,6 +15,8 @@ pub struct Backlog {
     given: usize,
     /// What was dropped before it could be given.
     lost: usize,
+    /// The beginning of the output is not kept any more.
+    is_cut: bool,
 }
 
 impl Backlog {
@@ -26,6 +28,7 @@ impl Backlog {
             let near = &self.bytes[over..over + MAX_CUT_SHIFT_BYTES];
             let cut = over + near.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             self.bytes.drain(..cut);
+            self.is_cut = true;
             self.lost += cut.saturating_sub(self.given);
             self.given = self.given.saturating_sub(cut);
         }
@@ -33,6 +36,15 @@ impl Backlog {
 
     pub fn has_more(&self) -> bool {
         self.given < self.bytes.len()
+    }
+
+    pub fn is_begun(&self) -> bool {
+        self.given > 0
+    }
+
+    /// Whether all of the output could be given once more.
+    pub fn is_whole(&self) -> bool {
+        !self.is_cut
     }
 
     /// The next piece to give, and how many bytes before it were lost.
@@ -71,8 +83,9 @@ mod tests {
         while backlog.has_more() {
             given.extend_from_slice(backlog.next_piece().0);
         }
-        assert!(given == text);
+        assert!(given == text && backlog.is_begun() && backlog.is_whole());
         backlog.again();
+        assert!(!backlog.is_begun());
         assert!(backlog.next_piece().0 == &text[..PIECE_BYTES]);
     }
 
@@ -89,5 +102,6 @@ mod tests {
         let (piece, lost) = backlog.next_piece();
         assert!(piece.starts_with(b"0123"));
         assert_eq!(lost + kept, pushed);
+        assert!(!backlog.is_whole());
     }
 }

@@ -9,6 +9,7 @@ use crate::core::session::exit_text;
 use crate::core::terminal::backlog::Backlog;
 use crate::core::terminal::bar::{self, Lost, State, amount};
 use crate::core::terminal::last_lines::LastLines;
+use crate::core::terminal::refit::Refit;
 use crate::core::transcript::Tail;
 
 /// What runs in a terminal.
@@ -37,6 +38,7 @@ pub struct Shown {
     skipped_lines: usize,
     /// Rows and columns, as the program was last told.
     size: (u16, u16),
+    refit: Refit,
 }
 
 impl Shown {
@@ -52,6 +54,7 @@ impl Shown {
             lost: Lost::default(),
             skipped_lines: 0,
             size: (24, 80),
+            refit: Refit::default(),
         }
     }
 
@@ -104,7 +107,31 @@ impl Shown {
             return false;
         }
         self.size = (rows, columns);
+        self.window_resized();
         true
+    }
+
+    /// The widest of its windows has this many columns.
+    pub fn seen_in(&mut self, columns: u16) {
+        self.refit.seen(columns, self.backlog.is_begun());
+    }
+
+    /// Its windows have another size, or had one for a moment.
+    pub fn window_resized(&mut self) {
+        if self.backlog.is_begun() {
+            self.refit.may_have_changed();
+        }
+    }
+
+    /// Whether a new buffer would show more of the output than the one that is there.
+    pub fn wants_refit(&self) -> bool {
+        !self.is_running() && self.backlog.is_whole() && self.refit.is_wanted(self.backlog.all(), self.size.1)
+    }
+
+    /// There is a new buffer, which is given everything.
+    pub fn begin_again(&mut self) {
+        self.backlog.again();
+        self.refit.done();
     }
 
     /// Whether it is time to say that typing does nothing: the first time that the user does it.
@@ -250,6 +277,36 @@ mod tests {
         assert!(!shown.resize(10, 80));
         shown.ended(exit(Some(0), None), Moment(2000));
         assert!(!shown.resize(30, 100));
+    }
+
+    #[test]
+    fn output_that_was_narrower_is_given_again_when_the_command_is_over() {
+        let mut shown = shown();
+        grow(&mut shown, &[(b"one line\r\n", NOTHING)]);
+        shown.seen_in(39);
+        text(&mut shown);
+        shown.seen_in(19);
+        assert!(!shown.wants_refit(), "it may draw its screen anew");
+        shown.ended(exit(Some(0), None), Moment(2000));
+        assert!(shown.wants_refit());
+        shown.begin_again();
+        assert!(text(&mut shown).starts_with("one line") && !shown.wants_refit());
+        shown.seen_in(39);
+        assert!(shown.wants_refit());
+    }
+
+    #[test]
+    fn output_whose_beginning_is_gone_is_not_given_again() {
+        let mut shown = shown();
+        shown.seen_in(39);
+        let line = [b"0123456789".repeat(10).as_slice(), b"\r\n"].concat();
+        for _ in 0..20 {
+            grow(&mut shown, &[(&line.repeat(400), NOTHING)]);
+        }
+        text(&mut shown);
+        shown.ended(exit(Some(0), None), Moment(2000));
+        shown.seen_in(50);
+        assert!(!shown.wants_refit());
     }
 
     #[test]

@@ -20,6 +20,7 @@ impl App {
 
     pub fn screen_resized(&mut self) -> Result<()> {
         self.chats.windows_moved();
+        self.terminals.screen_resized();
         self.resized()
     }
 

@@ -51,6 +51,38 @@ local function is_split(layout, win, kind)
   return false
 end
 
+local function window_options(win)
+  local options = {}
+  for name, info in pairs(api.nvim_get_all_options_info()) do
+    if info.scope == "win" then
+      options[name] = api.nvim_get_option_value(name, { win = win, scope = "local" })
+    end
+  end
+  return options
+end
+
+-- Gives windows of a buffer their views, each once there are the lines for it.
+local function restore_views(buf, views)
+  api.nvim_buf_attach(buf, false, {
+    on_lines = function()
+      local count = api.nvim_buf_line_count(buf)
+      for win, view in pairs(views) do
+        if view.lnum < count then
+          views[win] = nil
+          vim.schedule(function()
+            if api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == buf then
+              api.nvim_win_call(win, function()
+                vim.fn.winrestview(view)
+              end)
+            end
+          end)
+        end
+      end
+      return next(views) == nil
+    end,
+  })
+end
+
 return {
   -- Gives a window another height or width, each where the windows that it shares a column or a row with can give or
   -- take it: Neovim would resize the command line otherwise.
@@ -71,6 +103,35 @@ return {
   end,
 
   is_terminal = is_terminal,
+
+  -- Has the windows of a terminal show another buffer in its place, as they are: their options, and, once its lines are
+  -- there, their view.
+  replace_terminal = function(old, new)
+    local ignored = vim.o.eventignore
+    vim.o.eventignore = "all"
+    local last, views = api.nvim_buf_line_count(old), {}
+    for _, win in ipairs(vim.fn.win_findbuf(old)) do
+      local options, view = window_options(win), api.nvim_win_call(win, vim.fn.winsaveview)
+      if options.winfixbuf then
+        set(win, "winfixbuf", false)
+      end
+      api.nvim_win_call(win, function()
+        vim.cmd("silent keepalt keepjumps buffer " .. new)
+      end)
+      for name, value in pairs(options) do
+        set(win, name, value)
+      end
+      api.nvim_win_set_cursor(win, { api.nvim_buf_line_count(new), 0 })
+      -- At the end, a window goes along with what is written.
+      if view.lnum < last then
+        views[win] = view
+      end
+    end
+    vim.o.eventignore = ignored
+    if next(views) then
+      restore_views(new, views)
+    end
+  end,
 
   -- Has the terminals of this tab page keep their sizes; gives what `release_terminals` takes.
   hold_terminals = function()

@@ -24,9 +24,6 @@ const AUTO_OPEN_DELAY: Duration = Duration::from_millis(1000);
 /// How long the end of a command stays in sight where its window closes by itself.
 const LINGER: Duration = Duration::from_millis(1500);
 
-/// Between two pieces of a terminal's output, of which four are what comes in a frame.
-const PACE: Duration = Duration::from_millis(4);
-
 impl Terminals {
     pub fn started(&mut self, cx: &mut Context, key: Key, program: Program) -> Result<()> {
         let (command, typing) = (program.command.clone(), program.typing);
@@ -80,6 +77,7 @@ impl Terminals {
         self.show_failed(cx, &key)?;
         touch(cx, &key);
         self.feed(cx)?;
+        self.refit_soon(cx)?;
         self.update_bars(cx)?;
         cx.raise(EditorEvent::TerminalEnded);
         if let Some(facts) = facts {
@@ -151,22 +149,6 @@ impl Terminals {
         Ok(())
     }
 
-    /// Gives windows what they lack of their terminals' output: a piece now, the next ones half a frame
-    /// later each.
-    pub fn feed(&mut self, cx: &Context) -> Result<()> {
-        if self.feeding {
-            return Ok(());
-        }
-        self.feeding = self.feed_once(&cx.editor)?;
-        if !self.feeding {
-            return Ok(());
-        }
-        cx.later(PACE, |terminals: &mut Self, cx| {
-            terminals.feeding = false;
-            terminals.feed(cx)
-        })
-    }
-
     /// The user typed into a terminal, or the terminal itself answers what the program asks of it.
     pub fn typed(&mut self, cx: &mut Context, key: Key, bytes: Vec<u8>) {
         let by_hand = self.is_typed_by_hand(&cx.editor, &key);
@@ -201,6 +183,10 @@ impl Terminals {
         Ok(())
     }
 
+    pub fn screen_resized(&mut self) {
+        self.open.values_mut().for_each(|terminal| terminal.shown.window_resized());
+    }
+
     /// Windows may have other sizes now: programs are told, and the bars are made to fit.
     pub fn resized(&mut self, cx: &mut Context) -> Result<()> {
         self.keep_shares(&cx.editor)?;
@@ -208,7 +194,7 @@ impl Terminals {
         for ((session, terminal), rows, columns) in self.resized_windows(&cx.editor) {
             cx.send(Command::Resize { session, terminal, rows, columns });
         }
-        Ok(())
+        self.refit_soon(cx)
     }
 
     /// A buffer has come into another window.

@@ -161,6 +161,18 @@ impl Terminals {
         changed
     }
 
+    /// Notes how wide terminals are shown. Says whether there is one that lacks what would fit by now.
+    pub(super) fn lack_lines(&mut self, editor: &Editor) -> bool {
+        for terminal in self.open.values_mut() {
+            // Neovim has a terminal be as wide as the widest of its windows.
+            let widths = editor.wins_of(terminal.buf).into_iter().filter_map(|win| editor.win_size(win).ok());
+            if let Some(columns) = widths.map(|(columns, _)| columns).max() {
+                terminal.shown.seen_in(columns);
+            }
+        }
+        self.open.values().any(|terminal| terminal.shown.wants_refit())
+    }
+
     /// The bars of a buffer's windows are set anew: it has come into another one.
     pub fn has_new_window(&mut self, buf: Buf) {
         for terminal in self.open.values_mut().filter(|terminal| terminal.buf == buf) {
@@ -231,7 +243,7 @@ impl Terminals {
 }
 
 /// The size that the program is to have: that of the window the user is in, else of the first one.
-fn size(editor: &Editor, terminal: &Terminal) -> Option<(u16, u16)> {
+pub(super) fn size(editor: &Editor, terminal: &Terminal) -> Option<(u16, u16)> {
     let wins = editor.wins_of(terminal.buf);
     let current = editor.current_win().ok();
     let win = wins.iter().copied().find(|win| Some(*win) == current).or(wins.first().copied())?;

@@ -1,0 +1,124 @@
+//! The windows of terminals are given the output: piece by piece, when their size has settled, and once more where
+//! Neovim has cut the lines of a command that is over.
+
+use std::time::Duration;
+
+use mlua::Result;
+
+use crate::core::ids::Moment;
+use crate::nvim::context::Context;
+use crate::nvim::editor::Editor;
+use crate::nvim::terminals::window::size;
+use crate::nvim::terminals::{Key, Terminal, Terminals, make_buf, set_name};
+
+/// Between two pieces of a terminal's output, of which four are what comes in a frame.
+const PACE: Duration = Duration::from_millis(4);
+
+/// How long after its size a terminal is given output: Neovim, before 0.12, loses rows of what comes between a new size
+/// and the next time that it draws the terminal, 10 ms later.
+const SETTLE: Duration = Duration::from_millis(20);
+
+/// How long after its window was resized a terminal is given its output anew: while a border is dragged, not for each
+/// column.
+const REFIT_DELAY: Duration = Duration::from_millis(100);
+
+impl Terminal {
+    /// Whether its window has had this size for long enough to be given output.
+    fn is_settled(&mut self, size: (u16, u16), now: Moment) -> bool {
+        let since = match self.window {
+            Some((known, since)) if known == size => since,
+            _ => now,
+        };
+        self.window = Some((size, since));
+        Duration::from_millis(now.since(since)) >= SETTLE
+    }
+}
+
+impl Terminals {
+    /// Gives windows what they lack of their terminals' output: a piece now, the next ones later.
+    pub fn feed(&mut self, cx: &Context) -> Result<()> {
+        if self.feeding {
+            return Ok(());
+        }
+        let Some(wait) = self.feed_once(&cx.editor, cx.now())? else { return Ok(()) };
+        self.feeding = true;
+        cx.later(wait, |terminals: &mut Self, cx| {
+            terminals.feeding = false;
+            terminals.feed(cx)
+        })
+    }
+
+    /// Gives each terminal that a window shows the next piece of what it lacks: one piece is as much as a frame has
+    /// time for. Where there is more, says how long to wait for that.
+    fn feed_once(&mut self, editor: &Editor, now: Moment) -> Result<Option<Duration>> {
+        let mut wait = None;
+        for terminal in self.open.values_mut() {
+            if !terminal.shown.backlog().has_more() || !editor.buf_is_valid(terminal.buf) {
+                continue;
+            }
+            let Some(size) = size(editor, terminal) else { continue };
+            if !terminal.is_settled(size, now) {
+                wait = wait.or(Some(SETTLE));
+                continue;
+            }
+            let backlog = terminal.shown.backlog();
+            let (piece, lost) = backlog.next_piece();
+            if lost > 0 {
+                let note = "\x1b[0m\x1b[2m\u{2026} earlier output was not shown \u{2026}\x1b[0m\r\n";
+                editor.api::<()>("nvim_chan_send", (terminal.channel, note))?;
+            }
+            let bytes = editor.lua.create_string(piece)?;
+            editor.api::<()>("nvim_chan_send", (terminal.channel, bytes))?;
+            if backlog.has_more() {
+                wait = Some(PACE);
+            }
+        }
+        Ok(wait)
+    }
+
+    /// Windows that lack the ends of lines, because they were narrower for a while, get these back.
+    pub(super) fn refit_soon(&mut self, cx: &Context) -> Result<()> {
+        if !self.lack_lines(&cx.editor) || std::mem::replace(&mut self.refitting, true) {
+            return Ok(());
+        }
+        cx.later(REFIT_DELAY, |terminals: &mut Self, cx| {
+            terminals.refitting = false;
+            terminals.refit(cx)
+        })
+    }
+
+    fn refit(&mut self, cx: &mut Context) -> Result<()> {
+        let here = cx.editor.current_buf()?;
+        let is_busy = !matches!(cx.editor.mode().0.as_str(), "n" | "nt");
+        // What the user is about to do in a window is not disturbed.
+        let lacks = |terminal: &Terminal| {
+            terminal.shown.wants_refit()
+                && !(is_busy && terminal.buf == here)
+                && !cx.editor.wins_of(terminal.buf).is_empty()
+        };
+        let keys: Vec<Key> =
+            self.open.iter().filter(|(_, each)| lacks(each)).map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            self.replace_buf(&cx.editor, &key)?;
+            if let Some(terminal) = self.open.get(&key) {
+                Self::bind_keys(cx, &key, terminal.buf)?;
+            }
+        }
+        self.update_bars(cx)?;
+        self.feed(cx)
+    }
+
+    /// Has the windows of a terminal show another buffer, which is given all of the output anew.
+    fn replace_buf(&mut self, editor: &Editor, key: &Key) -> Result<()> {
+        let Some(terminal) = self.open.get_mut(key) else { return Ok(()) };
+        let old = terminal.buf;
+        (terminal.buf, terminal.channel) = make_buf(editor, key)?;
+        editor.helper::<()>("replace_terminal", (old, terminal.buf))?;
+        editor.delete_buf(old)?;
+        set_name(editor, terminal)?;
+        terminal.bar.clear();
+        terminal.window = None;
+        terminal.shown.begin_again();
+        Ok(())
+    }
+}
