@@ -84,18 +84,26 @@ pub fn road(buffer: Option<InBuffer>, fetched: &Fetched) -> Result<(Held, Road),
             false => Ok((disk.clone(), Road::Disk)),
         };
     }
-    let is_as_left = expected.as_ref().is_some_and(|expected| expected.matches(disk));
-    if !is_modified && is_as_left && disk.bytes().is_some() && disk.bytes() != held.bytes() {
-        // The buffer has not taken yet what the session has written.
+    let left = |held: &Held| expected.as_ref().is_some_and(|expected| expected.matches(held));
+    let is_other = disk.bytes().is_some() && disk.bytes() != held.bytes();
+    if !is_modified && is_other && (left(disk) || !left(&held)) {
+        // The buffer has not taken yet what is on the disk. One that has what the session left may differ from the disk
+        // in its line ends alone.
         return Ok((disk.clone(), Road::Disk));
     }
-    let is_missing = *disk == Held::Absent && *expected == Some(Held::Absent);
+    if !is_modified && *disk == Held::Absent && *target == Ok(Held::Absent) {
+        return Ok((Held::Absent, Road::Disk));
+    }
+    let is_deleted = *expected == Some(Held::Absent);
     match target {
-        Ok(target) if is_missing && target.bytes().is_some() => match target.bytes() == held.bytes() {
-            // The buffer has kept the text of a file that was deleted.
-            true => Ok((Held::Absent, Road::NewFile)),
-            false => Ok((held, Road::NewFile)),
-        },
+        Ok(target) if *disk == Held::Absent && target.bytes().is_some() => {
+            match target.bytes() == held.bytes() {
+                // The buffer has kept the text of a file that was deleted, whoever did that.
+                true => Ok((Held::Absent, Road::NewFile)),
+                false if is_deleted => Ok((held, Road::NewFile)),
+                false => Ok((held, Road::Buffer)),
+            }
+        }
         _ => Ok((held, Road::Buffer)),
     }
 }
@@ -224,7 +232,11 @@ mod tests {
             ("saved", now(), now(), false, was(), now(), Ok((now(), Road::Buffer))),
             ("with unsaved edits", now(), other(), true, was(), now(), Ok((other(), Road::Buffer))),
             ("behind the disk", now(), other(), false, was(), now(), Ok((now(), Road::Disk))),
-            ("behind others", now(), other(), false, was(), was(), Ok((other(), Road::Buffer))),
+            ("behind others", now(), other(), false, was(), was(), Ok((now(), Road::Disk))),
+            ("behind others, as it was", now(), was(), false, was(), other(), Ok((now(), Road::Disk))),
+            ("with other line ends", text("now\r\n"), now(), false, was(), now(), Ok((now(), Road::Buffer))),
+            ("gone, not told of yet", gone(), was(), false, was(), now(), Ok((gone(), Road::NewFile))),
+            ("gone, as it is to be", gone(), other(), false, gone(), now(), Ok((gone(), Road::Disk))),
             ("an agent made it", now(), now(), false, gone(), now(), Ok((now(), Road::Buffer))),
             ("deleted, its text kept", gone(), was(), true, was(), gone(), Ok((gone(), Road::NewFile))),
             ("deleted, and typed in", gone(), other(), true, was(), gone(), Ok((other(), Road::NewFile))),
