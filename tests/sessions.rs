@@ -1301,6 +1301,21 @@ fn a_name_that_the_user_gives_is_kept_by_an_agent_that_takes_one() {
 }
 
 #[test]
+fn a_name_that_is_given_before_the_session_is_open_is_told_once_it_is() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({ "sessionCapabilities": { "title": {} } }), json!([])),
+            new_session("s1").into(),
+            vec![json!({ "expect": "session/set_title", "as": "t" })],
+            vec![json!({ "reply": "t", "result": { "title": "Early" } })],
+        ]),
+    );
+    chat.nvim.exec_lua("vim.cmd('AcpChat') vim.cmd('Acp rename Early')", []);
+    assert_eq!(chat.got("session/set_title")["params"], json!({ "sessionId": "s1", "title": "Early" }));
+}
+
+#[test]
 fn a_name_is_told_only_where_that_is_offered() {
     let mut chat = Scripted::new(
         &[],

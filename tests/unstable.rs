@@ -6,6 +6,7 @@ mod support;
 
 use serde_json::{Value, json};
 
+use support::Nvim;
 use support::script::{Scripted, ends, initialized, opened, prompt, runs, says};
 
 fn new_session() -> [Value; 2] {
@@ -151,6 +152,70 @@ fn a_session_that_was_given_a_name_is_found_by_it_also_when_nothing_was_asked_in
         |nvim| nvim.exec_lua(seen, []).as_str().is_some_and(|seen| seen.contains("fake: Moon · just now")),
         "the session to be listed by its name",
     );
+}
+
+#[test]
+fn a_fork_is_remembered_as_one_before_anything_was_asked_in_it() {
+    let can = json!({ "loadSession": true,
+        "sessionCapabilities": { "fork": {}, "list": {}, "delete": {} } });
+    let list = |ids: &[&str]| {
+        let sessions: Vec<Value> = ids.iter().map(|id| listed(id, "first")).collect();
+        vec![
+            json!({ "expect": "session/list" }),
+            json!({ "reply": "session/list", "result": { "sessions": sessions } }),
+        ]
+    };
+    let fork = |id: &str| {
+        vec![
+            json!({ "expect": "session/fork" }),
+            json!({ "reply": "session/fork", "result": { "sessionId": id } }),
+        ]
+    };
+    let steps = [
+        initialized(can, json!([])),
+        new_session().into(),
+        vec![prompt(), says("Before the fork."), ends("end_turn")],
+        fork("s2"),
+        fork("s3"),
+        list(&["s1", "s2", "s3"]),
+        list(&["s1", "s2", "s3"]),
+    ];
+    let mut chat = Scripted::new(&[], steps.concat());
+    chat.chat();
+    chat.send("first");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    // One of a session that has no name, and one of a session that the user has given one.
+    for (number, rename) in [(2, None), (3, Some("Acp rename Moon"))] {
+        chat.nvim.command("Acp sessions 1");
+        rename.into_iter().for_each(|rename| chat.nvim.command(rename));
+        chat.nvim.command("Acp fork");
+        wait_for_text(&mut chat, number, "both go on apart");
+        let idle = "return vim.iter(require('acp').status().sessions):all(function(one) return one.state == 'idle' end)";
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(idle, []).as_bool() == Some(true), "the fork to be open");
+        chat.nvim.command("Acp close");
+    }
+    chat.nvim.command("Acp sessions 1");
+    let seen = "return table.concat(_G.seen, '\\n')";
+    let wait_seen = |nvim: &mut Nvim, texts: &[&str]| {
+        let all = |seen: &str| texts.iter().all(|text| seen.contains(text));
+        nvim.wait_until(|nvim| nvim.exec_lua(seen, []).as_str().is_some_and(all), &format!("{texts:?}"));
+    };
+    let no_choice = PICKS_THE_FIRST.replace("choose(items[1], 1)", "");
+    chat.nvim.exec_lua(&no_choice, []);
+    chat.nvim.command("Acp sessions");
+    wait_seen(&mut chat.nvim, &["fake: Moon (fork) · just now", "fake: first (fork) · just now"]);
+    chat.nvim.exec_lua(&no_choice, []);
+    chat.nvim.command("Acp delete");
+    wait_seen(&mut chat.nvim, &["Moon (fork)", "first (fork)"]);
+
+    // After a restart, when no agent runs.
+    let state = chat.nvim.home().join("state").to_string_lossy().into_owned();
+    let mut again = Scripted::with_env(&[], Vec::new(), |_| vec![("XDG_STATE_HOME".into(), state)]);
+    again.nvim.command(&format!("cd {}", chat.project.path().display()));
+    again.nvim.exec_lua(&no_choice, []);
+    again.nvim.command("Acp sessions");
+    wait_seen(&mut again.nvim, &["fake: Moon (fork) · just now", "fake: first (fork) · just now"]);
 }
 
 #[test]

@@ -39,6 +39,7 @@ mod set_defaults;
 pub mod status;
 pub mod subagent;
 mod subagents;
+pub mod titles;
 pub mod told;
 pub mod tool_call;
 pub mod tool_input;

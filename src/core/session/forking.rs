@@ -1,6 +1,7 @@
 //! A conversation that goes on twice. What was said in a session is copied into one that the agent makes of it, since no
 //! agent tells it again. The agent's part, and the chat's, are left to others.
 
+use super::titles::{fork_title, plain_title};
 use super::{Phase, Session, Subagents};
 use crate::core::ids::{EntryId, Moment};
 use crate::core::message::{Severity, SlashCommand, SubagentPatch, SubagentState};
@@ -10,6 +11,8 @@ use crate::core::session::tool_call::Cause;
 /// What another session takes over.
 pub struct Past {
     title: Option<String>,
+    /// The title is the user's.
+    named: bool,
     name: String,
     entries: Vec<Entry>,
     subagents: Subagents,
@@ -43,7 +46,8 @@ impl Session {
     /// What was said so far.
     pub fn past(&self) -> Past {
         Past {
-            title: self.title.clone(),
+            title: self.title.clone().or_else(|| self.first_prompt().map(plain_title)),
+            named: self.was_named(),
             name: self.title.clone().unwrap_or_else(|| self.name()),
             entries: self.entries.clone(),
             // Who works there works for that session alone.
@@ -60,11 +64,12 @@ impl Session {
 
     /// Begins with what was said in another session. What stands here by now comes after it.
     pub fn goes_on_from(&mut self, past: Past, now: Moment) {
-        let Past { title, name, entries, subagents, plan, commands, usage } = past;
+        let Past { title, named, name, entries, subagents, plan, commands, usage } = past;
         let own = std::mem::replace(&mut self.entries, entries);
         self.subagents = subagents;
         self.plan = plan;
-        self.title = title.map(|title| format!("{title} (fork)"));
+        self.title = title.as_deref().map(fork_title);
+        self.named = named;
         self.commands = commands;
         self.usage = usage;
         for entry in &mut self.entries {
@@ -165,6 +170,22 @@ mod tests {
         assert_eq!(texts(&fork), ["ready", "before", notice, "ready", "in the fork"]);
         assert_eq!(texts(&source), ["ready", "before", "in the original"]);
         assert_eq!(fork.title.as_deref(), Some("Colours (fork)"));
+    }
+
+    #[test]
+    fn an_agent_that_calls_a_fork_as_its_source_takes_nothing_from_its_title() {
+        let (source, mut fork) = forked();
+        let told = |session: &mut Session, title: &str| {
+            session.apply(Update::Info { title: Some(Some(title.into())), updated_at: None }, Moment(5));
+            session.title.clone()
+        };
+        assert_eq!(told(&mut fork, "Colours").as_deref(), Some("Colours (fork)"));
+        assert_eq!(told(&mut fork, "Shapes").as_deref(), Some("Shapes"));
+        let mut named = source;
+        named.rename("Mine");
+        let mut fork = session(3, true);
+        fork.goes_on_from(named.past(), Moment(6));
+        assert_eq!(told(&mut fork, "Shapes").as_deref(), Some("Mine (fork)"));
     }
 
     #[test]

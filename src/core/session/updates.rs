@@ -2,6 +2,7 @@
 //! entries and state. What its texts look like is left to `content`.
 
 use super::content::{as_markdown, without_lead};
+use super::titles::{plain_title, title_told};
 use super::{Session, compactions};
 use crate::core::ids::{EntryId, Moment};
 use crate::core::message::{
@@ -10,33 +11,13 @@ use crate::core::message::{
 };
 use crate::core::session::entry::{Body, Entry};
 use crate::core::session::tool_call::ToolCall;
-use crate::core::text::{Text, cut, one_line, without_ticks};
-
-/// A title is read whenever a bar is drawn.
-const MOST_TITLE: usize = 1024;
+use crate::core::text::Text;
 
 /// In a longer prompt the agent's words are not looked for.
 const MOST_SEARCHED: usize = 64 << 10;
 
 /// A notice that was said before is looked for among so many entries.
 const MOST_SEARCHED_ENTRIES: usize = 200;
-
-/// A title on one line. Some agents make it of a prompt with its Markdown, or with its line breaks written out.
-fn plain_title(title: &str) -> String {
-    let title = one_line(cut(title, MOST_TITLE));
-    // A backslash before anything else is one of a path's.
-    let breaks = title.matches("\\n").count();
-    let is_written_out = breaks > 0 && breaks == title.matches('\\').count() && !is_path(&title);
-    without_ticks(&if is_written_out { one_line(&title.replace("\\n", " ")) } else { title })
-}
-
-/// Whether a text has a path of Windows in it: `C:\new`.
-fn is_path(text: &str) -> bool {
-    let mut words = text.split_whitespace();
-    words.any(|word| {
-        word.get(1..3) == Some(":\\") && word.starts_with(|char: char| char.is_ascii_alphabetic())
-    })
-}
 
 impl Session {
     pub fn chosen(&mut self, chosen: Chosen) {
@@ -75,7 +56,7 @@ impl Session {
             }
             Update::Info { title, updated_at: _ } => {
                 if let Some(title) = title.filter(|_| !self.named) {
-                    self.title = title.map(|title| plain_title(&title));
+                    self.title = title.map(|title| title_told(self.title.as_deref(), plain_title(&title)));
                     self.status_touched = true;
                 }
             }

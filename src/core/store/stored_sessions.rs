@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::core::ids::AgentId;
 use crate::core::message::{StoredSession, StoredState};
+use crate::core::session::titles::title_told;
 use crate::core::store::record::{Kept, Owner};
 use crate::core::text::civil_date::days_until;
 
@@ -40,9 +41,7 @@ pub fn join(kept: Vec<Kept>, listed: Vec<Listed>, root: &Path, words: &[String])
         if let Some(Earlier { kept, state, .. }) = all.iter_mut().find(same) {
             *state = stored.state;
             kept.used = kept.used.max(used);
-            if !kept.named {
-                kept.title = stored.title.or(kept.title.take());
-            }
+            kept.title = title(kept.title.take(), kept.named, stored.title);
             continue;
         }
         let kept = as_kept(&name, &stored);
@@ -59,6 +58,14 @@ pub fn as_kept(name: &str, stored: &StoredSession) -> Kept {
     let used = used(stored);
     let title = stored.title.clone();
     Kept { owner, title, named: false, prompts: Vec::new(), began: used, used }
+}
+
+/// What a session is called that has a title here, which may be the user's, and one with its agent.
+pub fn title(here: Option<String>, named: bool, told: Option<String>) -> Option<String> {
+    match told.filter(|_| !named) {
+        Some(told) => Some(title_told(here.as_deref(), told)),
+        None => here,
+    }
 }
 
 fn used(stored: &StoredSession) -> u64 {

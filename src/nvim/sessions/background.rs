@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::core::ids::{AgentId, AskId, SessionKey};
 use crate::core::message::{
     Again, AgentInfo, AuthStatus, Chosen, Command, Content, Dialect, Ending, Failure, FailureKind,
-    LeftCommand, Opened, RuledBy, Severity, Steering, StopReason, TurnEnd, Update,
+    LeftCommand, Opened, Reopen, RuledBy, Severity, Steering, StopReason, TurnEnd, Update,
 };
 use crate::core::session::status::{mode, mode_news};
 use crate::core::session::{LoggedIn, Phase, Session, exit_text};
@@ -153,9 +153,10 @@ impl Sessions {
     pub fn opened(&mut self, cx: &mut Context, key: SessionKey, opened: Opened) {
         let now = cx.now();
         let Some(session) = cx.sessions.get_mut(&key) else { return };
+        let is_fork = matches!(session.taking_up, Some((_, Reopen::Fork)));
         let commands = session.opened(opened, now);
         self.opened_again(cx, key);
-        self.keep_early_name(cx, key);
+        self.keep_early_name(cx, key, is_fork);
         self.send_all(cx, commands);
         cx.raise(EditorEvent::SessionOpened(key));
         cx.raise(EditorEvent::SessionChanged(key));

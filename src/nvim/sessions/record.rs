@@ -46,10 +46,13 @@ impl Sessions {
         self.recorded.insert(key, acp_id.clone()) != Some(acp_id)
     }
 
-    /// The session is open: what the user has called it by now is kept.
-    pub(super) fn keep_early_name(&mut self, cx: &mut Context, key: SessionKey) {
-        if cx.sessions.get(&key).is_some_and(Session::was_named) && self.begin_record(cx, key) {
+    /// The session is open: what the user has called it by now is kept, and that it is a fork. The agent is told.
+    pub(super) fn keep_early_name(&mut self, cx: &mut Context, key: SessionKey, is_fork: bool) {
+        let was_named = cx.sessions.get(&key).is_some_and(Session::was_named);
+        if (was_named || is_fork) && self.begin_record(cx, key) {
             self.write_title(cx, key);
+            let told = cx.sessions.get(&key).and_then(Session::title_to_tell);
+            told.into_iter().for_each(|command| cx.send(command));
         }
     }
 

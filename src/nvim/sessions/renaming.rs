@@ -7,6 +7,7 @@ use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Command, StoredSession};
 use crate::core::session::Session;
 use crate::core::store::record::{Fact, Kept, Line};
+use crate::core::store::stored_sessions::title;
 use crate::core::text::one_line;
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::cut_middle;
@@ -97,12 +98,13 @@ impl Sessions {
             let is_it =
                 |open: &&Session| open.agent == agent && open.acp_id.as_ref() == Some(&session.acp_id);
             let is_kept = |kept: &&Kept| {
-                kept.named && Some(&kept.owner.agent) == owner.as_ref() && kept.owner.acp_id == session.acp_id
+                Some(&kept.owner.agent) == owner.as_ref() && kept.owner.acp_id == session.acp_id
             };
-            let open = cx.sessions.values().find(is_it).filter(|open| open.was_named());
-            let name = open.and_then(|open| open.title.clone());
-            let name = name.or_else(|| kept.iter().find(is_kept)?.title.clone());
-            session.title = name.or_else(|| session.title.take());
+            let open = cx.sessions.values().find(is_it).map(|open| (open.title.clone(), open.was_named()));
+            let kept = || kept.iter().find(is_kept).map(|kept| (kept.title.clone(), kept.named));
+            if let Some((here, named)) = open.or_else(kept) {
+                session.title = title(here, named, session.title.take());
+            }
         }
         stored
     }
