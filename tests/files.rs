@@ -502,8 +502,22 @@ fn a_conflict_that_is_refused_or_cancelled_refuses_the_write_and_one_that_is_clo
         let error = chat.answer("w")["error"]["message"].to_string();
         assert!(error.contains("read it again"), "{error}");
         assert_eq!(chat.nvim.buffer_text(buf), "mine");
-        chat.wait_for("a.txt: Fake's write was refused, since you and it changed the same lines");
+        chat.wait_for(match cancels {
+            true => "a.txt: Fake's write was refused, since you and it changed the same lines",
+            false => "a.txt: you refused Fake's write, since you and it changed the same lines",
+        });
         assert!(!chat.transcript().contains("waits for you:"), "{}", chat.transcript());
+        chat.nvim.stop_insert();
+        chat.nvim.command("Acp audit write by:person");
+        if cancels {
+            chat.nvim.wait_for_screen("Nothing in the record passes the filter.");
+        } else {
+            chat.nvim.wait_for_screen("you refused the write");
+            chat.nvim.command("Acp audit write is:rejected");
+            chat.nvim.wait_for_screen("you refused the write");
+            chat.nvim.input("GK");
+            chat.nvim.wait_for_screen("verdict   you refused the write");
+        }
     }
 }
 

@@ -289,6 +289,11 @@ impl PendingQuestion {
                 reply.note(|line| line.decided = decided);
                 reply.ok(to_acp::written());
             }
+            (QuestionKind::Write, Answer::RefusedByUser(why)) => {
+                let mut reply = reply;
+                reply.note(Line::write_refused);
+                reply.fail(&RpcError::new(INTERNAL_ERROR, why));
+            }
             (QuestionKind::Call, Answer::Returned(result)) => reply.ok(result),
             (QuestionKind::Read | QuestionKind::Write | QuestionKind::Call, Answer::Refused(why)) => {
                 reply.fail(&RpcError::new(INTERNAL_ERROR, why))

@@ -93,6 +93,12 @@ impl Line {
         self.answered(choice.id(), choice.allows());
     }
 
+    /// The user did not want lines of theirs to be overwritten.
+    pub fn write_refused(&mut self) {
+        (self.decision, self.by) = (Some(Decision::Rejected), Some(By::Person));
+        self.decided = Some("you refused the write".to_owned());
+    }
+
     /// Nobody has decided it, and nobody will.
     pub fn dropped(&mut self) {
         self.decision.get_or_insert(Decision::Undecided);

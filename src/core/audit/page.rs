@@ -68,7 +68,8 @@ fn subject(line: &Line) -> String {
 
 /// What was decided, by whom, and what came of it, in a few words: of the rule no more than this.
 fn verdict(line: &Line, most: usize) -> String {
-    if let Some(decided) = line.decided.as_ref().filter(|_| line.outcome == Some(Outcome::Done)) {
+    let holds = line.outcome == Some(Outcome::Done) || line.decision == Some(Decision::Rejected);
+    if let Some(decided) = line.decided.as_ref().filter(|_| holds) {
         return visible_line(decided);
     }
     let by = match (line.by, &line.rule) {

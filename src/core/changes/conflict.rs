@@ -106,6 +106,14 @@ impl Conflict {
         }
     }
 
+    /// The same where the user wants none of it.
+    pub fn told_refused(&self) -> String {
+        match self.is_write {
+            true => format!("you refused {} write, since you and it changed {}", self.theirs(), self.which()),
+            false => self.told_left(),
+        }
+    }
+
     /// The place that the open question is about, or the first of all.
     pub fn place(&self) -> Option<&ConflictHunk> {
         match &self.asked {

@@ -147,6 +147,8 @@ pub enum Answer {
     Returned(Value),
     /// A read, a write or such a method could not be done; the text goes to the agent.
     Refused(String),
+    /// The user refused a write, in whose lines they had changed some, too; the text goes to the agent.
+    RefusedByUser(String),
     /// An elicitation's values.
     Accepted(Value),
     Declined,

@@ -12,7 +12,7 @@ use crate::core::changes::file_job::Input;
 use crate::core::changes::file_task::Task;
 use crate::core::changes::reconcile::{ConflictHunk, Pick};
 use crate::core::ids::{AskId, SessionKey};
-use crate::core::message::Severity;
+use crate::core::message::{Answer, Severity};
 use crate::nvim::context::conflicts::OpenConflict;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{AFTER_PICKER, Level, picker};
@@ -77,12 +77,17 @@ impl Files {
                 cx.raise(EditorEvent::QuestionsChanged);
                 Ok(())
             }
-            _ => self.leave(cx, job, which),
+            _ => self.leave(cx, job, (which, Answer::Refused)),
         }
     }
 
     /// The file stays as the user has it.
-    fn leave(&mut self, cx: &mut Context, job: Box<Job>, which: &str) -> Result<()> {
+    fn leave(
+        &mut self,
+        cx: &mut Context,
+        job: Box<Job>,
+        (which, answer): (&str, impl FnOnce(String) -> Answer),
+    ) -> Result<()> {
         match job.task() {
             Task::Take { .. } => {
                 let name = cx.short_name(job.session(), &job.path);
@@ -92,7 +97,7 @@ impl Files {
                 );
                 cx.note(job.session(), Severity::Warning, text);
             }
-            _ => self.refuse_task(cx, &job.path, job.task(), &refused(which)),
+            _ => self.refuse_task_as(cx, &job.path, job.task(), (&refused(which), answer)),
         }
         self.end_task(cx, &job)
     }
@@ -115,7 +120,9 @@ impl Files {
         };
         match waiting.conflict.answer(item) {
             Decision::Pick { picks, rest } => return self.settle_conflict(cx, ask, (picks, rest)),
-            Decision::Leave => return self.drop_conflict(cx, ask),
+            Decision::Leave => {
+                return self.leave_conflict(cx, ask, Conflict::told_refused, Answer::RefusedByUser);
+            }
             Decision::Continue => ask_next(cx, waiting),
             Decision::PutOff => {
                 cx.raise(EditorEvent::QuestionClosed(ask));
@@ -180,8 +187,19 @@ impl Files {
     }
 
     fn drop_conflict(&mut self, cx: &mut Context, ask: AskId) -> Result<()> {
-        match self.close_conflict(cx, ask, Conflict::told_left)? {
-            Some((job, conflict)) => self.leave(cx, job, conflict.which()),
+        self.leave_conflict(cx, ask, Conflict::told_left, Answer::Refused)
+    }
+
+    /// The text stays as the user has it, and that is told in this way: in the chat, and to the agent.
+    fn leave_conflict(
+        &mut self,
+        cx: &mut Context,
+        ask: AskId,
+        told: fn(&Conflict) -> String,
+        answer: fn(String) -> Answer,
+    ) -> Result<()> {
+        match self.close_conflict(cx, ask, told)? {
+            Some((job, conflict)) => self.leave(cx, job, (conflict.which(), answer)),
             None => Ok(()),
         }
     }

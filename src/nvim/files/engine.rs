@@ -254,6 +254,17 @@ impl Files {
 
     /// Tells an agent that its request was not granted, and the user that a file on the disk was not taken.
     pub fn refuse_task(&self, cx: &mut Context, path: &Path, task: &Task, why: &str) {
+        self.refuse_task_as(cx, path, task, (why, Answer::Refused));
+    }
+
+    /// The same with the answer that has the text for the agent.
+    pub fn refuse_task_as(
+        &self,
+        cx: &mut Context,
+        path: &Path,
+        task: &Task,
+        (why, answer): (&str, impl FnOnce(String) -> Answer),
+    ) {
         let (ask, verb) = match task {
             Task::Read { ask, .. } => (*ask, "read"),
             Task::Write { ask, .. } => (*ask, "write"),
@@ -265,7 +276,7 @@ impl Files {
             Task::Remember => return,
         };
         let text = format!("couldn't {verb} {}: {why}", cx.short_name(None, path));
-        cx.send(Command::Answer { ask, answer: Answer::Refused(text) });
+        cx.send(Command::Answer { ask, answer: answer(text) });
     }
 
     // The steps.
