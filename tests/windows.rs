@@ -766,6 +766,25 @@ fn a_file_for_which_a_window_of_a_chat_is_split_stands_beside_the_files() {
 }
 
 #[test]
+fn a_file_that_is_opened_in_a_chat_which_is_split_goes_to_the_files_however_narrow_they_are() {
+    let files = [("code.txt", "one\n"), ("other.txt", "four\n")];
+    let mut chat = plain(Scripted::sized(&files, opened(), 80, 24));
+    chat.nvim.command("edit code.txt");
+    chat.nvim.command("AcpChat");
+    idle(&mut chat, 1);
+    chat.nvim.input("<Esc><C-w>k");
+    chat.nvim.command("vsplit");
+    let split = "row(code.txt col(row(acp acp) acp-prompt))";
+    chat.nvim.wait_until(|nvim| arranged(nvim) == split, "the split");
+    chat.nvim.command("wincmd l");
+    chat.nvim.command("edit other.txt");
+    let wanted = "row(other.txt col(row(acp acp) acp-prompt))";
+    chat.nvim.wait_until(|nvim| arranged(nvim) == wanted, wanted);
+    assert_eq!(current(&mut chat.nvim), "other.txt");
+    assert!(chat.nvim.sizes_of_files("width") >= vec![10], "{}", chat.nvim.screen());
+}
+
+#[test]
 fn a_chat_that_has_the_tab_page_keeps_its_windows_when_a_file_is_opened_in_it() {
     for (go, open) in [("", "edit other.txt"), ("<C-w>k", "edit other.txt"), ("", "bnext")] {
         let files = [("code.txt", "one\n"), ("other.txt", "four\n")];

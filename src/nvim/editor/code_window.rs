@@ -51,6 +51,19 @@ pub fn code_window_but(editor: &Editor, others: &[Win]) -> Result<Option<Win>> {
     Ok(spare.max_by_key(area))
 }
 
+/// The same where one that shows a file is better than a new one, however narrow it is: other windows may have left it
+/// that little. None that keeps a width of its own.
+pub fn file_window_but(editor: &Editor, others: &[Win]) -> Result<Option<Win>> {
+    let is_narrow = |win: &Win| {
+        let keeps_width = editor.win_option::<bool>(*win, "winfixwidth").unwrap_or(false);
+        !others.contains(win) && is_code(editor, *win) && !keeps_width
+    };
+    Ok(match code_window_but(editor, others)? {
+        Some(win) => Some(win),
+        None => editor.tab_wins()?.into_iter().find(is_narrow),
+    })
+}
+
 /// A start screen, a directory: large, and of no size of its own as sidebars are.
 fn is_spare(editor: &Editor, win: Win) -> bool {
     let has = |name: &str| editor.win_option::<bool>(win, name).unwrap_or(false);

@@ -8,7 +8,7 @@ use crate::config::{Layout, WindowOptions};
 use crate::core::ids::SessionKey;
 use crate::nvim::chat::windows::{Windows, layout};
 use crate::nvim::context::ChatBuffers;
-use crate::nvim::editor::code_window::{code_window_but, is_code, previous, split};
+use crate::nvim::editor::code_window::{file_window_but, previous, split};
 use crate::nvim::editor::{Buf, Editor, Win};
 
 /// A window of a chat that shows something else.
@@ -44,7 +44,7 @@ impl Windows {
             return Ok(());
         }
         let both = [sized.transcript, sized.prompt];
-        let file_win = code_window_but(editor, &both)?;
+        let file_win = file_window_but(editor, &both)?;
         let other = self.pairs[at].other(taken.win);
         let Some(chat) =
             chat.filter(|chat| editor.buf_is_loaded(chat.transcript) && editor.buf_is_loaded(chat.prompt))
@@ -140,9 +140,7 @@ impl Windows {
         let place: Option<String> = editor.helper("place_in_chat", (both[0], both[1], win))?;
         let Some(place) = place else { return Ok(()) };
         let others = [both[0], both[1], win];
-        // The split may have left next to nothing of it.
-        let narrow = || here.iter().copied().find(|other| !others.contains(other) && is_code(editor, *other));
-        let target = code_window_but(editor, &others)?.or_else(narrow);
+        let target = file_window_but(editor, &others)?;
         self.moved_by_others();
         let is_beside = place == "row";
         editor.helper::<()>("move_window", (win, target, is_beside))?;
