@@ -852,6 +852,47 @@ fn where_the_user_reads_an_ended_command_stays_when_its_window_is_resized() {
 }
 
 #[test]
+fn a_terminal_alone_with_a_chat_has_its_share_back_with_the_screens_size_and_its_name() {
+    let steps = turn([
+        runs("Test", "exit 1"),
+        about("Test", "wait_for_exit"),
+        runs("Build, slowly", "echo out; exit 1"),
+        about("Build, slowly", "wait_for_exit"),
+    ]);
+    let mut chat = Scripted::sized(&[("a.txt", "one\n")], steps, 80, 24);
+    set_up(&mut chat, json!({ "auto_open": "always" }));
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("go");
+    chat.nvim.wait_for_screen("[The command ended with exit code 1]");
+    chat.nvim.stop_insert();
+    chat.nvim.exec_lua(
+        "for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+           if vim.bo[vim.api.nvim_win_get_buf(win)].buftype == 'terminal' then vim.api.nvim_set_current_win(win) end
+         end",
+        [],
+    );
+    chat.nvim.command("only");
+    chat.nvim.command("AcpChat");
+    let sizes = "local all = {}
+        for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+          all[#all + 1] = vim.api.nvim_win_get_width(win) .. 'x' .. vim.api.nvim_win_get_height(win)
+        end
+        return table.concat(all, ', ')";
+    let wide = "39x22, 40x16, 40x5";
+    let narrow = "29x12, 30x";
+    chat.nvim.wait_until(|nvim| text(nvim, sizes) == wide, wide);
+    let bar = |nvim: &mut Nvim| nvim.screen().lines().next().unwrap_or_default().to_owned();
+    chat.nvim.wait_until(|nvim| bar(nvim).contains("Build, slowly"), "the name");
+    chat.nvim.resize(60, 14);
+    chat.nvim.wait_until(|nvim| text(nvim, sizes).starts_with(narrow), "their shares of a small screen");
+    chat.nvim.wait_until(|nvim| bar(nvim).contains("Buil"), "the name in a narrow window");
+    chat.nvim.resize(80, 24);
+    chat.nvim.wait_until(|nvim| text(nvim, sizes) == wide, wide);
+    chat.nvim.wait_until(|nvim| bar(nvim).contains("Build, slowly"), "the name");
+}
+
+#[test]
 fn a_tab_page_has_one_window_for_all_commands() {
     let mut parts: Vec<Value> = (1..=4)
         .map(|number| {

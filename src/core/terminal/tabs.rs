@@ -10,6 +10,8 @@ use crate::core::transcript::{cut_end, cut_middle};
 /// The shortest label of a command.
 const SHORTEST: usize = 8;
 const LONGEST: usize = 24;
+/// That of one beside which not even the number of others has room.
+const LEAST: usize = 4;
 
 /// A command of the line.
 #[derive(Clone, Copy, Debug)]
@@ -34,25 +36,34 @@ pub fn line(tabs: &[Tab<'_>], now: Moment, width: usize) -> String {
     let words = cut_end(&words, width.saturating_sub(2));
     let room = width.saturating_sub(cells(&words) + 2);
     let shown = tabs.iter().position(|tab| tab.is_shown).unwrap_or_default();
-    // As many as have room, around the shown one; where not even that has a label, its state says what matters.
+    // As many as have room, around the shown one; that there are more gives way to its label.
     let fitting = (1..=tabs.len()).rev().find_map(|count| {
         let first = shown.saturating_sub(count / 2).min(tabs.len() - count);
         let rest = tabs.len() - first - count;
         let left = room.saturating_sub(cells(&before(first)) + cells(&after(rest)));
         // A sign, and a blank on each side.
         let each = (left / count).saturating_sub(4);
-        (each >= SHORTEST).then_some((first, count, rest, each.min(LONGEST)))
+        (each >= SHORTEST).then(|| (before(first), first..first + count, after(rest), each.min(LONGEST)))
     });
+    // Where not even that has a label, its state says what matters.
+    let alone = || {
+        let left = room.saturating_sub(4);
+        (left >= LEAST && !tabs.is_empty()).then(|| (String::new(), shown..shown + 1, String::new(), left))
+    };
     let mut line = String::new();
-    if let Some((first, count, rest, each)) = fitting {
-        line.push_str(&format!("%#AcpMeta#{}", before(first)));
-        for tab in &tabs[first..first + count] {
-            let label = cut_middle(&visible_line(tab.label), each).replace('%', "%%");
+    if let Some((before, listed, after, each)) = fitting.or_else(alone) {
+        line.push_str(&format!("%#AcpMeta#{before}"));
+        // What others leave free is the shown one's.
+        let free = |tab: &Tab<'_>| each.saturating_sub(cells(&visible_line(tab.label)));
+        let left: usize = tabs[listed.clone()].iter().filter(|tab| !tab.is_shown).map(free).sum();
+        for tab in &tabs[listed] {
+            let most = if tab.is_shown { (each + left).min(LONGEST) } else { each };
+            let label = cut_middle(&visible_line(tab.label), most).replace('%', "%%");
             let (sign, group) = (tab.state.sign(), tab.state.group());
             let name = if tab.is_shown { "AcpWinbar" } else { "AcpMeta" };
             line.push_str(&format!("%#{group}# {sign} %#{name}#{label} "));
         }
-        line.push_str(&format!("%#AcpMeta#{}", after(rest)));
+        line.push_str(&format!("%#AcpMeta#{after}"));
     }
     let group = tabs.get(shown).map_or("AcpMeta", |tab| tab.state.group());
     format!("{line}%=%#{group}#{} ", words.replace('%', "%%"))
@@ -103,6 +114,18 @@ mod tests {
         ];
         let line = line(&tabs, Moment(13_000), 80);
         assert_eq!(plain(&line), " \u{2717} cargo test 100%%  \u{25cf} make  \u{2713} ls %=running 12 s ");
+    }
+
+    #[test]
+    fn in_a_narrow_window_the_shown_command_has_the_room_that_there_is() {
+        let tab = |label, is_shown| Tab { label, state: state(Some(&BAD), 0), is_shown };
+        let tabs = [tab("ls", false), tab("Build, slowly", true)];
+        let shown = |width| plain(&line(&tabs, Moment(9000), width));
+        let words = "exit 1 \u{b7} 2.0 s ";
+        assert_eq!(shown(40), format!(" \u{2717} ls  \u{2717} Build, slowly %={words}"));
+        assert_eq!(shown(29), format!(" \u{2717} Buil\u{2026}owly %={words}"));
+        assert_eq!(shown(24), format!(" \u{2717} B\u{2026}ly %={words}"));
+        assert_eq!(shown(20), format!("%={words}"));
     }
 
     #[test]

@@ -24,12 +24,12 @@ local function chats()
   return sizes
 end
 
--- Gives a terminal a size again, unless that takes room from a chat.
+-- Gives a terminal a size again, unless that takes room from a chat, or has it wider than it is to be.
 local function resize(set_size, win, size)
   local before, back = chats(), vim.fn.winrestcmd()
   set_size(win, size)
   for chat, now in pairs(chats()) do
-    if now[1] < before[chat][1] or now[2] < before[chat][2] then
+    if now[1] ~= before[chat][1] or now[2] < before[chat][2] then
       vim.cmd(back)
       return
     end
