@@ -32,7 +32,8 @@ pub use drawing::{Drawing, Mark, Style, Tail, Target, UNPRINTABLE};
 pub use hints::Hints;
 pub use summary::Tally;
 pub use wording::{
-    cut_at_word, cut_end, cut_middle, grouped, price, readable, running_time, seconds, status_mark, what_next,
+    cut_between_words, cut_end, cut_middle, grouped, price, readable, running_time, seconds, status_mark,
+    taken, what_next,
 };
 
 use self::bounds::{LONGEST_LINE, MOST_BYTES, MOST_ROWS, broken_lines};

@@ -9,10 +9,31 @@ use crate::core::session::status::state;
 use crate::core::store::record::{Kept, ago, holds};
 use crate::core::store::stored_sessions::Earlier;
 use crate::core::text::one_line;
-use crate::core::transcript::cut_at_word;
+use crate::core::transcript::{cut_between_words, taken};
 
 /// So many bytes of what was said in a session are put into its item.
 const MAX_ITEM: usize = 2000;
+
+/// The cells of the longest title, and those that it has in any case.
+const TITLE: usize = 60;
+const SHORTEST_TITLE: usize = 20;
+
+/// What the items of a list are made for.
+#[derive(Clone, Copy, Debug)]
+pub struct List<'a> {
+    pub root: &'a Path,
+    /// What the user looks for.
+    pub words: &'a [String],
+    pub now: u64,
+    /// So much of an item is shown.
+    pub width: usize,
+}
+
+/// An item's beginning: the middle of the title gives way to what it stands between.
+fn titled(before: &str, title: &str, behind: &str, width: usize) -> String {
+    let room = width.saturating_sub(taken(before) + taken(behind)).clamp(SHORTEST_TITLE, TITLE);
+    format!("{before}{}{behind}", cut_between_words(title, room))
+}
 
 /// Whether all these words were said in the session, or are in its title.
 pub fn is_about(session: &Session, words: &[String]) -> bool {
@@ -23,15 +44,14 @@ pub fn is_about(session: &Session, words: &[String]) -> bool {
 }
 
 /// Of an open one: its agent, what it is about, and what it does.
-pub fn of_session(session: &Session) -> String {
+pub fn of_session(session: &Session, width: usize) -> String {
     let title = session.title.as_deref().or(session.first_prompt()).unwrap_or("nothing said yet");
     let whole = one_line(title);
-    let title = cut_at_word(&whole, 60);
     let state = match state(session) {
         "waiting" => "waiting for you",
         state => state,
     };
-    let mut item = format!("{}: {title} · {state}", session.name());
+    let mut item = titled(&format!("{}: ", session.name()), &whole, &format!(" · {state}"), width);
     let last = session.prompts().last().map(|prompt| one_line(prompt)).filter(|last| *last != whole);
     if let Some(last) = last {
         item.push_str(&format!(" · {last}"));
@@ -40,26 +60,21 @@ pub fn of_session(session: &Session) -> String {
 }
 
 /// The same for one that is remembered, with what its agent is called: when it was used, where if not here, what was asked.
-pub fn of_recorded(kept: &Kept, agent: &str, root: &Path, words: &[String], now: u64) -> String {
-    head(kept, agent) + &rest(kept, root, words, now)
+pub fn of_recorded(kept: &Kept, agent: &str, list: List<'_>) -> String {
+    of_kept(kept, StoredState::Saved, agent, list)
 }
 
 /// The same for one of which a running agent may have told more.
-pub fn of_earlier(earlier: &Earlier, agent: &str, root: &Path, words: &[String], now: u64) -> String {
-    let state = of_state(earlier.state);
-    format!("{}{state}{}", head(&earlier.kept, agent), rest(&earlier.kept, root, words, now))
+pub fn of_earlier(earlier: &Earlier, agent: &str, list: List<'_>) -> String {
+    of_kept(&earlier.kept, earlier.state, agent, list)
 }
 
-fn head(kept: &Kept, agent: &str) -> String {
-    format!("{agent}: {}", cut_at_word(&kept.headline(), 60))
-}
-
-fn rest(kept: &Kept, root: &Path, words: &[String], now: u64) -> String {
+fn of_kept(kept: &Kept, state: StoredState, agent: &str, list: List<'_>) -> String {
+    let List { root, words, now, width } = list;
     let whole = kept.headline();
-    let mut item = String::new();
-    if kept.used > 0 {
-        item.push_str(&format!(" · {}", ago(now.saturating_sub(kept.used))));
-    }
+    let used =
+        if kept.used > 0 { format!(" · {}", ago(now.saturating_sub(kept.used))) } else { String::new() };
+    let mut item = titled(&format!("{agent}: "), &whole, &format!("{}{used}", of_state(state)), width);
     if !kept.is_of(root) {
         item.push_str(&format!(" · {}", kept.owner.cwd.display()));
     }
@@ -77,15 +92,13 @@ fn rest(kept: &Kept, root: &Path, words: &[String], now: u64) -> String {
 }
 
 /// One that an agent has listed.
-pub fn of_stored(stored: &StoredSession) -> String {
-    let title = stored.title.as_deref().unwrap_or("untitled");
-    let title = cut_at_word(&one_line(title), 60);
-    let item = match &stored.updated_at {
+pub fn of_stored(stored: &StoredSession, width: usize) -> String {
+    let title = one_line(stored.title.as_deref().unwrap_or("untitled"));
+    let time = stored.updated_at.as_ref().map(|time| {
         // The day and the minute of an ISO 8601 time are enough.
-        Some(time) => format!("{title} ({})", time.get(..16).unwrap_or(time).replace('T', " ")),
-        None => title,
-    };
-    item + of_state(stored.state)
+        format!(" ({})", time.get(..16).unwrap_or(time).replace('T', " "))
+    });
+    titled("", &title, &format!("{}{}", time.unwrap_or_default(), of_state(stored.state)), width)
 }
 
 /// What an item says of a session's state with its agent, if anything.
@@ -128,17 +141,42 @@ mod tests {
         Kept { owner, title: title.map(str::to_owned), named: false, prompts, began: 0, used }
     }
 
+    fn list(root: &str, now: u64) -> List<'_> {
+        List { root: Path::new(root), words: &[], now, width: 80 }
+    }
+
     fn words(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
     #[test]
     fn an_open_session_is_called_by_its_title_or_else_by_what_was_asked_first() {
-        assert_eq!(of_session(&open(&[])), "demo: nothing said yet · idle");
+        assert_eq!(of_session(&open(&[]), 80), "demo: nothing said yet · idle");
         let mut session = open(&["fix\nit"]);
-        assert_eq!(of_session(&session), "demo: fix it · working");
+        assert_eq!(of_session(&session, 80), "demo: fix it · working");
         session.rename("Bugs");
-        assert_eq!(of_session(&session), "demo: Bugs · working · fix it");
+        assert_eq!(of_session(&session, 80), "demo: Bugs · working · fix it");
+    }
+
+    #[test]
+    fn the_middle_of_a_long_title_gives_way_to_what_tells_sessions_apart() {
+        let name = "a very long name for a session that goes on and on over more than the eighty columns";
+        let mut session = open(&["hello"]);
+        session.rename(&format!("{name} (fork)"));
+        let item = |width| of_session(&session, width);
+        let shown = "demo: a very long name for a session that goes on… columns (fork) · working · hello";
+        assert_eq!(item(80), shown);
+        assert_eq!(item(54), "demo: a very long name for a session… (fork) · working · hello");
+        let kept = kept(Some(&format!("{name} (fork)")), 1000, &[]);
+        let shown = of_recorded(&kept, "demo", List { width: 50, ..list("/p", 1000) });
+        assert_eq!(shown, "demo: a very long name for a… (fork) · just now");
+        let (title, updated_at) = (kept.title, Some("2026-11-22T10:00:30Z".to_owned()));
+        let stored =
+            StoredSession { title, updated_at, state: StoredState::Gone, ..StoredSession::default() };
+        assert_eq!(
+            of_stored(&stored, 74),
+            "a very long name for a… (fork) (2026-11-22 10:00) · gone, says the agent"
+        );
     }
 
     #[test]
@@ -152,7 +190,7 @@ mod tests {
     #[test]
     fn a_remembered_session_says_when_it_was_used_and_where_if_not_here() {
         let kept = kept(Some("Bugs"), 1000, &[]);
-        let item = |root: &str| of_recorded(&kept, "Mine", Path::new(root), &[], 61_000);
+        let item = |root: &str| of_recorded(&kept, "Mine", list(root, 61_000));
         assert_eq!(item("/p"), format!("Mine: Bugs · {}", ago(60_000)));
         assert_eq!(item("/q"), format!("Mine: Bugs · {} · /p", ago(60_000)));
     }
@@ -160,13 +198,7 @@ mod tests {
     #[test]
     fn an_item_holds_what_pickers_search_in_but_not_without_end() {
         let long = "x".repeat(1500);
-        let item = of_recorded(
-            &kept(Some("Bugs"), 0, &["one", &long, &long, &long]),
-            "demo",
-            Path::new("/p"),
-            &[],
-            0,
-        );
+        let item = of_recorded(&kept(Some("Bugs"), 0, &["one", &long, &long, &long]), "demo", list("/p", 0));
         assert!(item.len() > MAX_ITEM && item.len() < 2 * MAX_ITEM + 100, "{}", item.len());
         assert!(!item.ends_with("one"));
     }
@@ -176,7 +208,7 @@ mod tests {
         let stored = |title: Option<&str>, time: Option<&str>| {
             let (title, updated_at) = (title.map(str::to_owned), time.map(str::to_owned));
             let state = StoredState::Saved;
-            of_stored(&StoredSession { acp_id: "a".into(), cwd: "/p".into(), title, updated_at, state })
+            of_stored(&StoredSession { acp_id: "a".into(), cwd: "/p".into(), title, updated_at, state }, 80)
         };
         assert_eq!(stored(Some("Bugs"), Some("2026-11-22T10:00:30Z")), "Bugs (2026-11-22 10:00)");
         assert_eq!(stored(None, Some("today")), "untitled (today)");

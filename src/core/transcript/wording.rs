@@ -147,7 +147,7 @@ pub fn cut_end(text: &str, width: usize) -> String {
 }
 
 /// The same between words, unless little would be left then.
-pub fn cut_at_word(text: &str, width: usize) -> String {
+fn cut_at_word(text: &str, width: usize) -> String {
     if taken(text) <= width {
         return text.to_owned();
     }
@@ -157,6 +157,26 @@ pub fn cut_at_word(text: &str, width: usize) -> String {
         Some(whole) if taken(whole) * 2 > width => format!("{whole}…"),
         _ => cut_end(text, width),
     }
+}
+
+/// The same between words, in the middle: names that begin alike differ at their ends.
+pub fn cut_between_words(text: &str, width: usize) -> String {
+    if taken(text) <= width {
+        return text.to_owned();
+    }
+    // A third for the end, from the beginning of a word on.
+    let end: String = fitting(text.chars().rev(), width / 3).chars().rev().collect();
+    let end = end.split_once(char::is_whitespace).map_or("", |(_, whole)| whole).trim_start();
+    if end.is_empty() {
+        return cut_at_word(text, width);
+    }
+    let room = width.saturating_sub(taken(end) + 2);
+    let start = fitting(text.chars(), room + 1);
+    let whole = start.rfind(char::is_whitespace).map(|end| start[..end].trim_end());
+    let start = whole
+        .filter(|whole| taken(whole) * 2 > room)
+        .map_or_else(|| fitting(text.chars(), room), str::to_owned);
+    format!("{}… {end}", start.trim_end())
 }
 
 /// As many characters as have room in so many cells.
@@ -213,6 +233,8 @@ mod tests {
         assert_eq!(cut_at_word("a supercalifragilistic word", 12), "a supercali…");
         for width in 0..40 {
             let cut = cut_at_word("日本語 の題名 and more of it", width);
+            assert!(cells(&cut) <= width, "{cut:?} in {width}");
+            let cut = cut_between_words("日本語 の題名 and more of it (fork)", width);
             assert!(cells(&cut) <= width, "{cut:?} in {width}");
         }
     }

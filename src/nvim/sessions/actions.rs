@@ -7,7 +7,7 @@ use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Command, StoredSession};
 use crate::core::store::record::Kept;
 use crate::core::store::session_items::{
-    is_about, of_earlier, of_recorded, of_session, of_stored, shortened,
+    List, is_about, of_earlier, of_recorded, of_session, of_stored, shortened,
 };
 use crate::core::store::stored_sessions::{Earlier, as_kept};
 use crate::core::transcript::cut_middle;
@@ -52,11 +52,15 @@ impl Sessions {
             };
         }
         let (now, root, width) = (cx.now().0, cx.root(), item_width(cx));
-        let mut items: Vec<String> =
-            live.iter().filter_map(|key| cx.sessions.get(key)).map(of_session).collect();
+        let list = List { root: &root, words, now, width };
+        let mut items: Vec<String> = live
+            .iter()
+            .filter_map(|key| cx.sessions.get(key))
+            .map(|session| of_session(session, width))
+            .collect();
         items.extend(earlier.iter().map(|earlier| {
             let agent = cx.configured_title(&earlier.kept.owner.agent);
-            of_earlier(earlier, &agent, &root, words, now)
+            of_earlier(earlier, &agent, list)
         }));
         items.extend(late.iter().map(|agent| format!("Earlier sessions of {} …", cx.agent_name(*agent))));
         let items = items.iter().map(|item| shortened(item, width)).collect();
@@ -160,7 +164,8 @@ impl Sessions {
         stored: Vec<StoredSession>,
     ) -> Result<()> {
         let name = cx.agent_name(agent);
-        let items = stored.iter().map(of_stored).collect();
+        let width = item_width(cx);
+        let items = stored.iter().map(|stored| of_stored(stored, width)).collect();
         match purpose {
             Purpose::TakeUp => {}
             Purpose::Rename(title) => {
@@ -215,9 +220,10 @@ impl Sessions {
         let is_open = |stored: &StoredSession| {
             cx.sessions.values().any(|session| session.acp_id.as_ref() == Some(&stored.acp_id))
         };
+        let width = item_width(cx);
         let item = |stored: &StoredSession| match archived && is_open(stored) {
-            true => format!("{} · open here; its chat goes with it", of_stored(stored)),
-            false => of_stored(stored),
+            true => format!("{} · open here; its chat goes with it", of_stored(stored, width)),
+            false => of_stored(stored, width),
         };
         let items = stored.iter().map(item).collect();
         let prompt = if archived { "Archive" } else { "Bring back" };
@@ -252,7 +258,7 @@ impl Sessions {
             let (now, root, width) = (cx.now().0, cx.root(), item_width(cx));
             let item = |kept: &Kept| {
                 let agent = cx.configured_title(&kept.owner.agent);
-                shortened(&of_recorded(kept, &agent, &root, &[], now), width)
+                shortened(&of_recorded(kept, &agent, List { root: &root, words: &[], now, width }), width)
             };
             let items = stored.iter().map(item).collect();
             cx.offer("Forget for good", "acp_session", items, move |_: &mut Self, cx, index| {
@@ -265,7 +271,7 @@ impl Sessions {
 }
 
 fn confirm_deletion(cx: &mut Context, agent: AgentId, stored: StoredSession) {
-    let question = format!("Delete {} for good?", of_stored(&stored));
+    let question = format!("Delete {} for good?", of_stored(&stored, item_width(cx)));
     let items = vec!["No".to_owned(), "Yes, delete it".to_owned()];
     cx.offer(&question, "acp_confirm", items, move |sessions: &mut Sessions, cx, answer| {
         if answer == 1 {
