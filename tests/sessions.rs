@@ -1329,6 +1329,7 @@ fn a_name_is_told_only_where_that_is_offered() {
     chat.send("hello");
     chat.wait_for("Welcome.");
     chat.nvim.command("Acp rename mine");
+    chat.nvim.wait_for_screen("acp: the session is called \"mine\" now");
     chat.send("more");
     chat.wait_for("Again.");
     assert!(chat.record().iter().all(|message| message["method"] != "session/set_title"));

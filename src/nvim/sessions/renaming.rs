@@ -39,6 +39,8 @@ impl Sessions {
             told.into_iter().for_each(|command| cx.send(command));
             sessions.keep_title(cx, key);
             cx.raise(EditorEvent::SessionChanged(key));
+            // The chat's bar may have no room for it.
+            cx.notify(renamed(title), Level::Info);
             Ok(())
         })
     }
