@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use support::Nvim;
 use support::screens::{assert_looks, timeless};
-use support::script::{Scripted, ends, opened, prompt, says};
+use support::script::{Scripted, ends, opened, prompt, says, steps};
 
 /// A chat at work in which these prompts wait.
 fn waiting(prompts: &[&str], then: impl IntoIterator<Item = Value>, columns: u16) -> Scripted {
@@ -137,6 +137,19 @@ fn stopping_the_turn_leaves_the_queue_until_the_user_sends_it() {
     chat.wait_for("Now two.");
     assert!(!chat.nvim.screen().contains("held"));
     assert_eq!(chat.nvim.messages().trim(), "");
+}
+
+#[test]
+fn what_starts_an_agent_again_is_said_as_the_users_key_for_it() {
+    for (key, told) in [("'gR'", "gR in the chat"), ("false", ":Acp restart")] {
+        let mut chat = Scripted::new(&[], steps([prompt(), json!({ "exit": 3 })]));
+        chat.configure(&format!("keys = {{ restart = {key} }}"));
+        chat.chat();
+        chat.send("go");
+        chat.wait_for("exit code 3");
+        chat.send("more");
+        chat.nvim.wait_for_screen(&format!("the agent is gone, your prompt stays; {told} starts it"));
+    }
 }
 
 #[test]

@@ -91,6 +91,13 @@ impl Keys {
         shown(self.get(name))
     }
 
+    /// What starts an agent again that is gone, as it stands in a sentence.
+    pub fn restart(&self) -> String {
+        self.get("restart")
+            .first()
+            .map_or_else(|| ":Acp restart".to_owned(), |key| format!("{key} in the chat"))
+    }
+
     /// A line that says what to type for what: pairs of a key's name and what it does. Keys that are switched
     /// off are not named.
     pub fn line(&self, of: &[(&str, &str)]) -> String {

@@ -181,7 +181,9 @@ impl Prompts {
 
     pub fn can_take_prompt(cx: &Context, key: SessionKey) -> Result<()> {
         match cx.is_dead(key) {
-            true => fail("the agent is gone, your prompt stays; R in the chat starts it"),
+            true => {
+                fail(format!("the agent is gone, your prompt stays; {} starts it", cx.config.keys.restart()))
+            }
             false => Ok(()),
         }
     }

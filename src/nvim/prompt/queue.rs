@@ -137,10 +137,7 @@ impl Prompts {
 
 /// What comes before anything can be sent, where the agent is gone.
 fn restart_hint(keys: &Keys) -> String {
-    match keys.get("restart").first() {
-        Some(key) => format!("{key} in the chat starts it again"),
-        None => ":Acp restart starts it again".to_owned(),
-    }
+    format!("{} starts it again", keys.restart())
 }
 
 /// How prompts are sent that were held when the turn before them was stopped. Both modes have a key for it.

@@ -40,7 +40,8 @@ impl Sessions {
             .filter(|method| !matches!(method.kind, AuthKind::Unsupported(_)))
             .collect();
         if methods.is_empty() {
-            return fail(format!("{name} offers no login; use its own program, then R in the chat"));
+            let restart = cx.config.keys.restart();
+            return fail(format!("{name} offers no login; use its own program, then {restart}"));
         }
         if let Some(word) = word {
             return match methods.into_iter().find(|method| method.id == word) {

@@ -178,11 +178,12 @@ impl Sessions {
     pub fn not_opened_again(&mut self, cx: &mut Context, key: SessionKey, why: &str) {
         let now = cx.now();
         let Some(kept) = self.resumed.remove(&key) else { return };
+        let restart = cx.config.keys.get("restart").first().map_or(":Acp restart", String::as_str).to_owned();
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         session.taking_up = None;
         session.recall(kept.prompts.iter().map(|prompt| prompt.text.as_str()), now);
         let text = format!(
-            "This session can't be taken up again: {why}\nAbove is what you had asked in it; R begins a new \
+            "This session can't be taken up again: {why}\nAbove is what you had asked in it; {restart} begins a new \
              session here."
         );
         session.notice(Severity::Warning, text, now);
