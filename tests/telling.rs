@@ -46,6 +46,23 @@ fn errors_that_come_at_once_are_one_line() {
 }
 
 #[test]
+fn a_message_ends_before_the_ruler_of_a_window_that_floats() {
+    let mut chat = beside();
+    chat.nvim.resize(70, 20);
+    chat.nvim.command("set ruler");
+    let floats = "vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true,
+        { relative = 'editor', row = 2, col = 2, width = 20, height = 3 })";
+    chat.nvim.exec_lua(floats, []);
+    chat.nvim.wait_for_screen("0,0-1");
+    fail(&mut chat.nvim, &["see @a.txt:8".into(), "see @b.txt:9".into()]);
+    wait_for_message(&mut chat.nvim, "b.txt ends at line 1");
+    let last = |nvim: &mut Nvim| nvim.screen().lines().last().unwrap_or_default().to_owned();
+    chat.nvim.wait_until(|nvim| last(nvim).contains("acp: "), "the message");
+    let last = last(&mut chat.nvim);
+    assert!(last.contains("messages") && last.contains("0,0-1"), "{last:?}");
+}
+
+#[test]
 fn errors_that_no_narrow_screen_has_room_for_are_cut() {
     let mut chat = beside();
     chat.nvim.resize(12, 8);

@@ -308,16 +308,27 @@ local function deliver_later()
   })
 end
 
+-- The cells of the last line that Neovim has for messages. It counts the ruler only where no window has a status line, but
+-- draws it there, too, while the user is in a window that floats, which has none.
+local function last_line_room()
+  local floats = api.nvim_win_get_config(0).relative ~= ""
+  if not floats or not vim.o.ruler or vim.o.laststatus == 3 then
+    return vim.v.echospace
+  end
+  local ruler = tonumber(vim.o.rulerformat:match("^%%%-?(%d+)%(")) or 18
+  return math.min(vim.v.echospace, vim.o.columns - ruler - 2)
+end
+
 -- How many cells a message may have. Each row but the last may lose one to a character that is two cells wide.
 local function echo_room()
-  return math.max(vim.v.echospace, 1) + math.max(vim.o.cmdheight - 1, 0) * (vim.o.columns - 1)
+  return math.max(last_line_room(), 1) + math.max(vim.o.cmdheight - 1, 0) * (vim.o.columns - 1)
 end
 
 -- Gives messages room while something is shown, where 'showcmd' and 'ruler' take all of a narrow screen's last line: what
 -- does not fit beside them makes Neovim wait for a key.
 local function with_room(work)
   local set = {}
-  for _, name in ipairs(vim.v.echospace < LEAST_ROOM and { "showcmd", "ruler" } or {}) do
+  for _, name in ipairs(last_line_room() < LEAST_ROOM and { "showcmd", "ruler" } or {}) do
     if vim.o[name] then
       set[#set + 1] = name
       vim.cmd("noautocmd set no" .. name)
@@ -338,7 +349,7 @@ function deliver()
   if not ok then
     waiting = {}
     with_room(function()
-      api.nvim_echo({ { tostring(why):sub(1, math.max(vim.v.echospace, 0)), "ErrorMsg" } }, true, {})
+      api.nvim_echo({ { tostring(why):sub(1, math.max(last_line_room(), 0)), "ErrorMsg" } }, true, {})
     end)
   end
 end
