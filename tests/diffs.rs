@@ -268,6 +268,27 @@ fn a_window_has_what_it_showed_once_a_diff_is_put_away() {
 }
 
 #[test]
+fn a_window_has_its_view_back_once_the_diff_of_its_file_is_put_away() {
+    let lines = |last: &str| -> String {
+        let long = "long ".repeat(120);
+        (1..=9).map(|number| format!("line {number}\n")).collect::<String>() + long.trim_end() + "\n" + last
+    };
+    let mut chat = changed("a.txt", Some(&lines("end\n")), &lines("END\n"));
+    // The long line has room in the whole window, but not in a half of it.
+    chat.nvim.resize(100, 20);
+    chat.nvim.command("normal! 10G$");
+    let view =
+        "local view = vim.fn.winsaveview() return view.lnum .. ' ' .. view.topline .. ' ' .. view.skipcol";
+    let view = |nvim: &mut Nvim| nvim.exec_lua(view, []).as_str().unwrap_or_default().to_owned();
+    let before = view(&mut chat.nvim);
+    chat.nvim.command("Acp diff");
+    chat.nvim.wait_until(|nvim| windows(nvim).contains(" diff, "), "two windows");
+    chat.nvim.command("Acp diff");
+    chat.nvim.wait_until(|nvim| !windows(nvim).contains(" diff"), "one window");
+    assert_eq!(view(&mut chat.nvim), before);
+}
+
+#[test]
 fn the_keys_go_on_to_the_next_file_side_by_side() {
     let mut all = vec![prompt()];
     all.extend(writes("a.txt", "one\nTWO\n"));

@@ -684,6 +684,10 @@ return {
         api.nvim_set_option_value("foldenable", true, { scope = "local", win = lent.win })
         lent.unfolded = nil
       end
+      if not lent.bufhidden and lent.buf ~= buf and api.nvim_buf_is_valid(lent.buf) then
+        lent.bufhidden = vim.bo[lent.buf].bufhidden
+        vim.bo[lent.buf].bufhidden = "hide"
+      end
       show_quietly(lent.win, buf)
     end
     lent.shown = buf

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mlua::Result;
+use mlua::{Result, Table};
 
 use crate::config::DiffStyle;
 use crate::core::changes::diff::{Placed, PlacedState};
@@ -156,7 +156,13 @@ impl Reviews {
                 self.borrow_window(cx, buf, found, None)
             }
             (None, None) => Ok(None),
-            (Some(win), None) if shows(win) => Ok(Some((win, None))),
+            (Some(win), None) if shows(win) && self.has_lent(win) => Ok(Some((win, None))),
+            (Some(win), None) if shows(win) => {
+                // The diff does not wrap lines, so the view changes. It comes back unless the user has moved about.
+                let kept: Table = cx.editor.helper("lend", (win, buf))?;
+                kept.set("moved", cx.editor.api::<Table>("nvim_win_get_cursor", win)?)?;
+                Ok(Some((win, Some(Lent { win, kept }))))
+            }
             // What a question has put there gives it back itself.
             (Some(win), None) if self.has_lent(win) => {
                 cx.editor.set_win_buf(win, buf)?;
