@@ -75,12 +75,38 @@ fn wait_told(test: &mut Test, wanted: &str) {
     });
 }
 
+/// The same with the texts that are kept until they are asked for.
+fn told_in_full(test: &mut Test) -> Vec<String> {
+    let project = test.project();
+    let mut lines = Vec::new();
+    for event in test.events() {
+        let Event::FilesChanged { cause, files } = event else { continue };
+        for mut file in files {
+            if let Some(number) = file.later {
+                let texts = later_texts(test, vec![number]).pop().flatten();
+                (file.before, file.after) = texts.expect("its texts are kept");
+            }
+            lines.push(line(&cause, &file, &project));
+        }
+    }
+    lines
+}
+
+fn later_texts(test: &mut Test, numbers: Vec<u64>) -> Vec<Option<(Held, Held)>> {
+    test.send(Command::Compute { job: JobId(9), work: Work::ChangedTexts { numbers } });
+    test.wait("the texts", |event| match event {
+        Event::Computed { job: JobId(9), outcome: Outcome::ChangedTexts(texts) } => Some(texts.clone()),
+        _ => None,
+    })
+}
+
 /// As "c0: a.txt: one => two", with newlines as "/".
 fn line(cause: &Cause, file: &ChangedFile, project: &Path) -> String {
     let name = |path: &Path| path.strip_prefix(project).unwrap_or(path).display().to_string();
     let is_other_mode = !file.before.mode().matches(file.after.mode());
     let side = |held: &Held| match held {
         Held::Absent => "nothing".to_owned(),
+        Held::Text(text, _) if text.len() > 1000 => format!("{} bytes of text", text.len()),
         Held::Text(text, mode) if is_other_mode => format!("{} {mode}", text.replace('\n', "/")),
         Held::Text(text, _) => text.replace('\n', "/"),
         Held::Bytes(bytes, _) => format!("{} bytes", bytes.len()),
@@ -281,6 +307,44 @@ fn why_a_text_is_not_known_is_said() {
 }
 
 #[test]
+fn what_a_large_file_held_is_known_from_its_last_change() {
+    let mut test = Test::new();
+    test.file("large.txt", &"x".repeat((1 << 20) + 1));
+    let steps = turns(&["echo >> large.txt", "echo >> large.txt", "mv large.txt b.txt", "rm b.txt"]);
+    after_turns(&mut test, &steps);
+    assert_eq!(
+        told_in_full(&mut test),
+        [
+            "c0: large.txt: ? => 1048578 bytes of text (larger than 1 MB, so it was not copied before)",
+            "c1: large.txt: 1048578 bytes of text => 1048579 bytes of text",
+            "c2: large.txt -> b.txt: 1048579 bytes of text => 1048579 bytes of text",
+            "c3: b.txt: 1048579 bytes of text => nothing",
+        ]
+    );
+}
+
+#[test]
+fn what_a_large_file_held_is_known_from_who_wrote_it_here() {
+    let mut test = Test::new();
+    test.file("large.txt", "x");
+    let mut steps = vec![
+        expect("session/prompt"),
+        call("w", "edit", "in_progress"),
+        request(
+            7,
+            "fs/write_text_file",
+            &json!({"sessionId": "s1", "path": test.path("large.txt"), "content": "y".repeat((1 << 20) + 1)}),
+        ),
+        json!({"answer": 7}),
+        ended("w"),
+        end_turn(),
+    ];
+    steps.extend(turns(&["echo > large.txt"]));
+    after_turns(&mut test, &steps);
+    assert_eq!(told_in_full(&mut test), ["c0: large.txt: 1048577 bytes of text => /"]);
+}
+
+#[test]
 fn what_changes_while_no_call_runs_is_from_outside() {
     let mut test = Test::new();
     test.file("a.txt", "one");
@@ -470,11 +534,7 @@ fn thousands_of_files_are_told_of_without_their_texts_which_can_be_asked_for() {
         later.extend(files.into_iter().filter_map(|file| Some((file.path, file.later?))));
     }
     let (path, number) = later.pop().expect("more than are told at once");
-    test.send(Command::Compute { job: JobId(9), work: Work::ChangedTexts { numbers: vec![number, 0] } });
-    let got = test.wait("the texts", |event| match event {
-        Event::Computed { job: JobId(9), outcome: Outcome::ChangedTexts(texts) } => Some(texts.clone()),
-        _ => None,
-    });
+    let got = later_texts(&mut test, vec![number, 0]);
     let text = fs::read_to_string(path).unwrap();
     assert!(matches!(&got[..], [Some((Held::Absent, Held::Text(after, _))), None] if **after == *text));
 }
@@ -495,14 +555,7 @@ fn no_text_is_lost_of_many_files_that_are_changed_at_once() {
     let numbers: Vec<u64> = told.flatten().filter_map(|file| file.later).collect();
     assert!(numbers.len() > FILES / 2, "{} of {FILES} are told without their texts", numbers.len());
     for numbers in numbers.chunks(16) {
-        test.send(Command::Compute { job: JobId(9), work: Work::ChangedTexts { numbers: numbers.to_vec() } });
-        let known = test.wait("the texts", |event| match event {
-            Event::Computed { job: JobId(9), outcome: Outcome::ChangedTexts(texts) } => {
-                Some(texts.iter().filter(|texts| texts.is_some()).count())
-            }
-            _ => None,
-        });
-        assert_eq!(known, numbers.len());
+        assert!(later_texts(&mut test, numbers.to_vec()).iter().all(Option::is_some));
     }
 }
 

@@ -1,5 +1,6 @@
 //! What files held before they changed, from the cheapest source that is true: the object that git has of a file that
-//! was not changed, else a copy taken in time. And what they hold now, which is copied for the next time.
+//! was not changed, else a copy taken in time. And what they hold now, which is copied for the next time: what was changed
+//! once is the likeliest to be changed again, so it is also copied if it is large, and has room of its own.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -35,6 +36,8 @@ const REPOSITORIES: usize = 32;
 pub struct Before {
     objects: Objects,
     copies: Copies,
+    /// What files held when they were changed last.
+    changed: Copies,
 }
 
 /// A change with what the file held on both sides.
@@ -52,7 +55,8 @@ type Content = Result<Vec<u8>, &'static str>;
 
 impl Before {
     pub fn new(folder: PathBuf) -> Self {
-        Self { objects: Objects::default(), copies: Copies::new(folder) }
+        let (copies, changed) = (Copies::new(folder.clone()), Copies::new(folder));
+        Self { objects: Objects::default(), copies, changed }
     }
 
     /// Takes note of what the files in an index hold.
@@ -101,7 +105,8 @@ impl Before {
             drop(tell);
             for (at, text) in texts.into_iter().flatten() {
                 let (path, state) = &files[at];
-                self.keep(path, *state, &text);
+                // Without a copy it is not known later what the file held: that is said then.
+                let _ = self.copies.keep(path, *state, &text);
             }
         });
     }
@@ -109,6 +114,7 @@ impl Before {
     pub fn forget(&mut self, path: &Path) {
         self.objects.forget(path);
         self.copies.forget(path);
+        self.changed.forget(path);
     }
 
     /// Keeps what a file holds, if there is room for it.
@@ -116,14 +122,15 @@ impl Before {
         if self.copies.has_room(state.size)
             && let Some(Ok(text)) = read(path, &state)
         {
-            self.keep(path, state, &text);
+            // As in `copy_all`.
+            let _ = self.copies.keep(path, state, &text);
         }
     }
 
-    /// Keeps what a file held in this state.
+    /// Keeps what was made of a file that was just changed.
     pub fn keep(&mut self, path: &Path, state: FileState, text: &[u8]) {
-        // Without a copy it is not known later what the file held: that is said then.
-        let _ = self.copies.keep(path, state, text);
+        // As in `copy_all`.
+        let _ = self.changed.keep_newest(path, state, text);
     }
 
     /// What the files of these changes held, and hold in the states that were found.
@@ -177,8 +184,8 @@ impl Before {
             self.forget(old);
         }
         if let (Some(state), Some(Ok(content))) = (state, &after) {
-            // As in `copy`.
-            let _ = self.copies.keep(path, *state, content);
+            self.forget(path);
+            self.keep(path, *state, content);
         }
         let same_mode =
             was.zip(state).is_none_or(|(was, state)| (was.mode, was.kind) == (state.mode, state.kind));
@@ -195,7 +202,8 @@ impl Before {
             size if size > texts::MAX_COPIED_FILE_BYTES => NOT_COPIED,
             _ => NO_COPY,
         };
-        object.or_else(|| self.copies.text(path, &was)).ok_or(why)
+        let copy = || self.changed.text(path, &was).or_else(|| self.copies.text(path, &was));
+        object.or_else(copy).ok_or(why)
     }
 }
 
@@ -208,11 +216,8 @@ fn old_path(difference: &Difference) -> Option<&Path> {
     }
 }
 
-/// What a file holds in this state, if that may be copied.
+/// What a file that was just written holds in this state, unless that is too much.
 pub fn copy_of(path: &Path, state: &FileState) -> Option<Vec<u8>> {
-    if state.size > texts::MAX_COPIED_FILE_BYTES {
-        return None;
-    }
     read(path, state)?.ok()
 }
 

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use crate::core::changes::folder_index::FileState;
 
-/// A larger file is not copied.
+/// A larger file is not copied before it is changed.
 pub const MAX_COPIED_FILE_BYTES: u64 = 1 << 20;
 
-/// All copies of a project together have no more bytes.
+/// All copies of a project's files together have no more bytes, and neither have those of what was changed in it.
 const MAX_COPIED_BYTES: u64 = 64 << 20;
 
 /// What is added is written to the file in pieces of this size.
@@ -41,7 +41,8 @@ pub struct Pack {
     tail: Vec<u8>,
 }
 
-/// The last text of each file that was copied.
+/// The last text of each file that was copied. Once there is no room for more, either nothing is added (`keep`), or
+/// the oldest go (`keep_newest`).
 #[derive(Debug)]
 pub struct Copies {
     pack: Pack,
@@ -66,6 +67,9 @@ impl Pack {
         let location = Location { at: self.end, bytes: text.len() as u64 };
         self.tail.extend_from_slice(text);
         self.end += location.bytes;
+        if self.tail.len() > TAIL {
+            self.flush()?;
+        }
         Ok(location)
     }
 
@@ -130,6 +134,19 @@ impl Copies {
         if !self.has_room(text.len() as u64) {
             return Ok(());
         }
+        self.add(path, state, text)
+    }
+
+    /// Keeps what a file holds in this state: it is likelier to be asked for than what was kept before.
+    pub fn keep_newest(&mut self, path: &Path, state: FileState, text: &[u8]) -> io::Result<()> {
+        self.forget(path);
+        if self.bytes + text.len() as u64 > MAX_COPIED_BYTES {
+            self.drop_oldest();
+        }
+        self.add(path, state, text)
+    }
+
+    fn add(&mut self, path: &Path, state: FileState, text: &[u8]) -> io::Result<()> {
         if self.pack.bytes() > 2 * MAX_COPIED_BYTES {
             self.compact()?;
         }
@@ -137,6 +154,20 @@ impl Copies {
         self.bytes += location.bytes;
         self.known.insert(path.to_owned(), (state, location));
         Ok(())
+    }
+
+    /// The newest stay, as far as they fit into half of the room.
+    fn drop_oldest(&mut self) {
+        let mut newest: Vec<Location> = self.known.values().map(|(_, location)| *location).collect();
+        newest.sort_unstable_by_key(|location| std::cmp::Reverse(location.at));
+        let mut bytes = 0;
+        let fit = newest.iter().take_while(|location| {
+            bytes += location.bytes;
+            bytes <= MAX_COPIED_BYTES / 2
+        });
+        let oldest = fit.last().map_or(u64::MAX, |location| location.at);
+        self.known.retain(|_, (_, location)| location.at >= oldest);
+        self.bytes = self.known.values().map(|(_, location)| location.bytes).sum();
     }
 
     /// What a file held in this state, if that is known.
@@ -155,7 +186,11 @@ impl Copies {
     /// Leaves behind what is of no file any more.
     fn compact(&mut self) -> io::Result<()> {
         let mut pack = self.pack.empty();
-        for (_, location) in self.known.values_mut() {
+        let mut locations: Vec<&mut Location> =
+            self.known.values_mut().map(|(_, location)| location).collect();
+        // The oldest stay the first.
+        locations.sort_unstable_by_key(|location| location.at);
+        for location in locations {
             *location = self.pack.copy(*location, &mut pack)?;
         }
         self.pack = pack;
@@ -209,6 +244,23 @@ mod tests {
         assert!(copies.text(Path::new("/p/64"), &state(1 << 20)).is_none());
         copies.forget(Path::new("/p/1"));
         assert!(copies.has_room(1 << 20) && !copies.has_room((1 << 20) + 1));
+    }
+
+    #[test]
+    fn the_oldest_go_where_the_newest_are_kept() {
+        let mut copies = Copies::new(std::env::temp_dir());
+        let text = vec![b'x'; 4 << 20];
+        let path = |number: usize| PathBuf::from(format!("/p/{number}"));
+        // Often enough that the file is written anew.
+        for number in 0..100 {
+            copies.keep_newest(&path(number), state(4 << 20), &text).expect("to be kept");
+            assert!(copies.bytes <= MAX_COPIED_BYTES);
+            assert!(copies.pack.bytes() <= 2 * MAX_COPIED_BYTES + (4 << 20));
+        }
+        let known: Vec<usize> =
+            (0..100).filter(|number| copies.text(&path(*number), &state(4 << 20)).is_some()).collect();
+        assert!((8..=16).contains(&known.len()), "{known:?}");
+        assert_eq!(known, (100 - known.len()..100).collect::<Vec<_>>());
     }
 
     #[test]
