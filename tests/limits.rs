@@ -7,7 +7,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::script::{
-    Scripted, answered, asks, awaits, ends, permission, prompt, runs, steps, update, writes,
+    Scripted, answered, asks, awaits, ends, permission, prompt, runs, runs_alone, steps, update, writes,
 };
 
 fn chat(parts: Vec<Value>, options: &str) -> Scripted {
@@ -63,6 +63,44 @@ fn what_a_command_changes_counts_for_the_limits() {
         chat.nvim.stop_insert();
         chat.decide("allow unlimited");
         chat.nvim.wait_until(|_| next.exists(), "the next file");
+    }
+}
+
+#[test]
+fn what_a_command_has_just_changed_counts_before_the_next_write() {
+    let line = "echo b >> a.txt; printf '1\n2\n3\n' > made.txt";
+    for run in [runs("c", line), runs_alone("c", line)] {
+        for (limit, asked) in [
+            ("files = 1", "has changed 2 files in this turn; your limit is 1"),
+            ("lines = 3", "has changed 4 lines in this turn; your limit is 3"),
+        ] {
+            let parts = run.iter().cloned().chain(writes("next.txt", "x
+")).collect();
+            let mut chat = chat(parts, &format!("limits = {{ turn = {{ {limit} }} }}"));
+            chat.nvim.command("edit a.txt");
+            chat.send("go");
+            chat.wait_for(asked);
+            let next = chat.project.file("next.txt");
+            assert!(!next.exists(), "{limit}: it was written before the answer");
+            chat.nvim.stop_insert();
+            chat.decide("allow unlimited");
+            chat.nvim.wait_until(|_| next.exists(), "the next file");
+        }
+    }
+}
+
+#[test]
+fn what_a_command_has_just_changed_counts_before_rules_answer() {
+    for run in [runs, runs_alone] {
+        let run = run("c", "for n in $(seq 40); do seq 5000 > $n; done");
+        let parts = run.into_iter().chain(asks_to_run("a")).collect();
+        let mut chat = chat(parts, "limits = { turn = { files = 30 } }");
+        chat.send("go");
+        chat.wait_for("has changed 40 files in this turn; your limit is 30");
+        chat.wait_for("Waits for your answer about the limit; a rule allows it: allow command just **");
+        chat.nvim.stop_insert();
+        chat.decide("allow unlimited");
+        chat.wait_for("Done");
     }
 }
 

@@ -257,10 +257,18 @@ fn described(played: &Played) -> String {
     for notification in &played.notifications {
         let _ = writeln!(text, "--- {notification}\n");
     }
+    // The empty line of a new file's buffer counts, if its proposal was shown before the file was written.
+    let is_empty_line = |line: &str| line.trim_end() == "  -";
     for hunk in &played.review {
-        // The empty line of a new file's buffer counts, if its proposal was shown before the file was written.
         let hunk = hunk.replace("new/hello.txt:1-2 +2 -1 ", "new/hello.txt:1-2 +2 -0 ");
         let _ = writeln!(text, "--- to review: {hunk}\n");
+    }
+    if !played.page.is_empty() {
+        let lines = played.page.iter().filter(|line| !is_empty_line(line));
+        let page: Vec<String> = lines
+            .map(|line| line.trim_end().replace("hello.txt  1 hunk · +2 -1", "hello.txt  1 hunk · +2 -0"))
+            .collect();
+        let _ = writeln!(text, "--- its lines:\n{}\n", page.join("\n"));
     }
     for (name, buffer) in &played.unsaved {
         let _ = writeln!(text, "--- unsaved in {name}:\n{buffer}");

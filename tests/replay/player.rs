@@ -28,6 +28,8 @@ pub struct Played {
     pub unsaved: BTreeMap<String, String>,
     /// What is left to decide of what the agent changed: the file, the lines, how many came and went.
     pub review: Vec<String>,
+    /// The same as its page shows it, with the lines of each hunk.
+    pub page: Vec<String>,
     /// The agent's exit code.
     pub exit: String,
     /// What the replaying agent missed or did not expect.
@@ -178,7 +180,16 @@ const REVIEW: &str = r"
     end
     vim.cmd('cclose')
     vim.api.nvim_set_current_win(win)
-    return vim.json.encode(lines)";
+    if none then return vim.json.encode({ list = lines, page = vim.empty_dict() }) end
+    -- The first three lines say how much there is, and by which keys it is decided.
+    local page = {}
+    require('acp').call('review', { args = {} })
+    vim.wait(5000, function()
+      local buffer = vim.fn.bufnr('acp://review')
+      page = buffer > 0 and vim.api.nvim_buf_get_lines(buffer, 0, -1, false) or {}
+      return #page > 3 and not page[1]:find('to be read')
+    end, 5)
+    return vim.json.encode({ list = lines, page = vim.list_slice(page, 4) })";
 
 const LISTED: &str = r"
     local names = {}
@@ -437,7 +448,8 @@ impl<'a> Player<'a> {
         let listed = texts(&serde_json::from_str(listed.as_str().expect("a text")).expect("JSON"));
         let (files, unsaved) = (self.files(), self.unsaved());
         let review = self.nvim.exec_lua(REVIEW, []);
-        let review = texts(&serde_json::from_str(review.as_str().expect("a text")).expect("JSON"));
+        let review: Value = serde_json::from_str(review.as_str().expect("a text")).expect("JSON");
+        let (review, page) = (texts(&review["list"]), texts(&review["page"]));
         let status = self.nvim.quit();
         assert!(status.success(), "neovim ended with {status}");
         wait_for(|| self.nvim.processes().is_empty(), "every process to be gone");
@@ -450,6 +462,7 @@ impl<'a> Player<'a> {
             files,
             unsaved,
             review: review.iter().map(|text| self.scrub(text)).collect(),
+            page: page.iter().map(|line| self.scrub(line)).collect(),
             exit: fs::read_to_string(exit).expect("just read").trim().to_owned(),
             complaints,
             differences,
