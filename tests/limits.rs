@@ -72,12 +72,19 @@ fn what_a_command_has_just_changed_counts_before_the_next_write() {
     for run in [runs("c", line), runs_alone("c", line)] {
         for (limit, asked) in [
             ("files = 1", "has changed 2 files in this turn; your limit is 1"),
+            ("files = 2", "wants to change more than 2 files in this turn, your limit"),
             ("lines = 3", "has changed 4 lines in this turn; your limit is 3"),
         ] {
-            let parts = run.iter().cloned().chain(writes("next.txt", "x
-")).collect();
+            let parts = run
+                .iter()
+                .cloned()
+                .chain(writes(
+                    "next.txt", "x
+",
+                ))
+                .collect();
             let mut chat = chat(parts, &format!("limits = {{ turn = {{ {limit} }} }}"));
-            chat.nvim.command("edit a.txt");
+            chat.nvim.command("call bufload(bufadd('a.txt'))");
             chat.send("go");
             chat.wait_for(asked);
             let next = chat.project.file("next.txt");
@@ -91,12 +98,12 @@ fn what_a_command_has_just_changed_counts_before_the_next_write() {
 
 #[test]
 fn what_a_command_has_just_changed_counts_before_rules_answer() {
-    for run in [runs, runs_alone] {
-        let run = run("c", "for n in $(seq 40); do seq 5000 > $n; done");
+    let line = "for n in $(seq 40); do seq 5000 > $n; done";
+    for run in [runs("c", line), runs_alone("c", line)] {
         let parts = run.into_iter().chain(asks_to_run("a")).collect();
         let mut chat = chat(parts, "limits = { turn = { files = 30 } }");
         chat.send("go");
-        chat.wait_for("has changed 40 files in this turn; your limit is 30");
+        chat.wait_for("files in this turn; your limit is 30");
         chat.wait_for("Waits for your answer about the limit; a rule allows it: allow command just **");
         chat.nvim.stop_insert();
         chat.decide("allow unlimited");

@@ -353,11 +353,7 @@ impl Connection {
                 self.shared.resolved_names.tell_new(named).await;
             }
             for incoming in batch {
-                if let Some(session) = self.turn_ended_by(&incoming) {
-                    // What was changed in the turn is told before its end. What was not claimed waits: the editor may
-                    // be about to say that it has saved the file.
-                    self.shared.folder_indexes.settle(session).await;
-                }
+                self.tell_changes_before(&incoming).await;
                 if let ControlFlow::Break(failure) = self.incoming(incoming) {
                     return End::Fault(failure);
                 }

@@ -4,8 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::mutex::lock;
 use crate::core::ids::{AgentId, SessionKey};
@@ -31,6 +33,11 @@ struct State {
     turns: u64,
     turn: Done,
     session: Done,
+    /// Commands that may be changing files.
+    running: usize,
+    /// What may have changed files has ended so often, and what was changed until then is counted up to here.
+    ended: u64,
+    counted: u64,
 }
 
 /// What was let through.
@@ -91,6 +98,15 @@ impl State {
         session.take(want);
         Step::Go
     }
+
+    /// The number up to which has to be counted before anything more is changed.
+    fn uncounted(&mut self) -> Option<u64> {
+        if !self.hold.counts_changes {
+            return None;
+        }
+        self.ended += u64::from(self.running > 0);
+        (self.counted < self.ended).then_some(self.ended)
+    }
 }
 
 impl Holds {
@@ -116,6 +132,66 @@ impl Holds {
 
     pub fn ended(&self, session: SessionKey) {
         lock(&self.0).remove(&session);
+    }
+
+    pub fn command_began(&self, session: SessionKey) {
+        self.modify(session, |state| state.running += 1);
+    }
+
+    pub fn command_ended(&self, session: SessionKey) {
+        self.modify(session, |state| {
+            state.running = state.running.saturating_sub(1);
+            state.ended += 1;
+        });
+    }
+
+    /// A call of an agent's is over, which may have run a command itself.
+    pub fn call_ended(&self, session: SessionKey) {
+        self.modify(session, |state| state.ended += 1);
+    }
+
+    /// These files were changed, as it is known by now, in the turn and in all.
+    pub fn counted(&self, session: SessionKey, upto: u64, (turn, all): (HashSet<PathBuf>, HashSet<PathBuf>)) {
+        self.modify(session, |state| {
+            state.counted = state.counted.max(upto);
+            state.turn.files.extend(turn);
+            state.session.files.extend(all);
+        });
+    }
+
+    fn modify(&self, session: SessionKey, change: impl FnOnce(&mut State)) {
+        if let Some(state) = lock(&self.0).get(&session) {
+            state.send_modify(change);
+        }
+    }
+
+    /// Has counted what the session has changed until now, as far as it is limited. The files that were changed are told
+    /// by `settle`; the editor counts them. Neither is waited for long.
+    pub async fn count(
+        &self,
+        session: SessionKey,
+        settle: impl Future<Output = ()>,
+        (mailbox, patience): (&Mailbox, Duration),
+    ) {
+        let Some((upto, mut state)) = self.uncounted(session) else { return };
+        settle.await;
+        mailbox.post(Event::CountWanted { session, upto });
+        let is_counted = state.wait_for(|state| state.counted >= upto);
+        if timeout(patience, is_counted).await.is_err() {
+            // What is not counted by now counts later.
+            self.counted(session, upto, Default::default());
+        }
+    }
+
+    fn uncounted(&self, session: SessionKey) -> Option<(u64, watch::Receiver<State>)> {
+        let all = lock(&self.0);
+        let sender = all.get(&session)?;
+        let mut upto = None;
+        sender.send_if_modified(|state| {
+            upto = state.uncounted();
+            false
+        });
+        Some((upto?, sender.subscribe()))
     }
 
     /// A command that was let through is not run for another reason.
@@ -184,7 +260,6 @@ impl Holds {
 mod tests {
     use std::cell::RefCell;
     use std::future::Future;
-    use std::time::Duration;
 
     use super::*;
 

@@ -59,6 +59,7 @@ impl Policy {
     pub fn take(&self, news: RulesNews) {
         match news {
             RulesNews::Holds { session, hold } => self.holds.set(session, hold),
+            RulesNews::Counted { session, upto, turn, all } => self.holds.counted(session, upto, (turn, all)),
             news => self.rules.take(news),
         }
     }

@@ -148,7 +148,7 @@ impl RuleBook {
                 (of.agent, of.mode) = (agent, mode);
             }
             // What waits hears of it from `Policy`.
-            RulesNews::Holds { .. } => {}
+            RulesNews::Holds { .. } | RulesNews::Counted { .. } => {}
             RulesNews::Granted { session, request } => {
                 state.sessions.entry(session).or_default().granted.push(request);
             }

@@ -9,6 +9,7 @@ use super::files::index::FolderIndexes;
 use super::files::open_files::OpenFiles;
 use super::files::resolved_names::ResolvedNames;
 use super::files::watch::Watch;
+use super::holds::Want;
 use super::policy::Policy;
 use super::processes::guard::Guard;
 use super::replay::Replays;
@@ -18,6 +19,7 @@ use super::store::images::Images;
 use super::terminals::Terminals;
 use super::tools::{Entrance, Tools};
 use super::wire::log::WireLog;
+use crate::core::ids::{AgentId, SessionKey};
 use crate::mailbox::Mailbox;
 
 /// What all agents share.
@@ -45,6 +47,19 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// Has counted what a session has changed until now, before it is judged what it may do next.
+    pub async fn count_changes(&self, session: SessionKey) {
+        let patience = self.settings.folder_patience;
+        let settle = self.folder_indexes.settle(session);
+        self.policy.holds.count(session, settle, (&self.mailbox, patience)).await;
+    }
+
+    /// Waits until a session may do something that its limits are about; says whether it may.
+    pub async fn admit(&self, (agent, session): (AgentId, SessionKey), want: Want<'_>) -> bool {
+        self.count_changes(session).await;
+        self.policy.holds.admit((agent, session), want, &self.mailbox).await
+    }
+
     /// Called on a thread of the runtime's.
     pub fn new(mailbox: Arc<Mailbox>, settings: Settings) -> Self {
         let log = WireLog::start(settings.log.clone());

@@ -464,13 +464,18 @@ pub enum Event {
         job: JobId,
         kept: Result<Vec<Kept>, String>,
     },
-    /// What is remembered for projects, or why it cannot be had.
+    /// The session wants to change something: what it has changed until now is to be counted first.
+    CountWanted {
+        session: SessionKey,
+        upto: u64,
+    },
     /// What the session wants to do next would go beyond this limit of the user's; it waits.
     LimitMet {
         session: SessionKey,
         span: Span,
         measure: Measure,
     },
+    /// What is remembered for projects, or why it cannot be had.
     ChoicesRead {
         job: JobId,
         choices: Result<Vec<remembered::Remembered>, String>,
@@ -629,6 +634,7 @@ impl Event {
             | Self::TerminalEnded { session, .. }
             | Self::FileServed { session, .. }
             | Self::LimitMet { session, .. }
+            | Self::CountWanted { session, .. }
             | Self::CommandRefused { session, .. }
             | Self::ToolsOutOfReach { session }
             | Self::ToolCalled { session, .. } => Some(session),

@@ -180,6 +180,9 @@ impl App {
                 Sessions::judge_waiting(&mut self.cx);
                 self.rules.renew(&mut self.cx)?;
             }
+            EditorEvent::ChangesCounted { session, upto } => {
+                Sessions::changes_counted(&mut self.cx, session, upto)
+            }
             EditorEvent::WindowsResized => self.resized()?,
             EditorEvent::LocationChosen { path, line, column } => {
                 self.visit_place(Place { path, line, column, text: None })?;

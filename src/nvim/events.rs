@@ -185,6 +185,11 @@ pub enum EditorEvent {
     },
     /// The rules for what agents may do are others.
     RulesChanged,
+    /// What the session had changed when this number was asked for is told.
+    ChangesCounted {
+        session: SessionKey,
+        upto: u64,
+    },
     /// Windows have other sizes, or were opened or closed.
     WindowsResized,
     /// The user wants to see a location in a file.

@@ -165,7 +165,10 @@ impl Connection {
         let process = self.shared.terminals.process(session, terminal);
         self.shared.folder_indexes.command_began(session, terminal, process, began);
         // One that is gone already has changed what it has.
-        let Ok(end) = self.shared.terminals.wait(session, terminal) else { return };
+        let Ok(end) = self.shared.terminals.wait(session, terminal) else {
+            return self.shared.policy.holds.call_ended(session);
+        };
+        self.shared.policy.holds.command_began(session);
         let watch = self.watch_confined(session, terminal);
         let (shared, terminal) = (self.shared.clone(), terminal.clone());
         tokio::spawn(async move {
@@ -173,6 +176,7 @@ impl Connection {
             watch(&exit);
             ended.into_iter().for_each(|ended| ended.exited(&exit));
             shared.folder_indexes.command_ended(session, &terminal);
+            shared.policy.holds.command_ended(session);
         });
     }
 }

@@ -130,7 +130,7 @@ impl DeferredReplies {
         tokio::spawn(async move {
             let line = terminals::line(&spec);
             let want = Want::Run(&line);
-            if !shared.policy.holds.admit((agent, session), want, &shared.mailbox).await {
+            if !shared.admit((agent, session), want).await {
                 let _ = tell.send((wait, Done::Stopped));
                 return;
             }

@@ -118,6 +118,9 @@ impl Connection {
                         let news = CallNews { unsaid: self.unsaid, ..call_news(call, &place.cwd) };
                         let is_over = news.is_over();
                         self.shared.folder_indexes.call(session, &call.id, news, self.arrived);
+                        if is_over {
+                            self.shared.policy.holds.call_ended(session);
+                        }
                         // What is said of other calls in the same moment is later.
                         self.arrived += Millis::from(is_over);
                     }
@@ -162,12 +165,32 @@ impl Connection {
     }
 
     /// The session whose turn a message ends.
-    pub(super) fn turn_ended_by(&self, incoming: &Incoming) -> Option<SessionKey> {
+    /// Has told what was changed before a message that is about it.
+    pub(super) async fn tell_changes_before(&self, incoming: &Incoming) {
+        if let Some(session) = self.turn_ended_by(incoming) {
+            // What was changed in the turn is told before its end. What was not claimed waits: the editor may be about to
+            // say that it has saved the file.
+            self.shared.folder_indexes.settle(session).await;
+        }
+        if let Some(session) = self.asked_by(incoming) {
+            // A limit may be reached by it, and then no rule allows what is asked for.
+            self.shared.count_changes(session).await;
+        }
+    }
+
+    fn turn_ended_by(&self, incoming: &Incoming) -> Option<SessionKey> {
         let Incoming::Message(Message::Response { id, .. }) = incoming else { return None };
         match self.open_requests.get(id)? {
             OutgoingRequest::Prompt { session } => Some(*session),
             _ => None,
         }
+    }
+
+    /// The session in which something is to be allowed, by the user or by rules.
+    fn asked_by(&self, incoming: &Incoming) -> Option<SessionKey> {
+        let Incoming::Message(Message::Request { method, params, .. }) = incoming else { return None };
+        let acp_id = (method == "session/request_permission").then(|| from_acp::session_of(params))??;
+        self.actor(&acp_id).map(|actor| actor.session)
     }
 
     /// The commands that the agent runs itself in a session are over, whether it says so or not.

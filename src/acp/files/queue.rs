@@ -328,7 +328,7 @@ impl FileWorker {
         let mut working = tokio::spawn(async move {
             if let Some(session) = held {
                 let (who, want) = ((agent, session), Want::Write(&path));
-                let may = shared.policy.holds.admit(who, want, &shared.mailbox).await;
+                let may = shared.admit(who, want).await;
                 if !may || !reply.is_wanted() {
                     // A reply that is dropped says that the request was cancelled.
                     drop(reply.take());

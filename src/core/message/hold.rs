@@ -33,6 +33,8 @@ pub struct Hold {
     pub held: bool,
     /// The user has stopped the turn: what would have to wait is refused.
     pub stopped: bool,
+    /// It is limited how much is changed, also by commands.
+    pub counts_changes: bool,
     pub turn: Ceiling,
     pub session: Ceiling,
 }

@@ -1,6 +1,9 @@
 //! What the background is told for rules: which there are, who works in which session, and what the user has allowed
 //! there already.
 
+use std::collections::HashSet;
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use super::hold::Hold;
@@ -17,6 +20,9 @@ pub enum RulesNews {
     Who { session: SessionKey, agent: String, mode: Option<String> },
     /// What it may do before the user is asked.
     Holds { session: SessionKey, hold: Hold },
+    /// What it had changed when this number was asked for is counted, and `Holds` says what came of it: these files, in the
+    /// turn and in all.
+    Counted { session: SessionKey, upto: u64, turn: HashSet<PathBuf>, all: HashSet<PathBuf> },
     /// It was allowed when the agent asked for it, until the turn ends.
     Granted { session: SessionKey, request: Request },
 }
@@ -29,6 +35,7 @@ impl RulesNews {
             Self::OfSession { session, .. }
             | Self::Who { session, .. }
             | Self::Holds { session, .. }
+            | Self::Counted { session, .. }
             | Self::Granted { session, .. } => Some(session),
         }
     }

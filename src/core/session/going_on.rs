@@ -1,7 +1,8 @@
 //! A limit of the user's is reached: they are asked whether the agent goes on. What a session uses up is told by whoever
 //! sees it; what the limits are, and what of them is left, is `budget`.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use super::asks::{OpenAsk, Wanted};
 use super::budget::{Budget, Reached, Used, Word};
@@ -32,6 +33,11 @@ impl Session {
             }
             used.lines += lines;
         }
+    }
+
+    /// The files that it has changed, in the turn and in all.
+    pub fn files_counted(&self) -> (&HashSet<PathBuf>, &HashSet<PathBuf>) {
+        (&self.budget.turn.files, &self.budget.session.files)
     }
 
     /// A prompt was sent: what the turn uses up is counted anew.
@@ -90,6 +96,9 @@ impl Session {
         Hold {
             held: self.is_held(),
             stopped: matches!(self.phase, Phase::Cancelling { .. }),
+            counts_changes: [bounds.turn, bounds.session]
+                .iter()
+                .any(|limits| limits.files.is_some() || limits.lines.is_some()),
             turn: turn.ceiling(&bounds.turn),
             session: session.ceiling(&bounds.session),
         }

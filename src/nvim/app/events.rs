@@ -124,6 +124,7 @@ impl App {
             Event::LimitMet { session, span, measure } => {
                 self.sessions.limit_met(&mut self.cx, session, span, measure);
             }
+            Event::CountWanted { session, upto } => self.files.count(&mut self.cx, session, upto),
             Event::ChoicesRead { job, choices } => self.sessions.choices_read(&mut self.cx, job, choices)?,
             Event::AuditRead { job, reply } => self.audit.was_read(&mut self.cx, job, reply)?,
             Event::UsageRead { job, reply } => self.usage.was_read(&mut self.cx, job, reply)?,

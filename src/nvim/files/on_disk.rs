@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::core::changes::told::Told;
 use crate::core::changes::writers::{Writer, Writers};
-use crate::core::ids::Moment;
+use crate::core::ids::{Moment, SessionKey};
 use crate::core::message::ChangedFile;
 use crate::core::store::checkpoint::{Held, Mode};
 use crate::nvim::events::Renamed;
@@ -21,6 +21,8 @@ pub struct OnDisk {
     pub waiting: VecDeque<Report>,
     /// The next ones will be gone through in a moment.
     pub is_scheduled: bool,
+    /// Who waits until all that was reported is told: a session, and the number that it asked for.
+    pub asked: Vec<(SessionKey, u64)>,
     /// What is told once a file's buffer has taken it.
     pub in_buffers: HashMap<PathBuf, Report>,
     /// What has become a symbolic link: what a buffer of that name shows is another file's text.
@@ -37,6 +39,7 @@ impl Default for OnDisk {
             told: Told::new(seed()),
             waiting: VecDeque::new(),
             is_scheduled: false,
+            asked: Vec::new(),
             in_buffers: HashMap::new(),
             links: HashSet::new(),
             not_whole: HashSet::new(),

@@ -9,6 +9,7 @@ use mlua::Result;
 
 use crate::core::changes::told::News;
 use crate::core::changes::writers::{Writer, Writers};
+use crate::core::ids::SessionKey;
 use crate::core::message::{Cause, ChangedFile, Outcome, Work};
 use crate::core::session::written_files::Road;
 use crate::core::store::checkpoint::Held;
@@ -36,6 +37,21 @@ impl Files {
         if self.on_disk.is_scheduled { Ok(()) } else { self.go_through(cx) }
     }
 
+    /// Says so when all that was reported until now is told.
+    pub fn count(&mut self, cx: &mut Context, session: SessionKey, upto: u64) {
+        self.on_disk.asked.push((session, upto));
+        self.answer_asked(cx);
+    }
+
+    pub fn answer_asked(&mut self, cx: &mut Context) {
+        let on_disk = &mut self.on_disk;
+        if on_disk.waiting.is_empty() && !on_disk.is_scheduled && on_disk.in_buffers.is_empty() {
+            for (session, upto) in on_disk.asked.drain(..) {
+                cx.raise(EditorEvent::ChangesCounted { session, upto });
+            }
+        }
+    }
+
     /// Goes through some of the files, then the editor has its turn. Texts that stayed in the background are fetched.
     fn go_through(&mut self, cx: &mut Context) -> Result<()> {
         let (mut bytes, mut ready, mut numbers) = (0, Vec::new(), Vec::new());
@@ -47,6 +63,7 @@ impl Files {
         }
         self.on_disk.is_scheduled = !ready.is_empty();
         if ready.is_empty() {
+            self.answer_asked(cx);
             return Ok(());
         }
         if numbers.is_empty() {
@@ -111,6 +128,7 @@ impl Files {
         if let Some(report) = self.on_disk.take_report(path) {
             self.tell_report(cx, cx.buf_of(path), report);
         }
+        self.answer_asked(cx);
     }
 
     /// More is known by now of whose change it was. It may have been told, or wait until its buffer has taken it.

@@ -27,6 +27,14 @@ impl Sessions {
         }
     }
 
+    /// All that the session had changed by then was counted.
+    pub fn changes_counted(cx: &mut Context, key: SessionKey, upto: u64) {
+        let Some(session) = cx.sessions.get(&key) else { return };
+        let (turn, all) = session.files_counted();
+        let (turn, all) = (turn.clone(), all.clone());
+        cx.send(Command::Rules(RulesNews::Counted { session: key, upto, turn, all }));
+    }
+
     /// Something of a session is another: a limit may be reached, or the user may have answered.
     pub fn check_limits(&mut self, cx: &mut Context, key: SessionKey) {
         let now = cx.now();
