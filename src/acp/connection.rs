@@ -166,7 +166,9 @@ pub async fn run(
     match started {
         Ok(process) => {
             shared.mailbox.post(Event::Started { agent, pid: process.pid });
-            converse(shared, link, process, commands, leaving).await;
+            shared.folder_indexes.agent_began(agent, process.pid);
+            converse(shared.clone(), link, process, commands, leaving).await;
+            shared.folder_indexes.agent_ended(agent);
         }
         Err(failure) => shared.mailbox.post(Event::Exited { agent, why: failed_to_start(failure) }),
     }

@@ -471,6 +471,52 @@ f.close()";
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn of_two_agents_at_work_it_was_the_one_whose_own_child_had_the_file_open() {
+    let mut test = Test::new();
+    test.file("a.txt", "one");
+    let [go, done] = ["go", "done"].map(|name| test.folder.join(name));
+    let wait = |path: &Path| format!("until [ -e {} ]; do sleep 0.01; done", path.display());
+    // Each write is an occasion to see who has the file open.
+    let writes = "python3 -c '
+import time
+f = open(\"a.txt\", \"w\")
+for _ in range(150):
+    f.seek(0); f.write(\"two\"); f.flush(); time.sleep(0.02)
+f.close()'";
+    let turn = |id: &str, command: &str| {
+        [expect("session/prompt"), call(id, "execute", "in_progress"), run(command), ended(id), end_turn()]
+    };
+    test.open(&turn("c1", &wait(&done)));
+    let writer = turn("c2", &format!("{}; {writes}; touch {}", wait(&go), done.display()));
+    let other = AgentId(2);
+    let answer = |method, result: Value| [expect(method), answer_to(method, &result)];
+    let mut steps = answer("initialize", json!({"protocolVersion": 1})).to_vec();
+    steps.extend(answer("session/new", json!({"sessionId": "s1"})));
+    steps.extend(writer);
+    let launch = test.launch("other", &steps);
+    test.send(Command::Connect { agent: other, launch: Box::new(launch) });
+    test.wait("the other agent", |event| match event {
+        Event::Connected { agent, .. } if *agent == other => Some(()),
+        _ => None,
+    });
+    test.send(Command::Open { agent: other, session: SessionKey(2), place: test.place() });
+    test.opened();
+    test.prompt("x");
+    test.send(Command::Prompt { session: SessionKey(2), content: vec![Content::Text("y".into())] });
+    for id in ["c1", "c2"] {
+        test.wait(id, |event| match event {
+            Event::Updated { update: Update::ToolCall(call), .. } if call.id.0 == id => Some(()),
+            _ => None,
+        });
+    }
+    fs::write(&go, "").unwrap();
+    test.stop_reason();
+    test.stop_reason();
+    assert_eq!(told(&mut test), ["c2: a.txt: one => two"]);
+}
+
+#[test]
 fn what_the_editor_saves_is_no_news() {
     let mut test = Test::new();
     let path = test.file("a.txt", "one");

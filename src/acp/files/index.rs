@@ -39,7 +39,7 @@ use crate::acp::mutex::lock;
 use crate::acp::wire::log::WireLog;
 use crate::core::changes::attribution::{Activities, CallNews, Judgement, Times};
 use crate::core::changes::half_written::Millis;
-use crate::core::ids::{SessionKey, TerminalId, ToolCallId};
+use crate::core::ids::{AgentId, SessionKey, TerminalId, ToolCallId};
 use crate::core::message::{Cause, Event, Place, Stamp, UserBegan};
 use crate::core::store::checkpoint::Held;
 use crate::mailbox::Mailbox;
@@ -156,8 +156,18 @@ impl FolderIndexes {
         *lock(&self.0.common.own) = own;
     }
 
+    /// An agent's process runs: what it runs itself is its sessions'.
+    pub fn agent_began(&self, agent: AgentId, process: u32) {
+        self.0.common.holders.agent_began(process, agent);
+    }
+
+    pub fn agent_ended(&self, agent: AgentId) {
+        self.0.common.holders.agent_ended(agent);
+    }
+
     /// A session is being opened: its folders are looked after from now on.
-    pub fn session_began(&self, session: SessionKey, place: &Place) {
+    pub fn session_began(&self, agent: AgentId, session: SessionKey, place: &Place) {
+        self.0.common.holders.session_began(agent, session);
         let (tell, ready) = watch::channel(false);
         let named: Vec<PathBuf> = [&place.cwd].into_iter().chain(&place.additional).cloned().collect();
         let known = Known { ready, worker: None };
@@ -355,7 +365,7 @@ impl FolderIndexes {
         began: Millis,
     ) {
         if let Some(process) = process {
-            self.0.common.holders.began(process, session, terminal.clone());
+            self.0.common.holders.command_began(process, session, terminal.clone());
         }
         lock(&self.0.common.activities).command_began(session, terminal.clone(), began);
     }
@@ -373,7 +383,7 @@ impl FolderIndexes {
     pub fn command_ended(&self, session: SessionKey, terminal: &TerminalId) {
         let now = self.activities(|activities, now| activities.command_ended(session, terminal, now));
         self.0.common.pass(now);
-        self.0.common.holders.ended(session, terminal);
+        self.0.common.holders.command_ended(session, terminal);
         drop(self.check(session));
     }
 

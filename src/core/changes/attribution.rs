@@ -1,7 +1,7 @@
 //! Whose change it was: when the calls, commands and turns of each session ran, and which of them was at work
 //! when a file changed. Times are an input. Who looks at the disk is left to `acp::files::index`.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::half_written::Millis;
@@ -42,6 +42,14 @@ pub struct Activities {
     learned: VecDeque<Millis>,
     /// How many there were.
     count: u64,
+}
+
+/// Of whom a process was seen with a file open: an agent's may work for any of its sessions, a command for the one that has
+/// the terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub sessions: BTreeSet<SessionKey>,
+    pub terminal: Option<TerminalId>,
 }
 
 /// What a message says of a call.
@@ -322,34 +330,32 @@ impl Activities {
         self.about(path).filter(|(_, known)| runs(known)).map(|(session, _)| session).collect()
     }
 
-    /// Who changed a file that was seen changing at these times. `holder` is the session of which a process was seen
-    /// with the file open, and its terminal.
-    pub fn judge(
-        &self,
-        path: &Path,
-        times: impl Into<Times>,
-        holder: Option<&(SessionKey, Option<TerminalId>)>,
-    ) -> Judgement {
+    /// Who changed a file that was seen changing at these times. A process of the holder's was seen with the
+    /// file open.
+    pub fn judge(&self, path: &Path, times: impl Into<Times>, holder: Option<&Holder>) -> Judgement {
         let times = times.into();
         let Times { first, last, .. } = times;
-        if let Some((session, terminal)) = holder
-            && let Some(known) = self.sessions.get(session)
+        if let Some(Holder { sessions, terminal }) = holder
+            && let Some((session, known)) = self.only_one(path, sessions)
         {
             let of_terminal =
                 known.spans.iter().rev().find(|span| terminal.is_some() && span.terminal == *terminal);
             let span = of_terminal
                 .or_else(|| known.best(path, first, last))
                 .or_else(|| known.best_soon_after(path, last));
-            let unknown = Activity { session: *session, call: None, terminal: None };
-            let mut activity = span.map_or(unknown, |span| known.activity(*session, span));
+            let unknown = Activity { session, call: None, terminal: None };
+            let mut activity = span.map_or(unknown, |span| known.activity(session, span));
             activity.terminal = terminal.clone().or(activity.terminal);
             return Judgement::By(Cause::Session(activity));
         }
         let explained = |session: SessionKey, known: &Session, span: &Span| {
             (known.fit(span, path, (first, last)), known.activity(session, span))
         };
-        let then = self
-            .about(path)
+        let held = holder.map(|holder| &holder.sessions);
+        let is_held = self.about(path).any(|(session, _)| held.is_some_and(|held| held.contains(&session)));
+        let held = held.filter(|_| is_held);
+        let about = || self.about(path).filter(|(session, _)| held.is_none_or(|held| held.contains(session)));
+        let then = about()
             .filter_map(|(session, known)| Some(explained(session, known, known.best(path, first, last)?)));
         let mut best: Vec<(Fit, Activity)> = then.collect();
         if self.is_users(times) {
@@ -360,7 +366,7 @@ impl Activities {
             }
         }
         if best.is_empty() {
-            let soon = self.about(path).filter_map(|(session, known)| {
+            let soon = about().filter_map(|(session, known)| {
                 let before = || known.best_soon_before(path, first);
                 Some(explained(session, known, known.best_soon_after(path, last).or_else(before)?))
             });
@@ -374,11 +380,19 @@ impl Activities {
         let is_doubtful = likely.is_none_or(|(names, _, rank)| !names && rank == Rank::Reads);
         let mut activities: Vec<Activity> = best.into_iter().map(|(_, activity)| activity).collect();
         match activities.len() {
-            _ if is_doubtful && self.about(path).any(|(_, known)| known.may_claim(last)) => Judgement::Open,
+            _ if is_doubtful && about().any(|(_, known)| known.may_claim(last)) => Judgement::Open,
             0 => Judgement::By(Cause::Outside),
             1 => Judgement::By(Cause::Session(activities.remove(0))),
             _ => Judgement::By(Cause::OneOf(activities)),
         }
+    }
+
+    /// Which of these it is, if it is one: that has something running, if several are known.
+    fn only_one(&self, path: &Path, sessions: &BTreeSet<SessionKey>) -> Option<(SessionKey, &Session)> {
+        let running = self.running(path);
+        let mut ones = sessions.iter().filter(|session| sessions.len() == 1 || running.contains(session));
+        let session = ones.next().filter(|_| ones.next().is_none())?;
+        self.sessions.get(session).map(|known| (*session, known))
     }
 
     fn learn(&mut self, from: Option<Millis>) {

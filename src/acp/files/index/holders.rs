@@ -1,39 +1,84 @@
-//! Which session's process has a file open for writing: asked where the changes of several may be meant. It is
+//! Which sessions' process has a file open for writing: asked where the changes of several may be meant. It is
 //! read from /proc, as far as that answers; a process that has closed the file already cannot be found.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::pending::Holder;
 use crate::acp::mutex::lock;
-use crate::core::ids::{SessionKey, TerminalId};
+use crate::core::changes::attribution::Holder;
+use crate::core::ids::{AgentId, SessionKey, TerminalId};
 
 /// Looking at all processes takes a few milliseconds; it is not done more often than this.
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// The processes from which all that a session runs comes.
+/// The processes from which all that sessions run comes.
 #[derive(Debug, Default)]
 pub struct Holders {
-    roots: Mutex<HashMap<u32, (SessionKey, Option<TerminalId>)>>,
+    roots: Mutex<HashMap<u32, Root>>,
     last: Mutex<Option<Instant>>,
 }
 
+/// Whose a process is, with all that it has started.
+#[derive(Clone, Debug)]
+enum Root {
+    Command(SessionKey, TerminalId),
+    /// An agent, which runs commands itself, and its sessions.
+    Agent(AgentId, BTreeSet<SessionKey>),
+}
+
+impl Root {
+    fn holder(&self) -> Holder {
+        match self {
+            Self::Command(session, terminal) => {
+                Holder { sessions: BTreeSet::from([*session]), terminal: Some(terminal.clone()) }
+            }
+            Self::Agent(_, sessions) => Holder { sessions: sessions.clone(), terminal: None },
+        }
+    }
+}
+
 impl Holders {
-    pub fn began(&self, process: u32, session: SessionKey, terminal: TerminalId) {
-        lock(&self.roots).insert(process, (session, Some(terminal)));
+    pub fn command_began(&self, process: u32, session: SessionKey, terminal: TerminalId) {
+        lock(&self.roots).insert(process, Root::Command(session, terminal));
     }
 
-    pub fn ended(&self, session: SessionKey, terminal: &TerminalId) {
-        lock(&self.roots).retain(|_, (of, known)| (*of, known.as_ref()) != (session, Some(terminal)));
+    pub fn command_ended(&self, session: SessionKey, terminal: &TerminalId) {
+        lock(&self.roots).retain(
+            |_, root| !matches!(root, Root::Command(of, known) if (*of, &*known) == (session, terminal)),
+        );
+    }
+
+    pub fn agent_began(&self, process: u32, agent: AgentId) {
+        lock(&self.roots).insert(process, Root::Agent(agent, BTreeSet::new()));
+    }
+
+    pub fn agent_ended(&self, agent: AgentId) {
+        lock(&self.roots).retain(|_, root| !matches!(root, Root::Agent(known, _) if *known == agent));
+    }
+
+    pub fn session_began(&self, agent: AgentId, session: SessionKey) {
+        for root in lock(&self.roots).values_mut() {
+            if let Root::Agent(known, sessions) = root
+                && *known == agent
+            {
+                sessions.insert(session);
+            }
+        }
     }
 
     pub fn session_ended(&self, session: SessionKey) {
-        lock(&self.roots).retain(|_, (of, _)| *of != session);
+        lock(&self.roots).retain(|_, root| match root {
+            Root::Command(of, _) => *of != session,
+            Root::Agent(_, sessions) => {
+                sessions.remove(&session);
+                true
+            }
+        });
     }
 
-    /// The session of which a process has the file open for writing, if exactly one has.
+    /// Of whom a process has the file open for writing, if it can't be somebody else as well.
     pub fn of(&self, path: &Path) -> Option<Holder> {
         let roots = lock(&self.roots).clone();
         if roots.is_empty() {
@@ -45,17 +90,17 @@ impl Holders {
         }
         let writers = processes::writers(path, &|process| roots.contains_key(&process));
         *last = Some(Instant::now());
-        let mut found = writers.into_iter().filter_map(|process| roots.get(&process));
-        let mut holder = found.next()?.clone();
-        for (session, terminal) in found {
-            if *session != holder.0 {
+        let mut found = writers.into_iter().filter_map(|process| roots.get(&process)).map(Root::holder);
+        let mut holder = found.next()?;
+        for other in found {
+            if other.sessions != holder.sessions {
                 return None;
             }
-            if *terminal != holder.1 {
-                holder.1 = None;
+            if other.terminal != holder.terminal {
+                holder.terminal = None;
             }
         }
-        Some(holder)
+        Some(holder).filter(|holder| !holder.sessions.is_empty())
     }
 }
 

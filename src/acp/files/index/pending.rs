@@ -4,12 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use crate::core::changes::attribution::Times;
+use crate::core::changes::attribution::{Holder, Times};
 use crate::core::changes::half_written::Millis;
-use crate::core::ids::{SessionKey, TerminalId};
-
-/// A session of which a process was seen with a file open, and its terminal.
-pub type Holder = (SessionKey, Option<TerminalId>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touched {

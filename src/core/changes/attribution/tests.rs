@@ -60,7 +60,7 @@ fn what_changes_while_the_user_has_neovim_do_something_is_not_taken_for_an_agent
     for (what, (first, last), expected) in table {
         assert_eq!(who(&activities, first, last), expected, "{what}");
     }
-    let holder = (A, Some(TerminalId("t".to_owned())));
+    let holder = held_by([A], Some("t"));
     let held = activities.judge(Path::new(FILE), (3050, 3050), Some(&holder));
     assert_eq!(said(held), "1:run/t", "a process of the command was seen with the file");
 
@@ -386,12 +386,34 @@ fn who_only_reads_is_not_suspected_beside_another_session_that_writes() {
     assert_eq!(who(&activities, 2500, 2500), "1:a or 2:unknown");
 }
 
+fn held_by<const N: usize>(sessions: [SessionKey; N], terminal: Option<&str>) -> Holder {
+    Holder { sessions: sessions.into(), terminal: terminal.map(|terminal| TerminalId(terminal.to_owned())) }
+}
+
+#[test]
+fn of_an_agents_sessions_it_is_one_that_was_at_work() {
+    const C: SessionKey = SessionKey(3);
+    let mut activities = two();
+    activities.session_began(C, vec!["/p".into()]);
+    begins(&mut activities, A, "a", ToolKind::Execute, 2000);
+    begins(&mut activities, B, "b", ToolKind::Execute, 2000);
+    let judge = |activities: &Activities, holder: Option<&Holder>| {
+        said(activities.judge(Path::new(FILE), (2500, 2500), holder))
+    };
+    assert_eq!(judge(&activities, None), "1:a or 2:b");
+    assert_eq!(judge(&activities, Some(&held_by([A, C], None))), "1:a");
+    assert_eq!(judge(&activities, Some(&held_by([B], None))), "2:b");
+    assert_eq!(judge(&activities, Some(&held_by([A, B], None))), "1:a or 2:b");
+    begins(&mut activities, C, "c", ToolKind::Execute, 2000);
+    assert_eq!(judge(&activities, Some(&held_by([B, C], None))), "2:b or 3:c");
+}
+
 #[test]
 fn a_process_that_was_seen_with_the_file_settles_it() {
     let mut activities = two();
     begins(&mut activities, A, "a", ToolKind::Execute, 2000);
     begins(&mut activities, B, "b", ToolKind::Execute, 2000);
-    let holder = (B, Some(TerminalId("t".to_owned())));
+    let holder = held_by([B], Some("t"));
     let judge =
         |activities: &Activities, at| said(activities.judge(Path::new(FILE), (at, at), Some(&holder)));
     assert_eq!(judge(&activities, 2500), "2:b/t");

@@ -4,8 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::{Activities, Judgement, Millis, Times};
-use crate::core::ids::{SessionKey, TerminalId};
+use super::{Activities, Holder, Judgement, Millis, Times};
 use crate::core::message::{Cause, ChangedFile};
 
 /// The older half goes when there are more.
@@ -20,7 +19,7 @@ pub struct Verdict {
     pub file: ChangedFile,
     pub times: Times,
     /// Of whom a process was seen with the file.
-    pub holder: Option<(SessionKey, Option<TerminalId>)>,
+    pub holder: Option<Holder>,
     pub cause: Cause,
 }
 

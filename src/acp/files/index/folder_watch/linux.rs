@@ -18,8 +18,9 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
 use crate::acp::files::index::git_folder;
-use crate::acp::files::index::pending::{Holder, Pending, rules_for};
+use crate::acp::files::index::pending::{Pending, rules_for};
 use crate::acp::mutex::lock;
+use crate::core::changes::attribution::Holder;
 use crate::core::changes::half_written::Millis;
 
 /// Of so many files it is known when they were touched last.

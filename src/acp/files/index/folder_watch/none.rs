@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::acp::files::index::pending::{Holder, Pending};
+use crate::acp::files::index::pending::Pending;
+use crate::core::changes::attribution::Holder;
 use crate::core::changes::half_written::Millis;
 
 pub struct FolderWatch;
