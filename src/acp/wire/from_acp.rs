@@ -609,7 +609,7 @@ mod tests {
     #[test]
     fn each_ability_is_read_by_itself() {
         type Read = fn(&Capabilities) -> bool;
-        let table: [(&str, Read); 17] = [
+        let table: [(&str, Read); 19] = [
             ("agentCapabilities/loadSession", |can| can.load),
             ("agentCapabilities/sessionCapabilities/resume", |can| can.resume),
             ("agentCapabilities/sessionCapabilities/list", |can| can.list),
@@ -617,6 +617,8 @@ mod tests {
             ("agentCapabilities/sessionCapabilities/archive", |can| can.archive),
             ("agentCapabilities/sessionCapabilities/status", |can| can.status),
             ("agentCapabilities/sessionCapabilities/delete", |can| can.delete),
+            ("agentCapabilities/sessionCapabilities/fork", |can| can.fork),
+            ("agentCapabilities/sessionCapabilities/title", |can| can.set_title),
             ("agentCapabilities/sessionCapabilities/additionalDirectories", |can| can.additional_directories),
             ("agentCapabilities/auth/logout", |can| can.logout),
             ("agentCapabilities/promptCapabilities/image", |can| can.image),
