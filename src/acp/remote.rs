@@ -7,6 +7,7 @@ mod cookies;
 mod events;
 mod secrets;
 mod streamable;
+mod taken_back;
 mod tls;
 mod trouble;
 mod websocket;
@@ -54,6 +55,8 @@ pub struct Pace {
     pub first_pause: Duration,
     /// For the other side to say goodbye.
     pub farewell: Duration,
+    /// For all that was sent to be taken, one message after the other, before goodbye is said.
+    pub longest_farewell: Duration,
 }
 
 impl Default for Pace {
@@ -65,6 +68,7 @@ impl Default for Pace {
             silence: Duration::from_secs(50),
             first_pause: Duration::from_secs(1),
             farewell: Duration::from_millis(500),
+            longest_farewell: Duration::from_secs(5),
         }
     }
 }
@@ -94,6 +98,7 @@ pub struct RemoteAgent {
     ended: watch::Receiver<Option<Exit>>,
     trouble: Arc<Mutex<Option<String>>>,
     task: JoinHandle<()>,
+    /// The end of the conversation takes no longer.
     farewell: Duration,
 }
 
@@ -141,7 +146,13 @@ impl RemoteAgent {
             sink.finish();
         });
         let (tell, ended) = watch::channel(None);
-        let (trouble, farewell) = (Arc::default(), context.pace.farewell);
+        let Pace { farewell, longest_farewell, .. } = context.pace;
+        let farewell = match context.remote.address.carrier {
+            Carrier::WebSocket => farewell * 2,
+            // Each message is a request of its own.
+            Carrier::Http => longest_farewell + farewell * 2,
+        };
+        let trouble = Arc::default();
         let task = tokio::spawn({
             let trouble = Arc::clone(&trouble);
             async move {
@@ -174,7 +185,7 @@ impl Transport for RemoteAgent {
         lock(&self.trouble).clone()
     }
 
-    /// What was sent before is still written, and the other side told, if that takes no longer than a moment.
+    /// What was sent before is still written, and the other side told, if that takes no longer than a moment, or goes on.
     async fn close(&mut self, leaving: &mut watch::Receiver<Option<Instant>>) {
         self.lines.close();
         let left = async {
@@ -186,7 +197,7 @@ impl Transport for RemoteAgent {
             }
         };
         tokio::select! {
-            _ = timeout(self.farewell * 2, &mut self.task) => {}
+            _ = timeout(self.farewell, &mut self.task) => {}
             () = left => {}
         }
         self.task.abort();

@@ -41,6 +41,8 @@ pub struct Manners {
     pub busy: AtomicU32,
     /// A session whose messages are answered by 404, as if nobody knew it.
     pub unknown: Mutex<Option<String>>,
+    /// What is for a session stays behind until the next answer of the client's.
+    pub late: AtomicBool,
     /// Milliseconds between two signs of life, where it is not the usual time.
     pub beat: AtomicU32,
     /// So many streams end after a sign of life.
@@ -58,6 +60,8 @@ struct Connection {
     routes: Mutex<HashMap<String, (Option<String>, String)>>,
     /// The sessions that the program has named.
     named: Mutex<HashSet<String>>,
+    /// What stays behind.
+    late: Mutex<Vec<(Option<String>, String)>>,
     manners: Arc<Manners>,
 }
 
@@ -132,6 +136,8 @@ impl Server {
 }
 
 fn serve(stream: TcpStream, place: &Place) -> Option<()> {
+    // An answer goes out in pieces, none of which waits for the others to be confirmed.
+    stream.set_nodelay(true).ok()?;
     let mut peeked = vec![0; 8192];
     let size = stream.peek(&mut peeked).ok()?;
     let head = String::from_utf8_lossy(&peeked[..size]).into_owned();
@@ -267,6 +273,7 @@ impl Request {
             boxes: Mutex::default(),
             routes: Mutex::default(),
             named: Mutex::default(),
+            late: Mutex::default(),
             manners: place.manners.clone(),
         });
         written.ok()?;
@@ -358,6 +365,12 @@ impl Connection {
         if header.is_some() && header != session {
             return "400 Bad Request";
         }
+        if message.get("method").is_none() {
+            self.manners.late.store(false, Ordering::Release);
+            for (session, line) in self.late.lock().unwrap().drain(..) {
+                let _ = self.mailbox(&session).0.send(Some(line));
+            }
+        }
         if let Some(method) = message["method"].as_str() {
             self.routes.lock().unwrap().insert(message["id"].to_string(), (session, method.to_owned()));
         }
@@ -384,6 +397,9 @@ impl Connection {
         let is_strict = self.manners.unnamed.load(Ordering::Acquire) != 0 && message.get("error").is_none();
         let has_box = self.boxes.lock().unwrap().contains_key(&session);
         let to = session.clone().filter(|_| !is_answer || has_box || is_strict);
+        if to.is_some() && self.manners.late.load(Ordering::Acquire) {
+            return self.late.lock().unwrap().push((to, line));
+        }
         // The streams are gone only with the connection.
         let _ = self.mailbox(&to).0.send(Some(line));
         if ["session/close", "session/delete"].contains(&method.as_str()) && message.get("error").is_none() {

@@ -20,13 +20,14 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::asked::Asked;
 use super::cookies::Cookies;
 use super::events::{EventReader, TooLong};
+use super::taken_back::{Kind, TakenBack};
 use super::trouble::Trouble;
-use super::{Dial, IN_FLIGHT, LONGEST_PAUSE, Pipe};
+use super::{Dial, IN_FLIGHT, LONGEST_PAUSE, Pace, Pipe};
 use crate::acp::mutex::lock;
 
 const CONNECTION: &str = "acp-connection-id";
@@ -50,6 +51,7 @@ struct Link {
     cookies: Mutex<Cookies>,
     incoming: mpsc::Sender<Vec<u8>>,
     asked: Asked,
+    taken_back: TakenBack,
     /// Something was taken or answered, so that a stream may be given that wasn't before.
     moved: Notify,
     news: mpsc::Sender<News>,
@@ -144,6 +146,7 @@ pub async fn run(dial: Dial, pipe: &mut Pipe) -> Result<(), Trouble> {
         cookies: Mutex::default(),
         incoming: pipe.incoming.clone(),
         asked: Asked::default(),
+        taken_back: TakenBack::default(),
         moved: Notify::new(),
         news,
     });
@@ -249,21 +252,24 @@ async fn talk(
     }
 }
 
-/// Waits until what was sent is taken, for a moment.
+/// Waits until all that was sent is taken, as long as one message after the other is; but not for ever.
 async fn settle(link: &Link, tasks: &mut Tasks) -> Result<(), Trouble> {
-    let both = async {
-        let mut lanes = 2;
-        while lanes > 0 {
-            match tasks.join_next().await {
+    let Pace { farewell, longest_farewell, .. } = link.dial.pace;
+    let end = Instant::now() + longest_farewell;
+    let mut lanes = 2;
+    while lanes > 0 {
+        tokio::select! {
+            done = tasks.join_next() => match done {
                 Some(Ok(Ok(Done::Lane))) => lanes -= 1,
                 Some(Ok(Err(trouble))) => return Err(trouble),
                 Some(_) => {}
-                None => return Ok(()),
-            }
+                None => break,
+            },
+            () = link.moved.notified() => {}
+            () = sleep_until(end.min(Instant::now() + farewell)) => break,
         }
-        Ok(())
-    };
-    timeout(link.dial.pace.farewell, both).await.unwrap_or(Ok(()))
+    }
+    Ok(())
 }
 
 /// Opens a stream, unless it is open, and waits until it is or can't be yet.
@@ -563,8 +569,20 @@ impl Link {
         }
         message.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
         message.push(b'\n');
+        let kind = Kind::of(&message);
+        let message = match &kind {
+            Kind::Word(id) => self.taken_back.word(id.clone(), message),
+            _ => Some(message),
+        };
         // Nobody wants it where the conversation is over.
-        let _ = self.incoming.send(message).await;
+        if let Some(message) = message {
+            let _ = self.incoming.send(message).await;
+        }
+        if let Kind::Request(id) = kind {
+            for word in self.taken_back.came(id) {
+                let _ = self.incoming.send(word).await;
+            }
+        }
         answered.filter(|answered| answered.is_over).map(|answered| News::Closed(answered.session))
     }
 
