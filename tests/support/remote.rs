@@ -153,17 +153,65 @@ fn serve(stream: TcpStream, place: &Place) -> Option<()> {
     }
 }
 
-fn spawn(command: &mut Command) -> (Child, ChildStdin, ChildStdout) {
-    let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+fn spawn(mut command: Command) -> (Child, ChildStdin, ChildStdout) {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    #[cfg(target_os = "linux")]
+    let started = bound::spawn(command);
+    #[cfg(not(target_os = "linux"))]
+    let started = command.spawn();
     let mut child = started.expect("the program starts");
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     (child, stdin.expect("its stdin"), stdout.expect("its stdout"))
 }
 
+/// Programs that end with the tests, however those end, and hold nothing of theirs open.
+#[cfg(target_os = "linux")]
+mod bound {
+    use std::io;
+    use std::os::unix::process::CommandExt as _;
+    use std::process::{Child, Command};
+    use std::sync::OnceLock;
+    use std::sync::mpsc::{Sender, channel};
+    use std::thread;
+
+    type Order = (Command, Sender<io::Result<Child>>);
+
+    /// A program ends with the thread that has started it, so one thread starts them all.
+    pub fn spawn(command: Command) -> io::Result<Child> {
+        static ORDERS: OnceLock<Sender<Order>> = OnceLock::new();
+        let orders = ORDERS.get_or_init(|| {
+            let (orders, queue) = channel::<Order>();
+            thread::spawn(move || {
+                for (mut command, reply) in queue {
+                    // SAFETY: between fork and exec only these two calls of the system are made.
+                    unsafe { command.pre_exec(bind) };
+                    // Who asked waits for it.
+                    let _ = reply.send(command.spawn());
+                }
+            });
+            orders
+        });
+        let (reply, child) = channel();
+        orders.send((command, reply)).expect("the thread runs");
+        child.recv().expect("an answer")
+    }
+
+    fn bind() -> io::Result<()> {
+        // SAFETY: both calls take numbers only.
+        let done = unsafe {
+            [
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL).into(),
+                libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC),
+            ]
+        };
+        if done.contains(&-1) { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
 fn websocket(stream: TcpStream, place: &Place) -> Option<()> {
     let theirs = stream.try_clone().ok()?;
     let mut reading = accept(stream).ok()?;
-    let (mut child, mut stdin, stdout) = spawn(&mut (place.start)());
+    let (mut child, mut stdin, stdout) = spawn((place.start)());
     thread::spawn(move || {
         let mut writing = WebSocket::from_raw_socket(theirs, Role::Server, None);
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -263,8 +311,7 @@ impl Request {
     }
 
     fn initialize(&self, mut stream: &TcpStream, place: &Place) -> Option<()> {
-        let mut command = (place.start)();
-        let (child, mut stdin, stdout) = spawn(&mut command);
+        let (child, mut stdin, stdout) = spawn((place.start)());
         let written = writeln!(stdin, "{}", self.body);
         let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
         let connection = Arc::new(Connection {
