@@ -245,6 +245,15 @@ mod tests {
     }
 
     #[test]
+    fn a_question_shows_no_place_that_is_not_here() {
+        let places = json!([{ "path": "/remote/src/a.rs" }, { "path": "/etc/hosts" }]);
+        let asked = json!({ "id": 1, "method": "session/request_permission",
+            "params": { "sessionId": "s", "toolCall": { "toolCallId": "c", "locations": places } } });
+        let here = here(asked).expect("a question");
+        assert_eq!(here["toolCall"]["locations"], json!([{ "path": "/home/me/src/a.rs" }]));
+    }
+
+    #[test]
     fn a_file_that_is_not_here_is_refused() {
         let read = |path: &str| {
             here(
