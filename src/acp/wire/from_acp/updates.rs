@@ -384,6 +384,21 @@ mod tests {
     }
 
     #[test]
+    fn a_terminal_has_a_folder_only_where_that_is_absolute() {
+        let folder = |cwd: &str| {
+            let meta = json!({"terminal_info": {"terminal_id": "t", "cwd": cwd}});
+            let facts =
+                update(&json!({"sessionUpdate": "tool_call_update", "toolCallId": "c", "_meta": meta}));
+            facts.into_iter().find_map(|fact| match fact {
+                Fact::TerminalStarted { cwd, .. } => Some(cwd),
+                _ => None,
+            })
+        };
+        assert_eq!(folder("/p/a"), Some(Some(PathBuf::from("/p/a"))));
+        assert_eq!(folder("a"), Some(None));
+    }
+
+    #[test]
     fn suggestions_come_in_two_forms_and_an_empty_list_takes_them_back() {
         let texts = |update: Value| match only(update) {
             Update::Suggestions(texts) => texts.iter().map(|text| text.to_string()).collect::<Vec<_>>(),
