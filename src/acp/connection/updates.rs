@@ -164,7 +164,6 @@ impl Connection {
         }
     }
 
-    /// The session whose turn a message ends.
     /// Has told what was changed before a message that is about it.
     pub(super) async fn tell_changes_before(&self, incoming: &Incoming) {
         if let Some(session) = self.turn_ended_by(incoming) {
@@ -178,6 +177,7 @@ impl Connection {
         }
     }
 
+    /// The session whose turn a message ends.
     fn turn_ended_by(&self, incoming: &Incoming) -> Option<SessionKey> {
         let Incoming::Message(Message::Response { id, .. }) = incoming else { return None };
         match self.open_requests.get(id)? {
