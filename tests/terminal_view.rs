@@ -886,7 +886,7 @@ fn a_terminal_alone_with_a_chat_has_its_share_back_with_the_screens_size_and_its
     chat.nvim.wait_until(|nvim| bar(nvim).contains("Build, slowly"), "the name");
     chat.nvim.resize(60, 14);
     chat.nvim.wait_until(|nvim| text(nvim, sizes).starts_with(narrow), "their shares of a small screen");
-    chat.nvim.wait_until(|nvim| bar(nvim).contains("Buil"), "the name in a narrow window");
+    chat.nvim.wait_until(|nvim| bar(nvim).contains("owly "), "the name in a narrow window");
     chat.nvim.resize(80, 24);
     chat.nvim.wait_until(|nvim| text(nvim, sizes) == wide, wide);
     chat.nvim.wait_until(|nvim| bar(nvim).contains("Build, slowly"), "the name");

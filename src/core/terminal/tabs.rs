@@ -119,12 +119,12 @@ mod tests {
     #[test]
     fn in_a_narrow_window_the_shown_command_has_the_room_that_there_is() {
         let tab = |label, is_shown| Tab { label, state: state(Some(&BAD), 0), is_shown };
-        let tabs = [tab("ls", false), tab("Build, slowly", true)];
+        let tabs = [tab("ls", false), tab("Tests, slowly", true)];
         let shown = |width| plain(&line(&tabs, Moment(9000), width));
         let words = "exit 1 \u{b7} 2.0 s ";
-        assert_eq!(shown(40), format!(" \u{2717} ls  \u{2717} Build, slowly %={words}"));
-        assert_eq!(shown(29), format!(" \u{2717} Buil\u{2026}owly %={words}"));
-        assert_eq!(shown(24), format!(" \u{2717} B\u{2026}ly %={words}"));
+        assert_eq!(shown(40), format!(" \u{2717} ls  \u{2717} Tests, slowly %={words}"));
+        assert_eq!(shown(29), format!(" \u{2717} Test\u{2026}owly %={words}"));
+        assert_eq!(shown(24), format!(" \u{2717} T\u{2026}ly %={words}"));
         assert_eq!(shown(20), format!("%={words}"));
     }
 
