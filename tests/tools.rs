@@ -404,6 +404,8 @@ fn what_a_user_adds_is_checked_run_and_cancelled() {
     over(&mut chat.nvim);
 
     let mut client = Client::of(&mut chat);
+    // Only who has read the list is told that it is another one.
+    assert_eq!(client.names().len(), ALL + 5);
     chat.nvim.exec_lua("require('acp').tool({ name = 'add' })", []);
     loop {
         if client.next()["method"] == "notifications/tools/list_changed" {
