@@ -17,11 +17,7 @@ fn changed(name: &str, before: Option<&str>, after: &str) -> Scripted {
     all.extend([says("Changed."), ends("end_turn"), prompt(), says("Heard."), ends("end_turn")]);
     let files: Vec<(&str, &str)> = before.map(|text| (name, text)).into_iter().collect();
     let mut chat = Scripted::new(&files, steps(all));
-    chat.nvim.command(&format!("edit {name}"));
-    chat.chat();
-    chat.send("Change it");
-    chat.wait_for("Done");
-    chat.nvim.stop_insert();
+    chat.change_beside(name);
     chat.nvim.command("Acp toggle");
     chat.nvim.command("set noshowmode");
     chat.nvim.resize(50, 16);

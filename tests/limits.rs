@@ -57,13 +57,18 @@ fn what_a_command_changes_counts_for_the_limits() {
         chat.send("go");
         chat.wait_for("Done");
         chat.send("go on");
-        chat.wait_for(asked);
-        let next = chat.project.file("next.txt");
-        assert!(!next.exists(), "{limit}: it was written before the answer");
-        chat.nvim.stop_insert();
-        chat.decide("allow unlimited");
-        chat.nvim.wait_until(|_| next.exists(), "the next file");
+        next_waits(&mut chat, asked, limit);
     }
+}
+
+/// The next file is written once the user, who is asked this, allows it.
+fn next_waits(chat: &mut Scripted, asked: &str, limit: &str) {
+    chat.wait_for(asked);
+    let next = chat.project.file("next.txt");
+    assert!(!next.exists(), "{limit}: it was written before the answer");
+    chat.nvim.stop_insert();
+    chat.decide("allow unlimited");
+    chat.nvim.wait_until(|_| next.exists(), "the next file");
 }
 
 #[test]
@@ -75,23 +80,11 @@ fn what_a_command_has_just_changed_counts_before_the_next_write() {
             ("files = 2", "wants to change more than 2 files in this turn, your limit"),
             ("lines = 3", "has changed 4 lines in this turn; your limit is 3"),
         ] {
-            let parts = run
-                .iter()
-                .cloned()
-                .chain(writes(
-                    "next.txt", "x
-",
-                ))
-                .collect();
+            let parts = run.iter().cloned().chain(writes("next.txt", "x\n")).collect();
             let mut chat = chat(parts, &format!("limits = {{ turn = {{ {limit} }} }}"));
             chat.nvim.command("call bufload(bufadd('a.txt'))");
             chat.send("go");
-            chat.wait_for(asked);
-            let next = chat.project.file("next.txt");
-            assert!(!next.exists(), "{limit}: it was written before the answer");
-            chat.nvim.stop_insert();
-            chat.decide("allow unlimited");
-            chat.nvim.wait_until(|_| next.exists(), "the next file");
+            next_waits(&mut chat, asked, limit);
         }
     }
 }

@@ -703,31 +703,40 @@ fn a_terminal_leaves_a_file_its_lines_on_a_small_screen_and_has_its_size_back_on
     chat.nvim.wait_until(|nvim| text(nvim, sizes) == before, &before);
 }
 
-/// The lines of the terminal that is on the screen.
-const TERMINAL: &str = "local win = vim.tbl_filter(function(win)
+/// In Lua: the window of a terminal, if there is one.
+const WINDOW: &str = "local win = vim.tbl_filter(function(win)
       return vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-terminal'
-    end, vim.api.nvim_tabpage_list_wins(0))[1]
-    if not win then
-      return ''
-    end
-    local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, false)
-    return vim.trim(table.concat(lines, '\\n'))";
+    end, vim.api.nvim_tabpage_list_wins(0))[1] ";
+
+/// What the terminal on the screen shows.
+fn shown(nvim: &mut Nvim) -> String {
+    let lines =
+        "local lines = win and vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, false)
+        return vim.trim(table.concat(lines or {}, '\\n'))";
+    text(nvim, &format!("{WINDOW} {lines}"))
+}
+
+/// A chat beside a file, in which the agent has had a command run.
+fn built(script: &str, options: Value) -> Scripted {
+    let parts = turn([runs("build", script), about("build", "wait_for_exit"), says("it is over")]);
+    let mut chat = Scripted::sized(&[("a.txt", "one\n")], parts, 80, 24);
+    set_up(&mut chat, options);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("go");
+    chat
+}
 
 #[test]
 fn a_terminal_that_is_opened_late_has_all_lines_also_of_a_command_that_began_beside_a_tall_window() {
     let script = "for i in $(seq 33); do echo compiling part $i; done; exit 3";
-    let parts = turn([runs("build", script), about("build", "wait_for_exit"), says("it is over")]);
-    let mut chat = Scripted::sized(&[("a.txt", "one\n")], parts, 80, 24);
-    set_up(&mut chat, json!({ "auto_open": "never", "size": 6 }));
-    chat.nvim.command("edit a.txt");
-    chat.chat();
-    chat.send("go");
+    let mut chat = built(script, json!({ "auto_open": "never", "size": 6 }));
     chat.nvim.input("<Esc><C-w>h");
     chat.nvim.wait_for_screen("it is over");
     chat.nvim.command("Acp terminal");
     let whole: Vec<String> = (1..=33).map(|number| format!("compiling part {number}")).collect();
-    chat.nvim.wait_until(|nvim| text(nvim, TERMINAL).contains("[The command"), "its end");
-    let all = text(&mut chat.nvim, TERMINAL);
+    chat.nvim.wait_until(|nvim| shown(nvim).contains("[The command"), "its end");
+    let all = shown(&mut chat.nvim);
     assert!(all.lines().take(33).eq(&whole), "{all}");
 }
 
@@ -735,44 +744,30 @@ fn a_terminal_that_is_opened_late_has_all_lines_also_of_a_command_that_began_bes
 fn an_ended_command_keeps_the_ends_of_its_lines_when_its_window_was_narrower() {
     let line = |number: u32| format!("compiling part {number} of the program");
     let script = "for i in $(seq 30); do echo compiling part $i of the program; done; exit 3";
-    let mut chat = Scripted::sized(
-        &[("a.txt", "one\n")],
-        turn([runs("build", script), about("build", "wait_for_exit")]),
-        80,
-        24,
-    );
-    set_up(&mut chat, json!({ "auto_open": "always" }));
-    chat.nvim.command("edit a.txt");
-    chat.chat();
-    chat.send("go");
+    let mut chat = built(script, json!({ "auto_open": "always" }));
     let whole: Vec<String> = (1..=30).map(line).collect();
     let is_whole = |nvim: &mut Nvim| {
-        let text = text(nvim, TERMINAL);
+        let text = shown(nvim);
         text.contains("[The command ended with exit code 3]") && text.lines().take(30).eq(&whole)
     };
     chat.nvim.wait_until(is_whole, "all lines");
-    let facts = "local win = vim.tbl_filter(function(win)
-          return vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-terminal'
-        end, vim.api.nvim_tabpage_list_wins(0))[1]
-        local buf = vim.api.nvim_win_get_buf(win)
+    let facts = "local buf = vim.api.nvim_win_get_buf(win)
         return table.concat({ vim.api.nvim_buf_get_name(buf), tostring(vim.wo[win].number), tostring(vim.wo[win].wrap),
           vim.wo[win].winbar, tostring(#vim.fn.maparg('gF', 'n', false, true)) }, ' ')";
-    let before = text(&mut chat.nvim, facts);
+    let facts = format!("{WINDOW} {facts}");
+    let before = text(&mut chat.nvim, &facts);
     // Rows that are pushed out of a narrow screen stay as they are.
-    let narrow = "local win = vim.tbl_filter(function(win)
-          return vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-terminal'
-        end, vim.api.nvim_tabpage_list_wins(0))[1]
-        local width, height = vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win)
+    let narrow = "local width, height = vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win)
         for _, size in ipairs({ { 19, height }, { 28, height }, { 28, 5 }, { 19, 5 }, { width, height }, { ... } }) do
           vim.api.nvim_win_set_width(win, size[1] or width)
           vim.api.nvim_win_set_height(win, size[2] or height)
           vim.cmd.redraw()
         end";
-    chat.nvim.exec_lua(narrow, [28.into(), 5.into()]);
+    let narrow = format!("{WINDOW} {narrow}");
+    chat.nvim.exec_lua(&narrow, [28.into(), 5.into()]);
     // In so few columns lines go on in the next row.
-    let has_ends = |nvim: &mut Nvim| {
-        text(nvim, TERMINAL).replace('\n', "").contains("compiling part 30 of the program[The")
-    };
+    let has_ends =
+        |nvim: &mut Nvim| shown(nvim).replace('\n', "").contains("compiling part 30 of the program[The");
     chat.nvim.wait_until(has_ends, "the ends of lines in a narrow window");
     let widen = "vim.cmd('wincmd t') vim.api.nvim_win_set_width(0, 40)";
     chat.nvim.exec_lua(widen, []);
@@ -792,7 +787,7 @@ fn an_ended_command_keeps_the_ends_of_its_lines_when_its_window_was_narrower() {
         chat.nvim.wait_until(has_ends, "the ends of lines on a small screen");
         chat.nvim.resize(80, 24);
         chat.nvim.wait_until(is_whole, "all lines on a large screen");
-        chat.nvim.wait_until(|nvim| text(nvim, facts) == before, &before);
+        chat.nvim.wait_until(|nvim| text(nvim, &facts) == before, &before);
     }
 }
 
@@ -800,43 +795,25 @@ fn an_ended_command_keeps_the_ends_of_its_lines_when_its_window_was_narrower() {
 fn a_command_whose_window_was_narrower_while_it_ran_has_whole_lines_at_its_end() {
     let script = "for i in $(seq 30); do echo compiling part $i of the program; done
         while [ ! -e go ]; do sleep 0.02; done";
-    let mut chat = Scripted::sized(
-        &[("a.txt", "one\n")],
-        turn([runs("build", script), about("build", "wait_for_exit")]),
-        80,
-        24,
-    );
-    set_up(&mut chat, json!({ "auto_open": "always", "auto_close": "never" }));
-    chat.nvim.command("edit a.txt");
-    chat.chat();
-    chat.send("go");
+    let mut chat = built(script, json!({ "auto_open": "always", "auto_close": "never" }));
     let whole: Vec<String> =
         (1..=30).map(|number| format!("compiling part {number} of the program")).collect();
-    let is_whole = |nvim: &mut Nvim| text(nvim, TERMINAL).lines().take(30).eq(&whole);
+    let is_whole = |nvim: &mut Nvim| shown(nvim).lines().take(30).eq(&whole);
     chat.nvim.wait_until(is_whole, "all lines");
     for (columns, lines) in [(60, 14), (40, 14), (80, 24)] {
         chat.nvim.resize(columns, lines);
     }
     chat.nvim.wait_until(|nvim| !is_whole(nvim), "lines to be cut");
     chat.project.write("go", "");
-    chat.nvim.wait_until(|nvim| text(nvim, TERMINAL).contains("[The command"), "its end");
+    chat.nvim.wait_until(|nvim| shown(nvim).contains("[The command"), "its end");
     chat.nvim.wait_until(is_whole, "all lines again");
 }
 
 #[test]
 fn where_the_user_reads_an_ended_command_stays_when_its_window_is_resized() {
     let script = "for i in $(seq 200); do echo line $i of two hundred; done";
-    let mut chat = Scripted::sized(
-        &[("a.txt", "one\n")],
-        turn([runs("build", script), about("build", "wait_for_exit")]),
-        80,
-        24,
-    );
-    set_up(&mut chat, json!({ "auto_open": "always", "auto_close": "never" }));
-    chat.nvim.command("edit a.txt");
-    chat.chat();
-    chat.send("go");
-    chat.nvim.wait_until(|nvim| text(nvim, TERMINAL).contains("[The command"), "its end");
+    let mut chat = built(script, json!({ "auto_open": "always", "auto_close": "never" }));
+    chat.nvim.wait_until(|nvim| shown(nvim).contains("[The command"), "its end");
     chat.nvim.input("<Esc><C-w>h<C-w>j:50<CR>zt");
     let at = "return vim.fn.getline('.') .. ' ' .. vim.fn.line('w0') .. ' ' .. tostring(vim.fn.bufnr())";
     let before = text(&mut chat.nvim, at);
@@ -912,14 +889,12 @@ fn a_tab_page_has_one_window_for_all_commands() {
     chat.chat();
     chat.send("go");
     // The newest is shown, the line names all of them.
-    let bar = "local win = vim.tbl_filter(function(win)
-          return vim.bo[vim.api.nvim_win_get_buf(win)].filetype == 'acp-terminal'
-        end, vim.api.nvim_tabpage_list_wins(0))[1]
-        local text = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, 1, false)[1]
+    let bar = "local text = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, 1, false)[1]
         return text .. ':' .. vim.api.nvim_eval_statusline(vim.wo[win].winbar, { winid = win, use_winbar = true }).str";
+    let bar = format!("{WINDOW} {bar}");
     let is = |nvim: &mut Nvim, first: &str, signs: &[&str]| {
         let bar =
-            nvim.try_lua(bar, []).ok().and_then(|bar| bar.as_str().map(str::to_owned)).unwrap_or_default();
+            nvim.try_lua(&bar, []).ok().and_then(|bar| bar.as_str().map(str::to_owned)).unwrap_or_default();
         bar.starts_with(first) && signs.iter().all(|sign| bar.contains(sign))
     };
     let running = ["\u{25cf} job1", "\u{25cf} job2", "\u{25cf} job3", "\u{25cf} job4", "running "];

@@ -52,13 +52,27 @@ pub struct Terminal {
     listed: bool,
 }
 
+impl Terminal {
+    /// The buffer is a new one, which has been given nothing.
+    fn begin_again(&mut self, editor: &Editor) -> Result<()> {
+        self.bar.clear();
+        self.window = None;
+        self.shown.begin_again();
+        self.set_name(editor)
+    }
+
+    fn set_name(&self, editor: &Editor) -> Result<()> {
+        editor.set_free_name(self.buf, &format!("acp://terminal {}", label(&self.shown.program().command)))
+    }
+}
+
 impl Terminals {
     /// Makes the buffer.
     fn start(&mut self, editor: &Editor, key: Key, program: Program) -> Result<Buf> {
         let (buf, channel) = make_buf(editor, &key)?;
         let shown = Shown::new(program);
         let terminal = Terminal { shown, buf, channel, bar: String::new(), window: None, listed: false };
-        set_name(editor, &terminal)?;
+        terminal.set_name(editor)?;
         self.open.insert(key, terminal);
         Ok(buf)
     }
@@ -70,9 +84,7 @@ impl Terminals {
             return Ok(None);
         }
         (terminal.buf, terminal.channel) = make_buf(editor, key)?;
-        set_name(editor, terminal)?;
-        terminal.window = None;
-        terminal.shown.begin_again();
+        terminal.begin_again(editor)?;
         Ok(Some(terminal.buf))
     }
 
@@ -157,11 +169,6 @@ fn make_buf(editor: &Editor, key: &Key) -> Result<(Buf, i64)> {
     let channel: i64 = editor.api("nvim_open_term", (buf, options))?;
     editor.set_buf_option(buf, "filetype", "acp-terminal")?;
     Ok((buf, channel))
-}
-
-fn set_name(editor: &Editor, terminal: &Terminal) -> Result<()> {
-    editor
-        .set_free_name(terminal.buf, &format!("acp://terminal {}", label(&terminal.shown.program().command)))
 }
 
 /// What a command is called in the name of its buffer.

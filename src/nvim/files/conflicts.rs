@@ -77,7 +77,7 @@ impl Files {
                 cx.raise(EditorEvent::QuestionsChanged);
                 Ok(())
             }
-            _ => self.leave(cx, job, (which, Answer::Refused)),
+            _ => self.leave(cx, job, which, Answer::Refused),
         }
     }
 
@@ -86,7 +86,8 @@ impl Files {
         &mut self,
         cx: &mut Context,
         job: Box<Job>,
-        (which, answer): (&str, impl FnOnce(String) -> Answer),
+        which: &str,
+        answer: fn(String) -> Answer,
     ) -> Result<()> {
         match job.task() {
             Task::Take { .. } => {
@@ -199,7 +200,7 @@ impl Files {
         answer: fn(String) -> Answer,
     ) -> Result<()> {
         match self.close_conflict(cx, ask, told)? {
-            Some((job, conflict)) => self.leave(cx, job, (conflict.which(), answer)),
+            Some((job, conflict)) => self.leave(cx, job, conflict.which(), answer),
             None => Ok(()),
         }
     }

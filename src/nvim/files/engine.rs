@@ -263,7 +263,7 @@ impl Files {
         cx: &mut Context,
         path: &Path,
         task: &Task,
-        (why, answer): (&str, impl FnOnce(String) -> Answer),
+        (why, answer): (&str, fn(String) -> Answer),
     ) {
         let (ask, verb) = match task {
             Task::Read { ask, .. } => (*ask, "read"),

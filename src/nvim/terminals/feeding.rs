@@ -9,7 +9,7 @@ use crate::core::ids::Moment;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Editor;
 use crate::nvim::terminals::window::size;
-use crate::nvim::terminals::{Key, Terminal, Terminals, make_buf, set_name};
+use crate::nvim::terminals::{Key, Terminal, Terminals, make_buf};
 
 /// Between two pieces of a terminal's output, of which four are what comes in a frame.
 const PACE: Duration = Duration::from_millis(4);
@@ -53,9 +53,10 @@ impl Terminals {
     fn feed_once(&mut self, editor: &Editor, now: Moment) -> Result<Option<Duration>> {
         let mut wait = None;
         for terminal in self.open.values_mut() {
-            if !terminal.shown.backlog().has_more() || !editor.buf_is_valid(terminal.buf) {
+            if !terminal.shown.backlog().has_more() {
                 continue;
             }
+            // One that no window shows waits.
             let Some(size) = size(editor, terminal) else { continue };
             if !terminal.is_settled(size, now) {
                 wait = wait.or(Some(SETTLE));
@@ -115,10 +116,6 @@ impl Terminals {
         (terminal.buf, terminal.channel) = make_buf(editor, key)?;
         editor.helper::<()>("replace_terminal", (old, terminal.buf))?;
         editor.delete_buf(old)?;
-        set_name(editor, terminal)?;
-        terminal.bar.clear();
-        terminal.window = None;
-        terminal.shown.begin_again();
-        Ok(())
+        terminal.begin_again(editor)
     }
 }

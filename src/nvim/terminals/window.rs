@@ -161,16 +161,18 @@ impl Terminals {
         changed
     }
 
-    /// Notes how wide terminals are shown. Says whether there is one that lacks what would fit by now.
+    /// Notes how wide terminals are shown. Says whether one of them lacks what would fit by now.
     pub(super) fn lack_lines(&mut self, editor: &Editor) -> bool {
+        let mut lacks = false;
         for terminal in self.open.values_mut() {
             // Neovim has a terminal be as wide as the widest of its windows.
             let widths = editor.wins_of(terminal.buf).into_iter().filter_map(|win| editor.win_size(win).ok());
             if let Some(columns) = widths.map(|(columns, _)| columns).max() {
                 terminal.shown.seen_in(columns);
+                lacks |= terminal.shown.wants_refit();
             }
         }
-        self.open.values().any(|terminal| terminal.shown.wants_refit())
+        lacks
     }
 
     /// The bars of a buffer's windows are set anew: it has come into another one.
