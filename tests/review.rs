@@ -985,6 +985,24 @@ fn a_decision_that_u_has_taken_back_is_passed_over() {
 }
 
 #[test]
+fn a_decision_that_u_has_brought_back_is_taken_back_again_and_not_an_earlier_one() {
+    let mut chat = written();
+    let nvim = &mut chat.nvim;
+    nvim.wait_until(|nvim| marks(nvim) == "2+ 2^ 6+", "both hunks");
+    nvim.command("6 | Acp keep");
+    nvim.wait_until(|nvim| marks(nvim) == "2+ 2^", "the first hunk alone");
+    nvim.command("2 | Acp undo");
+    nvim.wait_until(|nvim| marks(nvim).is_empty(), "no hunk");
+    for _ in 0..2 {
+        nvim.command("Acp undo last");
+        nvim.wait_until(|nvim| marks(nvim) == "2+ 2^", "the first hunk again, and not the one that was kept");
+        nvim.input("u");
+        nvim.wait_until(|nvim| marks(nvim).is_empty(), "the first hunk to go again");
+    }
+    assert!(!nvim.messages().contains("couldn't"), "{}", nvim.messages());
+}
+
+#[test]
 fn what_was_kept_and_changed_by_another_turn_since_is_not_said_to_be_taken_back() {
     let mut chat = writes_twice();
     chat.send("Go on");

@@ -15,6 +15,7 @@ use crate::nvim::editor::{Buf, Editor, first_line};
 use crate::platform::files::{is_pipe, stamp};
 
 /// A text that is to be in a buffer, as to its end.
+#[derive(Clone)]
 pub struct Content {
     pub ends_with_newline: bool,
     /// The file is to be empty, which is less than one empty line.

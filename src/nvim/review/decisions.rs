@@ -37,12 +37,32 @@ pub struct Decision {
 }
 
 /// A file before a decision, and what tells its text after that.
+#[derive(Clone)]
 pub struct Decided {
     pub path: PathBuf,
     pub was: Box<FileReview>,
     pub after: Option<TextPrint>,
     /// What else its buffer had before, beside the lines.
     pub content: Option<Content>,
+    /// It was taken back. Neovim's undo may still bring it back.
+    pub is_taken_back: bool,
+}
+
+impl Decision {
+    fn is_in_force(&self) -> bool {
+        !self.unknown.is_empty() || self.files.iter().any(|decided| !decided.is_taken_back)
+    }
+}
+
+impl Decided {
+    pub fn new(path: PathBuf, was: Box<FileReview>, after: Option<TextPrint>) -> Self {
+        Self { path, was, after, content: None, is_taken_back: false }
+    }
+
+    /// It has left the text as it was.
+    pub fn is_kept(&self) -> bool {
+        self.was.text_identity() == self.after
+    }
 }
 
 impl Decisions {
@@ -92,23 +112,172 @@ impl Decisions {
         is_due
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.all.is_empty()
+    /// Whether there is one to take back.
+    pub fn is_any_in_force(&self) -> bool {
+        self.all.iter().any(Decision::is_in_force)
     }
 
+    /// The last decision that is in force. Where it has changed a text it is remembered as taken back.
     pub fn take_last(&mut self) -> Option<Decision> {
-        self.all.pop()
+        let at = self.all.iter().rposition(Decision::is_in_force)?;
+        let decision = &mut self.all[at];
+        let (taken_back, files) =
+            std::mem::take(&mut decision.files).into_iter().partition(|decided| decided.is_taken_back);
+        let taken = Decision { files, ..std::mem::take(decision) };
+        let changed = taken.files.iter().filter(|decided| !decided.is_kept()).cloned();
+        decision.files = taken_back;
+        decision.files.extend(changed.map(|decided| Decided { is_taken_back: true, ..decided }));
+        if decision.files.is_empty() {
+            self.all.remove(at);
+        }
+        Some(taken)
+    }
+
+    /// A file has this text by what the user did, which may have been Neovim's undo or redo: they take decisions back, and
+    /// bring them back.
+    pub fn user_changed(&mut self, path: &Path, now: &FileReview) {
+        let Some(print) = now.text_identity() else { return };
+        let of_file = self.all.iter_mut().flat_map(|decision| &mut decision.files);
+        let mut of_file: Vec<_> =
+            of_file.filter(|decided| decided.path == path && !decided.is_kept()).collect();
+        let is_before = |decided: &Decided| {
+            decided.was.text_identity() == Some(print) && decided.was.hunk_count() == now.hunk_count()
+        };
+        if let Some(at) =
+            of_file.iter().rposition(|decided| decided.is_taken_back && decided.after == Some(print))
+        {
+            // And those that had led to it.
+            let mut before = Some(print);
+            for decided in of_file[..=at].iter_mut().rev().take_while(|decided| decided.is_taken_back) {
+                if decided.after != before {
+                    break;
+                }
+                decided.is_taken_back = false;
+                before = decided.was.text_identity();
+            }
+        } else if let Some(at) =
+            of_file.iter().rposition(|decided| !decided.is_taken_back && is_before(decided))
+        {
+            of_file[at..].iter_mut().for_each(|decided| decided.is_taken_back = true);
+        }
     }
 
     /// The decisions about a file that changed nothing in it, the latest first.
     pub fn kept<'a>(&'a self, path: &'a Path) -> impl Iterator<Item = &'a FileReview> {
         let files = self.all.iter().rev().flat_map(|decision| &decision.files);
         let of_file = files.filter(move |decided| decided.path == path);
-        of_file.filter(|decided| decided.after == decided.was.text_identity()).map(|decided| &*decided.was)
+        of_file.filter(|decided| decided.is_kept()).map(|decided| &*decided.was)
     }
 }
 
 /// A file's text, if there is a file.
 pub fn text_of(file: &FileReview) -> Option<String> {
     file.is_there.then(|| file.current())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::changes::file_review::Written;
+    use crate::core::ids::OriginId;
+    use crate::core::text::Text;
+
+    const FILE: &str = "/p/a.txt";
+
+    fn review(user: &str, agent: &str) -> Box<FileReview> {
+        let origin = OriginId(1);
+        Box::new(
+            Written { user: Some(Text::from(user)), agent: Some((Some(Text::from(agent)), origin)) }.review(),
+        )
+    }
+
+    /// Two hunks of a file were undone, the first one first.
+    struct Undone {
+        decisions: Decisions,
+        now: Box<FileReview>,
+    }
+
+    impl Undone {
+        fn new() -> Self {
+            let mut it = Self { decisions: Decisions::default(), now: review("1\n2\n3\n", "a\n2\nb\n") };
+            it.undoes();
+            it.undoes();
+            it
+        }
+
+        fn undoes(&mut self) {
+            let was = self.now.clone();
+            self.now.undo(0).expect("a hunk");
+            let decided = Decided::new(FILE.into(), was, self.now.text_identity());
+            self.decisions.add(Decision { files: vec![decided], ..Decision::default() });
+        }
+
+        /// As Neovim's undo and redo do.
+        fn becomes(&mut self, text: &str) -> &mut Self {
+            self.now.user_wrote(&Text::from(text));
+            self.decisions.user_changed(Path::new(FILE), &self.now);
+            self
+        }
+
+        /// What `:Acp undo last` brings back.
+        fn takes_back(&mut self) -> Option<String> {
+            let decided = self.decisions.take_last()?.files.pop()?;
+            self.now = decided.was;
+            text_of(&self.now)
+        }
+    }
+
+    #[test]
+    fn a_decision_that_neovims_undo_brings_back_is_the_last_one_again() {
+        let (none, one, two) = ("a\n2\nb\n", "1\n2\nb\n", "1\n2\n3\n");
+        // What the user has the text become, and what is taken back then.
+        let rows: &[(&[&str], &[&str])] = &[
+            (&[], &[one, none]),
+            (&[one], &[none]),
+            (&[one, two], &[one, none]),
+            (&[one, none], &[]),
+            (&[none], &[]),
+            (&[none, one], &[none]),
+            (&[none, two], &[one, none]),
+            (&[one, two, one], &[none]),
+        ];
+        for (texts, back) in rows {
+            let mut undone = Undone::new();
+            for text in *texts {
+                undone.becomes(text);
+            }
+            for wanted in *back {
+                assert_eq!(undone.takes_back().as_deref(), Some(*wanted), "{texts:?}");
+            }
+            assert_eq!(undone.takes_back(), None, "{texts:?}");
+            assert!(!undone.decisions.is_any_in_force());
+        }
+    }
+
+    #[test]
+    fn a_decision_that_was_taken_back_and_undone_is_the_last_one_again_also_with_lines_typed_since() {
+        let (none, one, two) = ("a\n2\nb\n", "1\n2\nb\n", "1\n2\n3\n");
+        let mut undone = Undone::new();
+        for _ in 0..2 {
+            assert_eq!(undone.takes_back().as_deref(), Some(one));
+            undone.becomes(two).becomes("1\n2\n3\nmore\n");
+            assert_eq!(undone.decisions.all.iter().filter(|one| one.is_in_force()).count(), 2);
+            undone.becomes(two);
+        }
+        assert_eq!(undone.takes_back().as_deref(), Some(one));
+        // What was typed after that is no redo.
+        undone.becomes("1\n2\nb\nmore\n");
+        assert_eq!(undone.takes_back().as_deref(), Some(none));
+    }
+
+    #[test]
+    fn a_decision_that_kept_something_is_taken_back_once() {
+        let mut undone = Undone::new();
+        let (was, after) = (undone.now.clone(), undone.now.text_identity());
+        let kept = Decided::new("/p/b.txt".into(), was, after);
+        undone.decisions.add(Decision { files: vec![kept], ..Decision::default() });
+        assert_eq!(undone.decisions.take_last().expect("kept").files[0].path, Path::new("/p/b.txt"));
+        assert_eq!(undone.decisions.take_last().expect("undone").files[0].path, Path::new(FILE));
+        assert_eq!(undone.decisions.all.len(), 2);
+    }
 }

@@ -183,8 +183,7 @@ impl Reviews {
             let was = file.clone();
             splices.into_iter().for_each(|splice| file.user_spliced(splice));
             reviewed.touched = true;
-            let (path, after) = (path.to_owned(), file.text_identity());
-            decided = Some(Decided { path, was, after, content: None });
+            decided = Some(Decided::new(path.to_owned(), was, file.text_identity()));
         }
         self.outdate(path);
         self.set_reviewed_tick(cx, path, buf)?;

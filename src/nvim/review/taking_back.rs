@@ -17,7 +17,7 @@ use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
-use crate::nvim::review::decisions::{Decided, Decision, text_of};
+use crate::nvim::review::decisions::{Decided, text_of};
 
 impl Reviews {
     /// Takes back the last decision, or what was written in the review.
@@ -25,12 +25,8 @@ impl Reviews {
         if self.decisions.want_back() {
             return Ok(());
         }
-        let decision = loop {
-            match self.decisions.take_last() {
-                Some(decision) if self.is_back(&decision) => {}
-                Some(decision) => break decision,
-                None => return fail("no decision of this Neovim is left to take back"),
-            }
+        let Some(decision) = self.decisions.take_last() else {
+            return fail("no decision of this Neovim is left to take back");
         };
         let (mut done, mut changed) = (Vec::new(), Vec::new());
         // A page that was opened since counts from then on.
@@ -69,24 +65,12 @@ impl Reviews {
         if file.is_some_and(|file| !file.is_settled()) { ":Acp undo all" } else { ":Acp undo last" }
     }
 
-    /// Whether `u` in the files has taken it back already.
-    fn is_back(&self, decision: &Decision) -> bool {
-        let is_as_before = |decided: &Decided| {
-            let file = self.files.get(&decided.path).and_then(|reviewed| reviewed.file.as_ref());
-            let before = decided.was.text_identity();
-            let hunks = decided.was.hunks().len();
-            let is_there = |file: &FileReview| file.text_identity() == before && file.hunks().len() == hunks;
-            before != decided.after && file.is_some_and(|file| is_there(file))
-        };
-        decision.unknown.is_empty() && decision.files.iter().all(is_as_before)
-    }
-
     /// Says whether it could be done.
     fn take_back_in(&mut self, cx: &mut Context, decided: Decided) -> Result<bool> {
-        let Decided { path, was, after, content } = decided;
+        let is_kept = decided.is_kept();
+        let Decided { path, was, after, content, .. } = decided;
         let Some(reviewed) = self.files.get_mut(&path) else { return Ok(false) };
         let Some(file) = &mut reviewed.file else { return Ok(false) };
-        let is_kept = was.text_identity() == after;
         if file.text_identity() != after {
             if !is_kept {
                 return Ok(false);

@@ -229,7 +229,7 @@ impl Reviews {
         file: Option<Box<FileReview>>,
         written: Written,
     ) -> Result<()> {
-        let path = path.to_owned();
+        let (path, is_by_user) = (path.to_owned(), written.agent.is_none());
         self.recalling += 1;
         if let Some(reviewed) = self.files.get_mut(&path) {
             reviewed.is_away = true;
@@ -237,6 +237,9 @@ impl Reviews {
         cx.compute(Work::Review { file, written }, move |this: &mut Self, cx, outcome| {
             this.recalling -= 1;
             if let Outcome::Reviewed(file) = outcome {
+                if is_by_user {
+                    this.decisions.user_changed(&path, &file);
+                }
                 this.reviewed(cx, &path, file)?;
             }
             this.all_known(cx)
@@ -499,6 +502,9 @@ impl Reviews {
                 reviewed.tick = tick;
                 reviewed.touched = true;
                 if let Some(path) = self.path_of(buf).map(Path::to_owned) {
+                    if let Some(file) = self.files.get(&path).and_then(|reviewed| reviewed.file.as_ref()) {
+                        self.decisions.user_changed(&path, file);
+                    }
                     self.outdate(&path);
                 }
                 self.draw_reviews_soon(cx, Duration::ZERO);
@@ -642,7 +648,10 @@ impl Reviews {
                     then(self, cx)?;
                     continue;
                 }
-                Input::Splice(splice) if splice.rows.end <= file.line_count() => file.user_spliced(splice),
+                Input::Splice(splice) if splice.rows.end <= file.line_count() => {
+                    file.user_spliced(splice);
+                    self.decisions.user_changed(path, file);
+                }
                 Input::Splice(_) => {}
                 Input::Loaded(text) => {
                     if !text.contains('\r') && file.has_returns() {
@@ -655,7 +664,10 @@ impl Reviews {
                     let file = reviewed.file.take();
                     return self.compare(cx, path, file, Written { user: Some(text), agent: None });
                 }
-                Input::Text(text) => file.user_wrote(&text),
+                Input::Text(text) => {
+                    file.user_wrote(&text);
+                    self.decisions.user_changed(path, file);
+                }
                 Input::Attributed { before, after, to } => {
                     file.attribute((before.as_deref(), after.as_deref()), to);
                 }

@@ -252,7 +252,8 @@ impl Reviews {
             let now = self.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
             if let (Some(was), Some(now)) = (was, now) {
                 let after = now.text_identity();
-                judging.decision.files.push(Decided { path: path.clone(), was, after, content });
+                let decided = Decided::new(path.clone(), was, after);
+                judging.decision.files.push(Decided { content, ..decided });
             }
             match judging.verdict {
                 Verdict::Keep => judging.decision.hunks.0 += count,
