@@ -218,6 +218,84 @@ fn a_second_chat_takes_the_place_of_the_first_and_both_keep_their_drafts() {
 }
 
 #[test]
+fn going_to_another_chat_by_a_key_of_insert_mode_goes_on_typing_there() {
+    let mut chat = sessions(2, 80, 24);
+    chat.nvim.command("inoremap <F5> <Cmd>Acp sessions 1<CR>");
+    chat.nvim.command("inoremap <F6> <Cmd>Acp sessions 2<CR>");
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.nvim.input("first");
+    chat.nvim.wait_for_screen("first");
+    chat.nvim.command("AcpChat!");
+    idle(&mut chat, 2);
+    chat.nvim.input("second");
+    chat.nvim.wait_for_screen("second");
+    for (key, typed, shown) in [
+        ("<F5>", " one", "first one"),
+        ("<F6>", " two", "second two"),
+        // In the chat that is shown already.
+        ("<F6>", " more", "second two more"),
+        ("<F5>", " again", "first one again"),
+    ] {
+        chat.nvim.input(&format!("{key}{typed}"));
+        chat.nvim.wait_for_screen(shown);
+        assert_eq!(chat.nvim.mode().name, "i", "after {key}");
+    }
+    assert_eq!(chat.nvim.messages(), "");
+}
+
+#[test]
+fn a_buffer_of_another_chat_that_is_shown_in_a_chats_window_brings_its_other_half() {
+    for (go, open, is_prompt) in [
+        ("", "call('buffer', { 'prompt' })", true),
+        ("<C-w>k", "call('buffer', { 'chat' })", false),
+        // In the window that is for the other one.
+        ("<C-w>k", "call('buffer', { 'prompt' })", true),
+        ("", "call('buffer', { 'chat' })", false),
+        ("", "call('win_set_buf', { 'prompt' })", true),
+    ] {
+        let mut chat = sessions(2, 80, 24);
+        chat.nvim.command("edit code.txt");
+        chat.chat();
+        chat.nvim.input("first draft");
+        chat.nvim.wait_for_screen("first draft");
+        let code = "local function halves()
+              local found = {}
+              for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+                local buf = vim.api.nvim_win_get_buf(win)
+                found[#found + 1] = vim.bo[buf].filetype:match('^acp') and buf or nil
+              end
+              return found
+            end
+            first = first or halves()
+            function call(how, args)
+              local buf = first[args[1] == 'chat' and 1 or 2]
+              if how == 'buffer' then vim.cmd.buffer(buf) else vim.api.nvim_win_set_buf(0, buf) end
+            end
+            function is_whole() return vim.deep_equal(halves(), first) end";
+        chat.nvim.exec_lua(code, []);
+        chat.nvim.command("AcpChat!");
+        idle(&mut chat, 2);
+        chat.nvim.input(&format!("second draft<Esc>{go}"));
+        chat.nvim.wait_for_screen("second draft");
+        let what = format!("{open} after {go:?}");
+        chat.nvim.command(&format!("lua {open}"));
+        chat.nvim.wait_until(
+            |nvim| nvim.exec_lua("return is_whole()", []).as_bool() == Some(true),
+            &format!("both halves of the first chat: {what}"),
+        );
+        chat.nvim.wait_for_screen("first draft");
+        assert_eq!(windows(&mut chat.nvim), ["code.txt", "chat", "prompt"], "{what}");
+        let is_in_prompt = chat.nvim.exec_lua("return vim.bo.filetype == 'acp-prompt'", []);
+        assert_eq!(is_in_prompt.as_bool(), Some(is_prompt), "{what}");
+        assert_eq!(chat.nvim.messages(), "", "{what}");
+        chat.nvim.command("Acp sessions 2");
+        chat.nvim.wait_for_screen("second draft");
+        assert_eq!(windows(&mut chat.nvim), ["code.txt", "chat", "prompt"], "{what}");
+    }
+}
+
+#[test]
 fn a_chat_stands_in_several_tab_pages_at_once() {
     let mut chat = talking(&["in both"], 80, 24);
     chat.chat();

@@ -46,10 +46,14 @@ impl Chats {
 
     /// A buffer was shown in a window. In one of a chat's it does not stay, nor does a file among them.
     pub fn buffer_shown(&mut self, cx: &Context, buf: Buf) -> Result<()> {
+        if let Some(chat) = cx.chats.values().find(|chat| chat.contains(buf)) {
+            return match self.windows.is_torn(&cx.editor, chat, buf) {
+                true => self.join(cx, chat.session, buf),
+                false => Ok(()),
+            };
+        }
         let is_split = self.windows.split_for(&cx.editor, buf).is_some();
-        if cx.chats.values().any(|chat| chat.contains(buf))
-            || !is_split && self.windows.taken_by(&cx.editor, buf).is_none()
-        {
+        if !is_split && self.windows.taken_by(&cx.editor, buf).is_none() {
             return Ok(());
         }
         // Not now: who opens it is in the middle of that, and goes to a line next.
@@ -62,6 +66,18 @@ impl Chats {
             this.windows.take_back(&cx.editor, taken, cx.chats.get(&taken.session))?;
             leave_insert_mode(cx)?;
             this.redraw_bar(cx, taken.session);
+            Ok(())
+        })
+    }
+
+    /// Shows the other half of a chat as well of which one was shown in the windows of another, or in its other window.
+    fn join(&self, cx: &Context, key: SessionKey, buf: Buf) -> Result<()> {
+        // Not now: the plugin's own change of both is half done.
+        cx.later(Duration::ZERO, move |this: &mut Self, cx| {
+            let Some(chat) = cx.chats.get(&key) else { return Ok(()) };
+            let chats: Vec<&ChatBuffers> = cx.chats.values().collect();
+            this.windows.join(&cx.editor, chat, buf, &chats)?;
+            this.redraw_bar(cx, key);
             Ok(())
         })
     }

@@ -1,4 +1,4 @@
-//! Other buffers in the windows of a chat: a file that the user or a plugin opens while the cursor is there goes to a
+//! Other buffers in the windows of a chat. One of another chat's brings its other half with it. A file that the user or a plugin opens while the cursor is there goes to a
 //! window for files, and the chat is shown again. 'winfixbuf' would only refuse it. A file for which a chat's window was
 //! split goes beside such a window. Which one that is, is left to `code_window`.
 
@@ -6,7 +6,8 @@ use mlua::{Result, Table};
 
 use crate::config::{Layout, WindowOptions};
 use crate::core::ids::SessionKey;
-use crate::nvim::chat::windows::{Windows, layout};
+use crate::nvim::chat::windows::sizes::Sized;
+use crate::nvim::chat::windows::{Pair, Windows, layout};
 use crate::nvim::context::ChatBuffers;
 use crate::nvim::editor::code_window::{file_window_but, previous, split};
 use crate::nvim::editor::{Buf, Editor, Win};
@@ -80,6 +81,60 @@ impl Windows {
         if was_here && editor.is_floating(taken.win) {
             // It would stand over the file.
             return self.hide(editor, chat);
+        }
+        Ok(())
+    }
+
+    /// Whether a chat's buffer stands in a pair of windows without the other one, as after `:buffer`.
+    pub fn is_torn(&self, editor: &Editor, chat: &ChatBuffers, buf: Buf) -> bool {
+        self.torn(editor, chat, buf).is_some()
+    }
+
+    /// The pair, and its window in which the buffer stands.
+    fn torn(&self, editor: &Editor, chat: &ChatBuffers, buf: Buf) -> Option<(usize, Win)> {
+        let shown = |win: Win| editor.win_buf(win).ok();
+        let win_of = |pair: &Pair| {
+            let Sized { transcript, prompt, .. } = pair.sized;
+            let (above, below) = (shown(transcript)?, shown(prompt)?);
+            let win = if below == buf { prompt } else { transcript };
+            let is_torn = (above, below) != (chat.transcript, chat.prompt);
+            (is_torn && (above == buf || below == buf)).then_some(win)
+        };
+        self.pairs.iter().enumerate().find_map(|(at, pair)| Some((at, win_of(pair)?)))
+    }
+
+    /// Shows both buffers of the chat in such a pair, each in its own window.
+    pub fn join(
+        &mut self,
+        editor: &Editor,
+        chat: &ChatBuffers,
+        buf: Buf,
+        chats: &[&ChatBuffers],
+    ) -> Result<()> {
+        let Some((at, win)) = self.torn(editor, chat, buf) else { return Ok(()) };
+        if !editor.buf_is_loaded(chat.transcript) || !editor.buf_is_loaded(chat.prompt) {
+            return Ok(());
+        }
+        let Sized { transcript, prompt, .. } = self.pairs[at].sized;
+        let before = (editor.win_buf(transcript)?, editor.win_buf(prompt)?);
+        let was_here = editor.current_win()? == win;
+        for (win, shown) in [(transcript, before.0), (prompt, before.1)] {
+            if let Some(replaced) = chats.iter().find(|chat| chat.contains(shown)) {
+                self.remember_win(editor, replaced, win);
+            }
+        }
+        self.pairs[at].session = chat.session;
+        if before.0 != chat.transcript {
+            editor.set_win_buf(transcript, chat.transcript)?;
+            self.restore_transcript(editor, chat, transcript)?;
+        }
+        if before.1 != chat.prompt {
+            editor.set_win_buf(prompt, chat.prompt)?;
+            self.restore_prompt(editor, chat, prompt)?;
+        }
+        layout::dress(editor, transcript, prompt)?;
+        if was_here {
+            editor.set_current_win(if buf == chat.prompt { prompt } else { transcript })?;
         }
         Ok(())
     }
