@@ -1,5 +1,6 @@
 //! What looking after a session's folders costs: `cargo bench --bench folders -- [files]`. A tree in a git repository is
-//! walked and watched; then come ends of turns that changed nothing, and one that changed a thousand files.
+//! walked and watched; then come ends of turns that changed nothing, and one that changed a thousand files; and the same where the system tells
+//! nothing of changes.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -13,6 +14,8 @@ const FILES: usize = 100_000;
 const IN_FOLDER: usize = 20;
 const CHANGED: usize = 1000;
 const TURNS: u32 = 100;
+/// All files are looked at in each.
+const UNWATCHED_TURNS: u32 = 10;
 
 fn main() {
     let files = std::env::args().find_map(|arg| arg.parse().ok()).unwrap_or(FILES);
@@ -31,20 +34,34 @@ fn main() {
         let (told, wall, cpu) = timed(|| (0..TURNS).map(|_| folder.check()).sum::<usize>());
         assert_eq!(told, 0, "nothing has changed");
         row("a turn that changed nothing", wall / TURNS, cpu / TURNS, "30 ms of CPU");
-        for number in 0..CHANGED.min(files) {
-            fs::write(path(&root, number), format!("{number} is another text\n")).expect("a file");
-        }
-        let (told, wall, cpu) = timed(|| {
-            let mut told = 0;
-            // What changed just now may still be somebody's.
-            while told == 0 {
-                told = folder.check();
-            }
-            told
-        });
+        change(&root, files, "another text");
+        let (told, wall, cpu) = timed(|| until_told(&mut folder));
         row(&format!("a turn that changed {told}"), wall, cpu, "");
+        folder.stop_watching();
+        let (told, wall, cpu) = timed(|| (0..UNWATCHED_TURNS).map(|_| folder.check()).sum::<usize>());
+        assert_eq!(told, 0, "nothing has changed");
+        row("a turn that changed nothing, not watched", wall / UNWATCHED_TURNS, cpu / UNWATCHED_TURNS, "");
+        change(&root, files, "a third text");
+        let (told, wall, cpu) = timed(|| until_told(&mut folder));
+        row(&format!("a turn that changed {told}, not watched"), wall, cpu, "");
         drop(folder);
         fs::remove_dir_all(&root).expect("the tree");
+    }
+}
+
+fn change(root: &Path, files: usize, text: &str) {
+    for number in 0..CHANGED.min(files) {
+        fs::write(path(root, number), format!("{number} is {text}\n")).expect("a file");
+    }
+}
+
+/// What changed just now may still be somebody's.
+fn until_told(folder: &mut IndexedFolder) -> usize {
+    loop {
+        match folder.check() {
+            0 => {}
+            told => return told,
+        }
     }
 }
 

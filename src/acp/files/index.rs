@@ -111,6 +111,11 @@ impl IndexedFolder {
         self.walked
     }
 
+    /// The system says nothing of changes any more, as where its limits of watches are reached.
+    pub fn stop_watching(&mut self) {
+        self.worker.stop_watching();
+    }
+
     /// What is done at the end of a turn. Gives how many files are told of.
     pub fn check(&mut self) -> usize {
         self.worker.check(Some(Millis::MAX));

@@ -138,6 +138,14 @@ impl Worker {
         (worker, watch)
     }
 
+    /// All files are looked at from now on; for tests and benchmarks.
+    pub fn stop_watching(&mut self) {
+        if let Some(watch) = self.watch.take() {
+            watch.stop();
+        }
+        self.is_complete.store(false, Ordering::Relaxed);
+    }
+
     pub fn run(mut self, messages: &Receiver<Message>, ready: &watch::Sender<bool>) {
         self.build();
         ready.send_replace(true);

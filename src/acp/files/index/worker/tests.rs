@@ -45,10 +45,7 @@ impl Test {
     /// The same where the system tells nothing.
     fn without_watch(files: &[(&str, &str)]) -> Self {
         let mut test = Self::new(files);
-        if let Some(watch) = test.worker.watch.take() {
-            watch.stop();
-        }
-        test.worker.is_complete.store(false, Ordering::Relaxed);
+        test.worker.stop_watching();
         test
     }
 
