@@ -166,7 +166,7 @@ pub async fn run(
     match started {
         Ok(process) => {
             shared.mailbox.post(Event::Started { agent, pid: process.pid });
-            shared.folder_indexes.agent_began(agent, process.pid);
+            shared.folder_indexes.agent_began(agent, process.root());
             converse(shared.clone(), link, process, commands, leaving).await;
             shared.folder_indexes.agent_ended(agent);
         }

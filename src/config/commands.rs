@@ -344,6 +344,7 @@ pub const COMMANDS: &[CommandSpec] = &[
         without_library: false,
         help: "Undo what the agent changed, likewise; what you have kept at the cursor, too. `last` takes back your last \
                decision, whatever it was: changes that you kept are to be decided on again, and those that you undid are \
+               back. One that |u| in the file took back doesn't count, and counts again where |u| or |CTRL-R| brought it \
                back. Where another turn has changed the same lines, as in a file that is new, `turn` asks first: changes \
                are undone as a whole. To go back to before one turn alone, use |:Acp-checkpoints|.",
     },

@@ -473,6 +473,18 @@ f.close()";
 #[test]
 #[cfg(target_os = "linux")]
 fn of_two_agents_at_work_it_was_the_one_whose_own_child_had_the_file_open() {
+    own_child_writes("");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn of_two_agents_at_work_it_was_the_one_whose_child_in_a_session_of_its_own_had_the_file_open() {
+    own_child_writes("setsid -f ");
+}
+
+/// Two agents are at work, and the second one starts a command in this way, which writes for a while.
+#[cfg(target_os = "linux")]
+fn own_child_writes(starts: &str) {
     let mut test = Test::new();
     test.file("a.txt", "one");
     let [go, done] = ["go", "done"].map(|name| test.folder.join(name));
@@ -488,7 +500,9 @@ f.close()'";
         [expect("session/prompt"), call(id, "execute", "in_progress"), run(command), ended(id), end_turn()]
     };
     test.open(&turn("c1", &wait(&done)));
-    let writer = turn("c2", &format!("{}; {writes}; touch {}", wait(&go), done.display()));
+    let script = test.folder.join("writes.sh");
+    fs::write(&script, format!("{writes}; touch {}", done.display())).unwrap();
+    let writer = turn("c2", &format!("{}; {starts}sh {}; {}", wait(&go), script.display(), wait(&done)));
     let other = AgentId(2);
     let answer = |method, result: Value| [expect(method), answer_to(method, &result)];
     let mut steps = answer("initialize", json!({"protocolVersion": 1})).to_vec();

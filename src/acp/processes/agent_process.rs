@@ -96,6 +96,12 @@ pub struct Process {
 }
 
 impl Process {
+    /// The process from which all comes that the agent starts: its keeper where it has one, which adopts what leaves the
+    /// agent.
+    pub fn root(&self) -> u32 {
+        self.tree.root
+    }
+
     pub fn start(launch: &Launch, context: Context) -> Result<Self, SpawnError> {
         let Context { message_limit, keeper, confined, guard, log, fast_path, converter } = context;
         let (mut child, tree) = spawn(launch, keeper.as_deref(), confined.as_deref(), guard)?;
