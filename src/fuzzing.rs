@@ -19,8 +19,8 @@ use crate::core::locations::absolute;
 use crate::core::message::{AgentInfo, Branch, Content, FileDiff, Opened, Place, TurnEnd, Update};
 use crate::core::rules::shell::{read, read_words};
 use crate::core::rules::{Act, Case, Decision, Request, Rule, Source, danger, in_force};
-use crate::core::session::Session;
 use crate::core::session::entry::Entry;
+use crate::core::session::{AgentRun, Session};
 use crate::core::terminal::output::Output;
 use crate::core::terminal::sanitize::Harmless;
 use crate::core::terminal::screen::Screen;
@@ -108,7 +108,12 @@ fn same(one: &Message, other: &Message) -> bool {
 /// be drawn, and what is drawn is whole lines with marks inside of them.
 pub fn updates(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let mut session = Session::new(SessionKey(1), AgentId(1), "a", "b", Place::default(), Moment(0));
+    let mut session = Session::new(
+        SessionKey(1),
+        AgentRun { id: AgentId(1), name: "a", command: "b" },
+        Place::default(),
+        Moment(0),
+    );
     session.connected(AgentInfo::default());
     session.opened(Opened { acp_id: "s".into(), ..Opened::default() }, Moment(0));
     session.prompt(vec![Content::Text("a prompt".into())], Moment(1));

@@ -251,6 +251,19 @@ struct Subagents {
     within: Option<SubagentId>,
 }
 
+/// The run of an agent that a session is begun with: what the agent is called, and how it was started.
+#[derive(Clone, Copy)]
+pub struct AgentRun<'a> {
+    pub id: AgentId,
+    pub name: &'a str,
+    pub command: &'a str,
+}
+
+#[cfg(test)]
+impl AgentRun<'_> {
+    pub const DEMO: Self = Self { id: AgentId(1), name: "demo", command: "demo" };
+}
+
 struct Known {
     entry: EntryId,
     /// Its calls and messages, or the session's own while it takes the place of these.
@@ -263,18 +276,12 @@ impl Session {
         ConfigOption::selection(&self.options, category).map(|index| &self.options[index])
     }
 
-    pub fn new(
-        key: SessionKey,
-        agent: AgentId,
-        agent_name: &str,
-        command: &str,
-        place: Place,
-        now: Moment,
-    ) -> Self {
+    pub fn new(key: SessionKey, agent: AgentRun, place: Place, now: Moment) -> Self {
+        let AgentRun { id, name, command } = agent;
         let mut session = Self {
             key,
-            agent,
-            agent_name: agent_name.to_owned(),
+            agent: id,
+            agent_name: name.to_owned(),
             given_name: None,
             place,
             tools: Vec::new(),
@@ -328,7 +335,7 @@ impl Session {
             is_lost: false,
         };
         session.add(
-            Body::Greeting(Greeting::Connecting { name: agent_name.to_owned(), command: command.to_owned() }),
+            Body::Greeting(Greeting::Connecting { name: name.to_owned(), command: command.to_owned() }),
             now,
         );
         session

@@ -198,7 +198,7 @@ pub fn draw(
         Body::Compaction(told) => compaction::draw(&mut drawing, told, entry.open, style),
         Body::Stop { reason, silent, took, tokens, cost } => {
             let row = drawing.lines.len();
-            draw_stop(&mut drawing, reason, *silent, *took, tokens.as_ref(), cost.as_ref());
+            draw_stop(&mut drawing, reason, *silent, &used(*took, tokens.as_ref(), cost.as_ref()));
             let clock = style.clock(entry.at.0).filter(|clock| drawing.has_room_beside(row, clock, style));
             drawing.right.extend(clock.map(|clock| (row, clock)));
         }
@@ -311,14 +311,8 @@ fn in_view(items: &[PlanItem]) -> Range<usize> {
     first..first + MOST_STEPS
 }
 
-fn draw_stop(
-    drawing: &mut Drawing,
-    reason: &StopReason,
-    silent: bool,
-    took: u64,
-    tokens: Option<&Tokens>,
-    cost: Option<&Cost>,
-) {
+/// What a turn has used up.
+fn used(took: u64, tokens: Option<&Tokens>, cost: Option<&Cost>) -> String {
     let mut facts = vec![seconds(took)];
     if let Some(tokens) = tokens
         && tokens.total > 0
@@ -326,7 +320,10 @@ fn draw_stop(
         facts.push(format!("{} tokens", grouped(tokens.total)));
     }
     facts.extend(cost.map(price));
-    let facts = facts.join(" · ");
+    facts.join(" · ")
+}
+
+fn draw_stop(drawing: &mut Drawing, reason: &StopReason, silent: bool, used: &str) {
     let (text, group) = match reason {
         StopReason::EndTurn if silent => ("The agent ended without an answer".to_owned(), "AcpToolWaiting"),
         StopReason::EndTurn => ("Done".to_owned(), "AcpMeta"),
@@ -345,7 +342,7 @@ fn draw_stop(
         StopReason::Other(word) if word.is_empty() => ("Ended without a reason".to_owned(), "AcpToolWaiting"),
         StopReason::Other(word) => (format!("Ended: {}", one_line(word)), "AcpToolWaiting"),
     };
-    drawing.line(format!("{text} · {facts}"), Some(group)).framed(group);
+    drawing.line(format!("{text} · {used}"), Some(group)).framed(group);
 }
 
 #[cfg(test)]

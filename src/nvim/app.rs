@@ -43,11 +43,9 @@ use crate::nvim::chat::Chats;
 use crate::nvim::chat::links::Place;
 use crate::nvim::checkpoints::Checkpoints;
 use crate::nvim::editor::Editor;
-use crate::nvim::editor::timer::Timer;
 use crate::nvim::extensions::Extensions;
 use crate::nvim::files::Files;
 use crate::nvim::follow::Follow;
-use crate::nvim::frame_clock::Frames;
 use crate::nvim::inspector::Inspector;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::questions::Questions;
@@ -86,15 +84,12 @@ impl App {
         editor: Rc<Editor>,
         mailbox: Arc<Mailbox>,
         start: Start,
-        frames: Rc<Frames>,
-        tick: Timer,
-        bundled: Option<PathBuf>,
+        chats: Chats,
+        agents: Agents,
     ) -> Result<Self> {
         let state: String = editor.func("stdpath", "log")?;
         let records: String = editor.func("stdpath", "state")?;
         let prompts = Prompts::new(&editor)?;
-        let chats = Chats::new(&editor, frames, tick, mailbox.clone());
-        let agents = Agents::new(&editor, bundled)?;
         Ok(Self {
             cx: Context::new(editor, Path::new(&state).join("acp.log")),
             chats,

@@ -386,8 +386,10 @@ impl Editor {
         self.api("nvim_create_namespace", name)
     }
 
-    pub fn set_extmark(&self, buf: Buf, ns: i64, row: usize, col: usize, options: Table) -> Result<i64> {
-        self.api("nvim_buf_set_extmark", (buf, ns, row, col, options))
+    /// Sets an extmark at a 0-based row and byte; gives its id.
+    pub fn set_extmark(&self, buf: Buf, ns: i64, at: (usize, usize), options: Table) -> Result<i64> {
+        let (row, column) = at;
+        self.api("nvim_buf_set_extmark", (buf, ns, row, column, options))
     }
 
     /// The 0-based row of an extmark.

@@ -104,7 +104,7 @@ impl Follow {
     }
 
     /// Shows a place in the window that follows; nothing comes of it where there is none.
-    pub fn show(&mut self, editor: &Editor, target: Target, now: Moment) -> Result<Option<Shown>> {
+    pub fn show(&mut self, editor: &Editor, target: Target) -> Result<Option<Shown>> {
         let Target { visit, touched, turn, tag, win, may_split } = target;
         let win = match win {
             Some(win) => Some(win),
@@ -153,7 +153,7 @@ impl Follow {
         let cursor = editor.cursor(win)?;
         let line = u32::try_from(line.unwrap_or(cursor.0)).unwrap_or(u32::MAX);
         let lines = touched.filter(|lines| lines.first <= line && line <= lines.last);
-        self.marks.put(editor, buf, lines.unwrap_or(Lines { first: line, last: line }), tag, now)?;
+        self.marks.put(editor, buf, lines.unwrap_or(Lines { first: line, last: line }), tag)?;
         self.placed = Some(Placed { win, buf, cursor });
         self.shown = Some(visit);
         self.refused = None;

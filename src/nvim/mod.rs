@@ -46,8 +46,10 @@ use std::time::{Duration, Instant};
 use mlua::{Lua, Result, Table};
 
 use crate::mailbox::Mailbox;
+use crate::nvim::agents::Agents;
 use crate::nvim::app::App;
 pub use crate::nvim::background::{Background, Places, Start};
+use crate::nvim::chat::Chats;
 use crate::nvim::editor::Editor;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::frame_clock::Frames;
@@ -121,7 +123,9 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
     crate::nvim::editor::picker::keep_builtin(&editor)?;
     let tick = Timer::new(lua, lua.create_function(|_, ()| when_free(App::ticked))?)?;
     keep_panics_off_the_screen(PathBuf::from(editor.func::<String>("stdpath", "log")?).join("acp-panic.log"));
-    let app = App::new(editor.clone(), mailbox, background, frames, tick, demo.map(PathBuf::from))?;
+    let chats = Chats::new(&editor, frames, tick, mailbox.clone());
+    let agents = Agents::new(&editor, demo.map(PathBuf::from))?;
+    let app = App::new(editor.clone(), mailbox, background, chats, agents)?;
     guard::install(editor.clone(), Box::new(app));
     crate::nvim::editor::highlight_groups::define(&editor)?;
     keys::listen(&editor)?;

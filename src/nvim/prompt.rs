@@ -182,7 +182,7 @@ impl Anchor {
             ("end_col", Value::Integer(editor.line_len(buf, lines.last - 1)? as i64)),
             ("end_right_gravity", Value::Boolean(false)),
         ])?;
-        let mark = editor.set_extmark(buf, ns, lines.first - 1, 0, options)?;
+        let mark = editor.set_extmark(buf, ns, (lines.first - 1, 0), options)?;
         Ok(Some(Self { target, buf, mark }))
     }
 

@@ -92,7 +92,7 @@ pub fn cursor(screen: &Screen, palette: &mut Palette) -> String {
             let under = &screen.rows[row][column];
             if !under.text.trim().is_empty() {
                 let inverse = Style { foreground: screen.background, ..under.style };
-                text(&mut drawn, &under.text, inverse, column * WIDTH, y + BASELINE, palette);
+                text(&mut drawn, &under.text, inverse, (x, y + BASELINE), palette);
             }
             drawn
         }
@@ -209,18 +209,18 @@ fn runs(markup: &mut String, cells: &[Glyph], column: usize, palette: &mut Palet
         };
         let words: String = cells[at..end].iter().map(|cell| cell.text.as_str()).collect();
         if is_plain(&cells[at]) {
-            text(markup, &words, style, left, BASELINE, palette);
+            text(markup, &words, style, (left, BASELINE), palette);
         } else {
-            symbol(markup, &words, style, left + (end - at) * WIDTH / 2, BASELINE, palette);
+            symbol(markup, &words, style, (left + (end - at) * WIDTH / 2, BASELINE), palette);
         }
         at = end;
     }
 }
 
-fn text(markup: &mut String, words: &str, style: Style, x: usize, y: usize, palette: &mut Palette) {
+fn text(markup: &mut String, words: &str, style: Style, (x, y): (usize, usize), palette: &mut Palette) {
     let count = words.chars().count();
     if count == 1 {
-        return symbol(markup, words, style, x + WIDTH / 2, y, palette);
+        return symbol(markup, words, style, (x + WIDTH / 2, y), palette);
     }
     let (class, length, words) = (classes(style, palette), count * WIDTH, escape(words));
     markup
@@ -228,7 +228,7 @@ fn text(markup: &mut String, words: &str, style: Style, x: usize, y: usize, pale
 }
 
 /// One character, centred in its cells.
-fn symbol(markup: &mut String, words: &str, style: Style, x: usize, y: usize, palette: &mut Palette) {
+fn symbol(markup: &mut String, words: &str, style: Style, (x, y): (usize, usize), palette: &mut Palette) {
     let (class, words) = (classes(style, palette), escape(words));
     markup.push_str(&format!(r#"<text class="{class} m" x="{x}" y="{y}">{words}</text>"#));
 }

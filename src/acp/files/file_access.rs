@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use self::allowlist::Kept;
 use crate::core::ids::SessionKey;
 use crate::core::message::Access;
-use crate::core::store::allowlist::{Allowed, Answers, Choice, Decision, Rules, Until};
+use crate::core::store::allowlist::{Allowed, Answers, Choice, Decision, Rules, Until, decision_by_options};
 use crate::platform::paths::canonicalize;
 
 /// Until the editor says otherwise, all is refused.
@@ -49,7 +49,8 @@ impl FileAccess {
         let mut state = self.lock();
         let news = trouble.clone().filter(|_| state.told != trouble);
         state.told = trouble;
-        (state.answers.decide(session, access, path, &always, rules.ask), news)
+        let said = state.answers.said_of_file(session, access, path);
+        (said.unwrap_or_else(|| decision_by_options(path, &always, rules.ask)), news)
     }
 
     /// The same of a command that is to run in a folder: what the user has said of it comes first, then what counts for

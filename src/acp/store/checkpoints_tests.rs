@@ -48,7 +48,7 @@ fn text(text: &str) -> Held {
     Held::text(text)
 }
 
-fn add(writer: &mut CheckpointWriter, folder: &Path, at: u64, path: &str, before: &Held, after: &Held) {
+fn add(writer: &mut CheckpointWriter, folder: &Path, at: u64, path: &str, (before, after): (&Held, &Held)) {
     let turn = TurnKey { at, number: at };
     let path = Path::new(path);
     let adding = Adding { turn, head: &head(), at, path, call: None, before, after };
@@ -69,10 +69,10 @@ fn bytes_below(folder: &Path) -> u64 {
 fn a_turn_is_told_by_its_first_text_and_its_last() {
     let folder = Folder::new("turn");
     let mut writer = writer();
-    add(&mut writer, &folder.0, 1, "/a", &text("one\n"), &text("two\n"));
-    add(&mut writer, &folder.0, 1, "/a", &text("two\n"), &text("three\nfour\n"));
-    add(&mut writer, &folder.0, 1, "/new", &Held::Absent, &text("one\n"));
-    add(&mut writer, &folder.0, 2, "/big", &text(&"x".repeat(MAX_FILE_BYTES + 1)), &Held::Absent);
+    add(&mut writer, &folder.0, 1, "/a", (&text("one\n"), &text("two\n")));
+    add(&mut writer, &folder.0, 1, "/a", (&text("two\n"), &text("three\nfour\n")));
+    add(&mut writer, &folder.0, 1, "/new", (&Held::Absent, &text("one\n")));
+    add(&mut writer, &folder.0, 2, "/big", (&text(&"x".repeat(MAX_FILE_BYTES + 1)), &Held::Absent));
     let (turns, broken) = folder.turns();
     assert_eq!((turns.len(), broken), (2, 0));
     assert_eq!(turns[0].files[0].before, Stored::Unknown, "the newest comes first");
@@ -174,7 +174,7 @@ fn neovims_that_write_at_once_lose_nothing() {
                 for number in 0..20 {
                     let at = 1_000 + who * 100 + number;
                     let after = text(&format!("{number}"));
-                    add(&mut writer, folder, at, "/a", &text("same"), &after);
+                    add(&mut writer, folder, at, "/a", (&text("same"), &after));
                     if number == 10 {
                         let limits = Limits { age: 10_000, bytes: 1 << 20 };
                         prune(folder, limits, 2_000).expect("to prune");
@@ -197,7 +197,7 @@ fn what_is_old_or_too_much_goes_with_the_texts_that_only_it_names() {
     let mut writer = writer();
     for at in 1..=20 {
         let unlike = format!("{at}").repeat(500);
-        add(&mut writer, &folder.0, at * 100, "/a", &text("shared"), &text(&unlike));
+        add(&mut writer, &folder.0, at * 100, "/a", (&text("shared"), &text(&unlike)));
     }
     prune(&folder.0, Limits { age: 1000, bytes: 1 << 20 }, 2000).expect("to prune");
     let (turns, _) = folder.turns();
@@ -210,7 +210,7 @@ fn what_is_old_or_too_much_goes_with_the_texts_that_only_it_names() {
     assert_eq!(held_of(&folder.texts(), &turns[0].files[0].before), Ok(text("shared")));
     // A turn whose record was taken away while it ran is whole again with its next change.
     prune(&folder.0, Limits { age: 1, bytes: 5000 }, 9000).expect("to prune");
-    add(&mut writer, &folder.0, 2000, "/a", &text("x"), &text("y"));
+    add(&mut writer, &folder.0, 2000, "/a", (&text("x"), &text("y")));
     let (turns, _) = folder.turns();
     assert_eq!(held_of(&folder.texts(), &turns[0].files[0].before), Ok(text("shared")));
 }
@@ -219,8 +219,8 @@ fn what_is_old_or_too_much_goes_with_the_texts_that_only_it_names() {
 fn a_damaged_record_is_told_of_and_costs_no_more_than_itself() {
     let folder = Folder::new("broken");
     let mut writer = writer();
-    add(&mut writer, &folder.0, 1, "/a", &text("one"), &text("two"));
-    add(&mut writer, &folder.0, 2, "/a", &text("two"), &text("three"));
+    add(&mut writer, &folder.0, 1, "/a", (&text("one"), &text("two")));
+    add(&mut writer, &folder.0, 2, "/a", (&text("two"), &text("three")));
     let project = folder.texts().parent().expect("the project's").to_owned();
     fs::write(project.join("0000000000003-1-1.jsonl"), "{\"at\":3,\"tu").expect("half a line");
     let (turns, broken) = folder.turns();
@@ -229,7 +229,7 @@ fn a_damaged_record_is_told_of_and_costs_no_more_than_itself() {
     fs::write(folder.texts().join(name), "").expect("a damaged text");
     let error = held_of(&folder.texts(), &turns[0].files[0].before).expect_err("damaged");
     assert!(error.ends_with("is damaged"), "{error}");
-    add(&mut writer, &folder.0, 3, "/b", &text("two"), &text("four"));
+    add(&mut writer, &folder.0, 3, "/b", (&text("two"), &text("four")));
     assert_eq!(held_of(&folder.texts(), &turns[0].files[0].before), Ok(text("two")), "it is mended");
 }
 
@@ -238,7 +238,7 @@ fn a_damaged_record_is_told_of_and_costs_no_more_than_itself() {
 fn only_the_user_can_read_it() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::new("private");
-    add(&mut writer(), &folder.0, 1, "/a", &text("one"), &text("two"));
+    add(&mut writer(), &folder.0, 1, "/a", (&text("one"), &text("two")));
     let mode = |path: &Path| fs::metadata(path).expect("its facts").permissions().mode() & 0o777;
     assert_eq!(mode(&folder.0), 0o700);
     for entry in fs::read_dir(folder.texts()).expect("texts").filter_map(Result::ok) {
@@ -264,7 +264,7 @@ fn texts_are_held_no_longer_than_their_turn_and_their_call() {
     handle(&mut writer, Request::Unlook { turn, path: path.clone(), entry: 2 });
     assert_eq!(writer.looked.keys().map(|(of, _)| *of).collect::<Vec<_>>(), [other]);
     for at in [1, 2] {
-        add(&mut writer, &folder.0, at, "/a", &text("one\n"), &text("two\n"));
+        add(&mut writer, &folder.0, at, "/a", (&text("one\n"), &text("two\n")));
     }
     handle(&mut writer, Request::Finish { turn: other });
     assert!(writer.looked.is_empty());

@@ -9,11 +9,11 @@ use std::path::Path;
 use std::process::{self, ExitCode};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::steps::{self, Bytes, Save, Step, Variables};
+use crate::steps::{self, Bytes, ExpectedCall, ExpectedReply, Save, Step, Variables};
 use crate::wire::{Incoming, Output};
 use crate::{lines, print_error};
 
@@ -85,12 +85,8 @@ impl Player {
 
     fn step(&mut self, step: &Step) -> Result<(), String> {
         match step {
-            Step::Expect { method, params, name, save, patience } => {
-                self.expect(method, params.as_ref(), name, save, *patience)
-            }
-            Step::ExpectReply { to, name, pattern, save, patience } => {
-                self.expect_reply(to, name, pattern.as_ref(), save, *patience)
-            }
+            Step::Expect(expected) => self.expect(expected),
+            Step::ExpectReply(expected) => self.expect_reply(expected),
             Step::Reply { to, outcome } => {
                 let id = self.variables.get(to)?.clone();
                 let answer = match outcome {
@@ -161,16 +157,10 @@ impl Player {
         }
     }
 
-    fn expect(
-        &mut self,
-        wanted: &str,
-        pattern: Option<&Value>,
-        name: &str,
-        save: &Save,
-        patience: Duration,
-    ) -> Result<(), String> {
-        let pattern = pattern.map(|pattern| self.variables.fill(pattern)).transpose()?;
-        let deadline = Instant::now() + patience;
+    fn expect(&mut self, expected: &ExpectedCall) -> Result<(), String> {
+        let ExpectedCall { method: wanted, params, name, save, patience } = expected;
+        let pattern = params.as_ref().map(|pattern| self.variables.fill(pattern)).transpose()?;
+        let deadline = Instant::now() + *patience;
         let mut difference = None;
         loop {
             // Of several that wait, the first that fits, so that two sessions may run into each other.
@@ -195,16 +185,10 @@ impl Player {
         }
     }
 
-    fn expect_reply(
-        &mut self,
-        to: &Value,
-        name: &str,
-        pattern: Option<&Result<Value, Value>>,
-        save: &Save,
-        patience: Duration,
-    ) -> Result<(), String> {
+    fn expect_reply(&mut self, expected: &ExpectedReply) -> Result<(), String> {
+        let ExpectedReply { to, name, pattern, save, patience } = expected;
         let to = self.variables.fill(to)?;
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + *patience;
         let index = loop {
             let is_it = |incoming: &Incoming| matches!(incoming, Incoming::Answer { id, .. } if *id == to);
             match self.kept.iter().position(is_it) {

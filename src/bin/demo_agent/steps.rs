@@ -29,33 +29,34 @@ use serde_json::Value;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// A request or notification that is waited for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpectedCall {
+    pub method: String,
+    pub params: Option<Value>,
+    pub name: String,
+    pub save: Save,
+    pub patience: Duration,
+}
+
+/// An answer that is waited for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpectedReply {
+    pub to: Value,
+    pub name: String,
+    pub pattern: Option<Result<Value, Value>>,
+    pub save: Save,
+    pub patience: Duration,
+}
+
 /// One step. Texts in it may name variables still.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    Expect {
-        method: String,
-        params: Option<Value>,
-        name: String,
-        save: Save,
-        patience: Duration,
-    },
-    ExpectReply {
-        to: Value,
-        name: String,
-        pattern: Option<Result<Value, Value>>,
-        save: Save,
-        patience: Duration,
-    },
-    Reply {
-        to: String,
-        outcome: Result<Value, Value>,
-    },
+    Expect(ExpectedCall),
+    ExpectReply(ExpectedReply),
+    Reply { to: String, outcome: Result<Value, Value> },
     Send(Value),
-    Write {
-        bytes: Bytes,
-        each: Option<usize>,
-        pause: Duration,
-    },
+    Write { bytes: Bytes, each: Option<usize>, pause: Duration },
     Cue(String),
     Delay(Duration),
     Stderr(String),
@@ -63,14 +64,8 @@ pub enum Step {
     IgnoreTerm,
     WaitEof,
     Run(Vec<String>),
-    Spawn {
-        command: Vec<String>,
-        name: String,
-    },
-    Repeat {
-        times: u64,
-        steps: Vec<Step>,
-    },
+    Spawn { command: Vec<String>, name: String },
+    Repeat { times: u64, steps: Vec<Step> },
 }
 
 /// Variables by name, each with a JSON pointer to its value.
@@ -147,17 +142,13 @@ fn one(written: Written, place: &str) -> Result<Step, String> {
     let mut found = Vec::new();
     if let Some(method) = written.expect {
         let name = written.name.clone().unwrap_or_else(|| method.clone());
-        found.push(Step::Expect {
-            method,
-            params: written.params,
-            name,
-            save: written.save.clone(),
-            patience,
-        });
+        let save = written.save.clone();
+        found.push(Step::Expect(ExpectedCall { method, params: written.params, name, save, patience }));
     }
     if let Some(name) = written.expect_reply {
         let to = written.to.unwrap_or_else(|| Value::from(name.as_str()));
-        found.push(Step::ExpectReply { to, name, pattern: outcome.clone(), save: written.save, patience });
+        let (pattern, save) = (outcome.clone(), written.save);
+        found.push(Step::ExpectReply(ExpectedReply { to, name, pattern, save, patience }));
     }
     if let Some(to) = written.reply {
         let outcome = outcome.ok_or("a reply wants a result or an error")?;

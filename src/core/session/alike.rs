@@ -63,14 +63,14 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, Moment, SessionKey};
+    use crate::core::ids::{Moment, SessionKey};
     use crate::core::message::{Content, Opened, PermissionOption, Place, ToolCallPatch, ToolKind};
     use crate::core::rules::Ruling;
+    use crate::core::session::AgentRun;
     use crate::core::session::entry::Body;
 
     fn working() -> Session {
-        let mut session =
-            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
         session.opened(Opened::default(), Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
         session

@@ -320,37 +320,33 @@ impl Session {
         now: Moment,
     ) -> Vec<Command> {
         let form = Form::read(schema);
-        let subject = Subject::Form(form.clone());
-        self.elicit(ask, message, subject, Wanted::Form(Filling::new(form)), now)
+        let asked = self.asking(message, Subject::Form(form.clone()));
+        self.elicit(ask, asked, Wanted::Form(Filling::new(form)), now)
     }
 
     /// The agent wants the user to open a page in a browser.
     pub fn asked_to_open(&mut self, ask: AskId, message: String, url: &str, now: Moment) -> Vec<Command> {
         let address = Address::read(url);
-        self.elicit(ask, message, Subject::Page(address.clone()), Wanted::Page(address), now)
+        let asked = self.asking(message, Subject::Page(address.clone()));
+        self.elicit(ask, asked, Wanted::Page(address), now)
     }
 
-    fn elicit(
-        &mut self,
-        ask: AskId,
-        message: String,
-        subject: Subject,
-        wanted: Wanted,
-        now: Moment,
-    ) -> Vec<Command> {
+    fn asking(&self, message: String, subject: Subject) -> Elicitation {
+        Elicitation {
+            asker: self.speaker(),
+            message,
+            subject,
+            verdict: Verdict::Open,
+            choices: Vec::new(),
+            is_long: false,
+        }
+    }
+
+    fn elicit(&mut self, ask: AskId, elicitation: Elicitation, wanted: Wanted, now: Moment) -> Vec<Command> {
         if self.answers_no_more() {
             return vec![Command::Answer { ask, answer: Answer::Cancelled }];
         }
         self.turn.answered = true;
-        let verdict = Verdict::Open;
-        let elicitation = Elicitation {
-            asker: self.speaker(),
-            message,
-            subject,
-            verdict,
-            choices: Vec::new(),
-            is_long: false,
-        };
         let entry = self.say(Body::Elicitation(Box::new(elicitation)), now);
         self.asks.push(OpenAsk::new(ask, entry, wanted));
         self.show_choices(entry);
@@ -546,15 +542,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::core::ids::{AgentId, SessionKey};
+    use crate::core::ids::SessionKey;
     use crate::core::message::{AgentInfo, Content, Ending, Opened, Place, StopReason, TurnEnd};
+    use crate::core::session::AgentRun;
     use crate::core::session::entry::Greeting;
 
     const ASK: AskId = AskId(7);
 
     fn working() -> Session {
-        let mut session =
-            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
         session.connected(AgentInfo { title: Some("Demo".into()), ..AgentInfo::default() });
         session.opened(Opened::default(), Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
@@ -665,8 +661,7 @@ mod tests {
 
     #[test]
     fn a_form_may_come_before_the_session_is_open() {
-        let mut session =
-            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
         session.connected(AgentInfo::default());
         session.asked_to_fill(ASK, "Who?".into(), &schema(), Moment(1));
         session.opened(Opened::default(), Moment(2));

@@ -165,23 +165,23 @@ impl ToolCall {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
 
     use serde_json::json;
 
     use super::*;
-    use crate::core::ids::{AgentId, SessionKey};
+    use crate::core::ids::SessionKey;
     use crate::core::message::{
         Access, AskReason, Content, Measure, Opened, PermissionKind, PermissionOption, Place, RuledBy,
         Severity, Span, StopReason, ToolCallPatch, ToolKind, TurnEnd, Update, WireStatus,
     };
+    use crate::core::session::AgentRun;
     use crate::core::session::budget::{Bounds, Limits, Reached};
     use crate::core::session::outside::OutsideUse;
     use crate::core::session::tool_call::Status;
 
     fn idle() -> Session {
         let place = Place { cwd: "/p".into(), ..Place::default() };
-        let mut session = Session::new(SessionKey(1), AgentId(1), "demo", "demo", place, Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, place, Moment(0));
         session.opened(Opened::default(), Moment(0));
         session
     }
@@ -230,12 +230,14 @@ mod tests {
 
     fn outside(session: &mut Session, id: u64) -> Vec<Command> {
         let usage = OutsideUse {
+            path: "/etc/hosts".into(),
+            target: "/etc".into(),
             access: Access::Read,
             why: AskReason::OutsideFolders,
             command: None,
             judgement: None,
         };
-        session.asked_outside(AskId(id), Path::new("/etc/hosts"), Path::new("/etc"), usage, Moment(1))
+        session.asked_outside(AskId(id), usage, Moment(1))
     }
 
     fn ended(session: &mut Session) -> String {

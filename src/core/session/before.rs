@@ -84,10 +84,11 @@ pub fn is_before(content: &Content) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, Moment, SessionKey};
+    use crate::core::ids::{Moment, SessionKey};
     use crate::core::message::{
         Opened, Place, Role, StopReason, ToolCallPatch, ToolKind, TurnEnd, Update, WireStatus,
     };
+    use crate::core::session::AgentRun;
 
     fn turn(session: &mut Session, prompt: &str, answer: &str, reason: StopReason) {
         session.prompt(vec![Content::Text(prompt.into())], Moment(0));
@@ -104,8 +105,7 @@ mod tests {
     }
 
     fn session() -> Session {
-        let mut session =
-            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
         session.opened(Opened::default(), Moment(0));
         session
     }

@@ -70,14 +70,14 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, SessionKey, SubagentId};
+    use crate::core::ids::{SessionKey, SubagentId};
     use crate::core::message::{
         Branch, Content, Ending, Opened, Place, Severity, StopReason, SubagentPatch, TurnEnd, Update,
     };
+    use crate::core::session::AgentRun;
 
     fn working() -> Session {
-        let mut session =
-            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
         session.opened(Opened::default(), Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
         session

@@ -115,11 +115,16 @@ mod tests {
     use crate::core::message::{
         AgentInfo, Capabilities, Content, Opened, Place, Reopen, Role, ToolCallPatch, Update, WireStatus,
     };
+    use crate::core::session::AgentRun;
     use crate::core::session::entry::Greeting;
 
     fn session(number: u32, fork: bool) -> Session {
-        let mut session =
-            Session::new(SessionKey(number), AgentId(1), "fake", "fake", Place::default(), Moment(0));
+        let mut session = Session::new(
+            SessionKey(number),
+            AgentRun { id: AgentId(1), name: "fake", command: "fake" },
+            Place::default(),
+            Moment(0),
+        );
         let can = Capabilities { fork, load: true, ..Capabilities::default() };
         session.connected(AgentInfo { can, ..AgentInfo::default() });
         session

@@ -163,18 +163,19 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, SessionKey};
+    use crate::core::ids::SessionKey;
     use crate::core::message::{
         AgentInfo, Answer, Content, Opened, PermissionKind, PermissionOption, Place, StopReason,
         ToolCallPatch, TurnEnd, WireStatus,
     };
     use crate::core::rules::{Decision, Ruling};
+    use crate::core::session::AgentRun;
     use crate::core::session::budget::{Bounds, Limits};
 
     const ASK: AskId = AskId(9);
 
     fn working(turn: Limits, session: Limits) -> Session {
-        let mut it = Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        let mut it = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
         it.connected(AgentInfo { title: Some("Demo".into()), ..AgentInfo::default() });
         it.opened(Opened::default(), Moment(0));
         it.budget.bounds = Bounds { turn, session };

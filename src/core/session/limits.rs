@@ -84,16 +84,16 @@ impl Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, SessionKey};
+    use crate::core::ids::SessionKey;
     use crate::core::message::{Place, Update};
+    use crate::core::session::AgentRun;
 
     fn limit(window: &str, status: LimitStatus, used: Option<f64>) -> Limit {
         Limit { window: window.into(), status, used, resets: Some(1000), overage: false }
     }
 
     fn told(limits: &[Limit]) -> Session {
-        let mut session =
-            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
         for limit in limits {
             session.apply(Update::Limit(limit.clone()), Moment(0));
         }

@@ -47,8 +47,9 @@ pub fn in_order(options: &[ConfigOption]) -> Vec<&ConfigOption> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, Moment, SessionKey};
+    use crate::core::ids::{Moment, SessionKey};
     use crate::core::message::{Models, Modes, Opened, OptionGroup, Place};
+    use crate::core::session::AgentRun;
     use crate::core::session::status::{mode, model};
 
     fn named(id: &str) -> Named {
@@ -68,8 +69,7 @@ mod tests {
     }
 
     fn open(opened: Opened) -> Session {
-        let mut session =
-            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
         session.opened(opened, Moment(0));
         session
     }

@@ -1,7 +1,7 @@
 //! An agent's requests to read or write outside the session's folders: a question like a permission
 //! request, but with answers defined by this client.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::{OpenAsk, Phase, Session, Wanted};
 use crate::core::ids::{AskId, Moment};
@@ -13,6 +13,10 @@ use crate::core::store::allowlist;
 
 /// What an agent is about to do with a file, or in a folder.
 pub struct OutsideUse {
+    /// Without links.
+    pub path: PathBuf,
+    /// What an answer counts for that counts for more than once.
+    pub target: PathBuf,
     pub access: Access,
     pub why: AskReason,
     pub command: Option<String>,
@@ -20,16 +24,8 @@ pub struct OutsideUse {
 }
 
 impl Session {
-    /// `path` is without links; `target` is what an answer counts for that counts for more than once.
-    pub fn asked_outside(
-        &mut self,
-        ask: AskId,
-        path: &Path,
-        target: &Path,
-        usage: OutsideUse,
-        now: Moment,
-    ) -> Vec<Command> {
-        let OutsideUse { access, why, command, mut judgement } = usage;
+    pub fn asked_outside(&mut self, ask: AskId, usage: OutsideUse, now: Moment) -> Vec<Command> {
+        let OutsideUse { path, target, access, why, command, mut judgement } = usage;
         if let (AskReason::OutsideFolders | AskReason::LinkedOutside, Some(judgement)) =
             (&why, &mut judgement)
         {
@@ -42,8 +38,10 @@ impl Session {
         let folders = self.place.folders().cloned().collect();
         let options = match &why {
             AskReason::Rule(_) => allowlist::options_under_rule(access, command.is_some()),
-            _ if command.is_some() => allowlist::options_for_command(path),
-            AskReason::OutsideFolders | AskReason::LinkedOutside => allowlist::options(path, target, access),
+            _ if command.is_some() => allowlist::options_for_command(&path),
+            AskReason::OutsideFolders | AskReason::LinkedOutside => {
+                allowlist::options(&path, &target, access)
+            }
         };
         let elicitation = Elicitation {
             asker: self.name(),
@@ -70,23 +68,31 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, SessionKey};
+    use crate::core::ids::SessionKey;
     use crate::core::message::{AgentInfo, Content, Opened, Place};
+    use crate::core::session::AgentRun;
     use crate::core::store::allowlist::Choice;
 
     const ASK: AskId = AskId(7);
 
-    fn reading() -> OutsideUse {
-        OutsideUse { access: Access::Read, why: AskReason::OutsideFolders, command: None, judgement: None }
+    fn reading(path: &str, target: &str) -> OutsideUse {
+        OutsideUse {
+            path: path.into(),
+            target: target.into(),
+            access: Access::Read,
+            why: AskReason::OutsideFolders,
+            command: None,
+            judgement: None,
+        }
     }
 
     fn asked() -> Session {
         let place = Place { cwd: "/p".into(), ..Place::default() };
-        let mut session = Session::new(SessionKey(1), AgentId(1), "demo", "demo", place, Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, place, Moment(0));
         session.connected(AgentInfo { title: Some("Demo".into()), ..AgentInfo::default() });
         session.opened(Opened::default(), Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
-        let asked = session.asked_outside(ASK, Path::new("/x/a"), Path::new("/x"), reading(), Moment(1));
+        let asked = session.asked_outside(ASK, reading("/x/a", "/x"), Moment(1));
         assert_eq!(asked, []);
         session
     }
@@ -116,7 +122,7 @@ mod tests {
         let commands = session.cancel(Moment(2));
         assert!(commands.contains(&Command::Answer { ask: ASK, answer: Answer::Cancelled }));
         assert_eq!(verdict(&session), Verdict::Cancelled);
-        let late = session.asked_outside(AskId(8), Path::new("/y"), Path::new("/y"), reading(), Moment(3));
+        let late = session.asked_outside(AskId(8), reading("/y", "/y"), Moment(3));
         assert_eq!(late, [Command::Answer { ask: AskId(8), answer: Answer::Cancelled }]);
         let mut session = asked();
         assert!(session.withdrawn(ASK, Moment(2)));

@@ -114,10 +114,16 @@ mod tests {
     use super::*;
     use crate::core::ids::{AgentId, SessionKey};
     use crate::core::message::{Content, Opened, Place, PlanStatus, Priority, Update};
+    use crate::core::session::AgentRun;
 
     fn session() -> Session {
         let (key, agent) = (SessionKey(1), AgentId(1));
-        let mut session = Session::new(key, agent, "fake", "fake", Place::default(), Moment(0));
+        let mut session = Session::new(
+            key,
+            AgentRun { id: agent, name: "fake", command: "fake" },
+            Place::default(),
+            Moment(0),
+        );
         drop(session.opened(Opened { acp_id: "a".into(), ..Opened::default() }, Moment(1)));
         session
     }

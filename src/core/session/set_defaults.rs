@@ -191,6 +191,7 @@ mod tests {
     use super::*;
     use crate::core::ids::AgentId;
     use crate::core::message::{Chosen, Modes, Opened, OptionGroup, Place};
+    use crate::core::session::AgentRun;
     use crate::core::session::defaults::Defaults;
     use crate::core::session::entry::Body;
 
@@ -209,7 +210,12 @@ mod tests {
     }
 
     fn open(defaults: Defaults, opened: Opened) -> (Session, Vec<Command>) {
-        let mut session = Session::new(SessionKey(1), AgentId(1), "x", "x", Place::default(), Moment(0));
+        let mut session = Session::new(
+            SessionKey(1),
+            AgentRun { id: AgentId(1), name: "x", command: "x" },
+            Place::default(),
+            Moment(0),
+        );
         session.defaults = defaults;
         let commands = session.opened(opened, Moment(0));
         (session, commands)
@@ -317,7 +323,12 @@ mod tests {
             ]
         };
         let open = |defaults: Defaults| {
-            let mut session = Session::new(SessionKey(1), AgentId(1), "x", "x", Place::default(), Moment(0));
+            let mut session = Session::new(
+                SessionKey(1),
+                AgentRun { id: AgentId(1), name: "x", command: "x" },
+                Place::default(),
+                Moment(0),
+            );
             session.defaults = defaults;
             let commands = session.opened(Opened { options: offered(), ..Opened::default() }, Moment(0));
             (session, commands)
@@ -337,7 +348,12 @@ mod tests {
 
     #[test]
     fn what_is_remembered_and_not_there_any_more_is_said_with_how_to_forget_it() {
-        let mut session = Session::new(SessionKey(1), AgentId(1), "x", "x", Place::default(), Moment(0));
+        let mut session = Session::new(
+            SessionKey(1),
+            AgentRun { id: AgentId(1), name: "x", command: "x" },
+            Place::default(),
+            Moment(0),
+        );
         session.defaults.remembered = vec![(Choice::Model, "gpt".into()), (Choice::Mode, "plan".into())];
         let options = vec![select("m", "model", &["haiku", "opus"])];
         session.opened(Opened { options, ..Opened::default() }, Moment(0));
@@ -352,7 +368,12 @@ mod tests {
 
     #[test]
     fn a_session_that_is_taken_up_stays_as_it_was() {
-        let mut session = Session::new(SessionKey(1), AgentId(1), "x", "x", Place::default(), Moment(0));
+        let mut session = Session::new(
+            SessionKey(1),
+            AgentRun { id: AgentId(1), name: "x", command: "x" },
+            Place::default(),
+            Moment(0),
+        );
         session.defaults = Defaults { model: some("opus"), ..Defaults::default() };
         session.taking_up = Some(("s".into(), crate::core::message::Reopen::Resume));
         let options = vec![select("m", "model", &["haiku", "opus"])];

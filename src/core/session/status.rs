@@ -98,14 +98,15 @@ pub fn running(session: &Session) -> Option<(EntryId, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, AskId, Moment, SessionKey};
+    use crate::core::ids::{AskId, Moment, SessionKey};
     use crate::core::message::{
         Chosen, Content, Ending, Failure, FailureKind, Modes, Named, Opened, PermissionKind,
         PermissionOption, Place, ToolCallPatch, ToolKind, Update, WireStatus,
     };
+    use crate::core::session::AgentRun;
 
     fn starting() -> Session {
-        Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0))
+        Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0))
     }
 
     #[test]

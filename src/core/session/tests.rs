@@ -5,12 +5,17 @@ use crate::core::message::{
     PermissionKind, PermissionOption, Severity, Steering, StopReason, ToolCallPatch, ToolContent, ToolKind,
     TurnEnd, Update, WireStatus,
 };
+use crate::core::session::AgentRun;
 use crate::core::session::entry::Restart;
 use crate::core::session::tool_call::Status;
 
 fn session() -> Session {
-    let mut session =
-        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    let mut session = Session::new(
+        SessionKey(1),
+        AgentRun { command: "acp-demo-agent", ..AgentRun::DEMO },
+        Place::default(),
+        Moment(0),
+    );
     session.connected(AgentInfo { title: Some("Demo".into()), ..AgentInfo::default() });
     session.opened(Opened { acp_id: "s".into(), ..Opened::default() }, Moment(0));
     session
@@ -89,8 +94,12 @@ fn a_message_begins_with_its_text() {
 
 #[test]
 fn a_prompt_sent_before_the_session_is_open_goes_out_when_it_is() {
-    let mut session =
-        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    let mut session = Session::new(
+        SessionKey(1),
+        AgentRun { command: "acp-demo-agent", ..AgentRun::DEMO },
+        Place::default(),
+        Moment(0),
+    );
     assert_eq!(session.prompt(vec![Content::Text("early".into())], Moment(0)), []);
     let commands = session.opened(Opened::default(), Moment(5));
     assert_eq!(
@@ -329,7 +338,12 @@ fn what_waits_when_the_user_stops_the_turn_waits_for_the_user() {
 }
 
 fn session_that_starts() -> Session {
-    Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0))
+    Session::new(
+        SessionKey(1),
+        AgentRun { command: "acp-demo-agent", ..AgentRun::DEMO },
+        Place::default(),
+        Moment(0),
+    )
 }
 
 #[test]
@@ -356,8 +370,12 @@ fn a_question_that_a_turn_leaves_open_can_still_be_answered() {
 
 #[test]
 fn calls_told_again_of_an_earlier_time_are_over_once_the_session_is_open() {
-    let mut session =
-        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    let mut session = Session::new(
+        SessionKey(1),
+        AgentRun { command: "acp-demo-agent", ..AgentRun::DEMO },
+        Place::default(),
+        Moment(0),
+    );
     session.apply(status(WireStatus::InProgress), Moment(1));
     session.opened(Opened::default(), Moment(2));
     assert_eq!(call(&session).status, Status::Unreported);
@@ -488,8 +506,12 @@ fn a_chunk_that_holds_nothing_adds_nothing() {
 
 #[test]
 fn the_parts_of_a_prompt_that_is_told_again_stand_apart() {
-    let mut session =
-        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    let mut session = Session::new(
+        SessionKey(1),
+        AgentRun { command: "acp-demo-agent", ..AgentRun::DEMO },
+        Place::default(),
+        Moment(0),
+    );
     session.taking_up = Some(("s".into(), Reopen::Load));
     for text in ["Look at", "[@a.rs](file:///a.rs)", " and\n", "tell me"] {
         let content = Content::Text(text.into());
@@ -523,8 +545,12 @@ fn what_is_unknown_in_a_turn_is_said_once_at_its_end() {
 
 #[test]
 fn an_agent_is_called_what_the_user_calls_it() {
-    let mut session =
-        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    let mut session = Session::new(
+        SessionKey(1),
+        AgentRun { command: "acp-demo-agent", ..AgentRun::DEMO },
+        Place::default(),
+        Moment(0),
+    );
     session.call_agent("Mine");
     assert!(matches!(
         &session.entries()[0].body,
@@ -711,8 +737,8 @@ fn a_turn_without_an_answer_says_so() {
 /// A session in each phase, with the phase's name.
 fn in_each_phase() -> [(&'static str, Session); 8] {
     let opening = || {
-        let (key, agent) = (SessionKey(1), AgentId(1));
-        Session::new(key, agent, "demo", "acp-demo-agent", Place::default(), Moment(0))
+        let agent = AgentRun { command: "acp-demo-agent", ..AgentRun::DEMO };
+        Session::new(SessionKey(1), agent, Place::default(), Moment(0))
     };
     let mut login = opening();
     login.open_failed(failure(FailureKind::AuthRequired));

@@ -68,8 +68,9 @@ impl Told {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, Moment, SessionKey, ToolCallId};
+    use crate::core::ids::{Moment, SessionKey, ToolCallId};
     use crate::core::message::{Content, Modes, Named, Opened, Place, ToolCallPatch, Update};
+    use crate::core::session::AgentRun;
 
     fn mode_named(id: &str) -> Modes {
         let named = |id: &str| Named { id: id.into(), name: id.to_uppercase(), description: None };
@@ -77,8 +78,7 @@ mod tests {
     }
 
     fn open(modes: Option<Modes>) -> Session {
-        let mut session =
-            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
         session.opened(Opened { modes, ..Opened::default() }, Moment(0));
         session
     }

@@ -112,15 +112,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::core::ids::{AgentId, AskId, Moment, SessionKey};
+    use crate::core::ids::{AskId, Moment, SessionKey};
     use crate::core::message::{
         Content, Opened, PermissionKind, PermissionOption, Place, Reopen, ToolCallPatch, Update, WireStatus,
     };
     use crate::core::rules::Decision;
+    use crate::core::session::AgentRun;
 
     fn session() -> Session {
         let place = Place { cwd: "/p".into(), ..Place::default() };
-        Session::new(SessionKey(1), AgentId(1), "demo", "demo", place, Moment(0))
+        Session::new(SessionKey(1), AgentRun::DEMO, place, Moment(0))
     }
 
     fn working() -> Session {

@@ -46,16 +46,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::core::ids::{AgentId, AskId, SessionKey};
+    use crate::core::ids::{AskId, SessionKey};
     use crate::core::message::{
         Content, Opened, PermissionKind, PermissionOption, Place, StopReason, ToolCallPatch, TurnEnd, Update,
         WireStatus,
     };
+    use crate::core::session::AgentRun;
     use crate::core::session::tool_call::ToolCall;
 
     fn at_work() -> Session {
-        let mut session =
-            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
         session.opened(Opened::default(), Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
         session

@@ -97,14 +97,15 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, SessionKey};
+    use crate::core::ids::SessionKey;
     use crate::core::message::{
         Content, Opened, Place, StopReason, ToolCallPatch, ToolContent, ToolKind, TurnEnd, Update,
     };
+    use crate::core::session::AgentRun;
 
     fn working() -> Session {
         let place = Place { cwd: "/p".into(), ..Place::default() };
-        let mut session = Session::new(SessionKey(1), AgentId(1), "demo", "demo", place, Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, place, Moment(0));
         session.opened(Opened::default(), Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
         session

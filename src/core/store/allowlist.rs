@@ -152,6 +152,16 @@ fn options_for_session(doing: &str, what: &str) -> Vec<PermissionOption> {
     Choice::ALL.into_iter().filter(|choice| *choice != Choice::Always).map(option).collect()
 }
 
+/// Whether a file may be read or written about which the user has not said anything in the session. `always` are the
+/// paths for which that is always allowed; all paths are without links.
+pub fn decision_by_options(path: &Path, always: &[PathBuf], ask: bool) -> Decision {
+    match ask {
+        _ if always.iter().any(|target| path.starts_with(target)) => Decision::Allowed,
+        true => Decision::Ask,
+        false => Decision::Refused,
+    }
+}
+
 pub fn doing(access: Access) -> &'static str {
     match access {
         Access::Read => "reading",
@@ -217,29 +227,17 @@ impl Answers {
         Some(if said.is_allowed { Decision::Allowed } else { Decision::RefusedBefore })
     }
 
-    /// Whether a file may be read or written. `always` are the paths for which that is always allowed;
-    /// all paths are without links. A refusal outweighs what else was said.
-    pub fn decide(
-        &self,
-        session: SessionKey,
-        access: Access,
-        path: &Path,
-        always: &[PathBuf],
-        ask: bool,
-    ) -> Decision {
+    /// What the user has said of reading or writing a file, if it was asked about; the path is without links. A
+    /// refusal outweighs what else was said.
+    pub fn said_of_file(&self, session: SessionKey, access: Access, path: &Path) -> Option<Decision> {
         let said = |list: &[(SessionKey, Access, PathBuf)]| {
             list.iter()
                 .any(|(of, what, target)| (*of, *what) == (session, access) && path.starts_with(target))
         };
         if said(&self.refused) {
-            Decision::RefusedBefore
-        } else if said(&self.allowed) || always.iter().any(|target| path.starts_with(target)) {
-            Decision::Allowed
-        } else if ask {
-            Decision::Ask
-        } else {
-            Decision::Refused
+            return Some(Decision::RefusedBefore);
         }
+        said(&self.allowed).then_some(Decision::Allowed)
     }
 
     pub fn allowed(&self) -> impl Iterator<Item = Allowed> {
@@ -283,7 +281,7 @@ mod tests {
     const TWO: SessionKey = SessionKey(2);
 
     fn decide(answers: &Answers, session: SessionKey, access: Access, path: &str) -> Decision {
-        answers.decide(session, access, Path::new(path), &[], true)
+        answers.said_of_file(session, access, Path::new(path)).unwrap_or(Decision::Ask)
     }
 
     #[test]
@@ -313,16 +311,21 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_outweighs_what_is_always_allowed() {
+    fn a_refusal_outweighs_what_else_was_said() {
         let mut answers = Answers::default();
-        let always = [PathBuf::from("/x")];
-        let decide = |answers: &Answers, ask| {
-            answers.decide(ONE, Access::Read, Path::new("/x/secret/a"), &always, ask)
-        };
-        assert_eq!(decide(&answers, false), Decision::Allowed);
+        answers.say(ONE, Access::Read, "/x".into(), Choice::Session);
         answers.say(ONE, Access::Read, "/x/secret".into(), Choice::Never);
-        assert_eq!(decide(&answers, true), Decision::RefusedBefore);
-        assert_eq!(answers.decide(ONE, Access::Read, Path::new("/y"), &always, false), Decision::Refused);
+        answers.say(ONE, Access::Read, "/x/secret".into(), Choice::Session);
+        assert_eq!(decide(&answers, ONE, Access::Read, "/x/secret/a"), Decision::RefusedBefore);
+    }
+
+    #[test]
+    fn what_nobody_was_asked_about_is_decided_by_the_options() {
+        let always = [PathBuf::from("/x")];
+        let by_options = |path: &str, ask| decision_by_options(Path::new(path), &always, ask);
+        assert_eq!(by_options("/x/a", false), Decision::Allowed);
+        assert_eq!(by_options("/y", false), Decision::Refused);
+        assert_eq!(by_options("/y", true), Decision::Ask);
     }
 
     #[test]

@@ -121,13 +121,13 @@ pub fn shortened(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, Moment, SessionKey};
+    use crate::core::ids::{Moment, SessionKey};
     use crate::core::message::{Content, Opened, Place};
+    use crate::core::session::AgentRun;
     use crate::core::store::record::{Owner, Prompt};
 
     fn open(prompts: &[&str]) -> Session {
-        let mut session =
-            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
         session.opened(Opened::default(), Moment(0));
         for prompt in prompts {
             session.prompt(vec![Content::Text((*prompt).into())], Moment(0));

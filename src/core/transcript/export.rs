@@ -254,16 +254,17 @@ fn fenced(language: &str, text: &str) -> String {
 mod tests {
     use super::*;
     use crate::core::ids::Moment;
-    use crate::core::ids::{AgentId, SessionKey};
+    use crate::core::ids::SessionKey;
     use crate::core::message::{
         Content, Opened, Place, Priority, Role, StopReason, ToolCallPatch, ToolKind, TurnEnd, Update,
         WireStatus,
     };
+    use crate::core::session::AgentRun;
 
     fn talked() -> Session {
         let now = Moment(0);
         let place = Place { cwd: "/src/shop".into(), ..Place::default() };
-        let mut session = Session::new(SessionKey(1), AgentId(1), "demo", "demo", place, now);
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, place, now);
         session.opened(Opened::default(), now);
         session.prompt(vec![Content::Text("Fix the login\nplease".into())], now);
         let said =

@@ -5,12 +5,12 @@ use proptest::prelude::*;
 
 use super::groups::{Groups, Place, role};
 use super::*;
-use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, TerminalId};
+use crate::core::ids::{EntryId, Moment, SessionKey, TerminalId};
 use crate::core::message::{
     Content, Cost, FileDiff, Location, Opened, Place as Where, Role, StopReason, ToolCallPatch, ToolContent,
     ToolKind, TurnEnd, Update, WireStatus,
 };
-use crate::core::session::Session;
+use crate::core::session::{AgentRun, Session};
 
 fn style() -> Style {
     Style { icons: true, width: 60, clock: None, hints: Default::default() }
@@ -18,7 +18,7 @@ fn style() -> Style {
 
 fn working() -> Session {
     let place = Where { cwd: "/p".into(), ..Where::default() };
-    let mut session = Session::new(SessionKey(1), AgentId(1), "demo", "demo", place, Moment(0));
+    let mut session = Session::new(SessionKey(1), AgentRun::DEMO, place, Moment(0));
     session.opened(Opened::default(), Moment(0));
     session.prompt(vec![Content::Text("go".into())], Moment(0));
     session

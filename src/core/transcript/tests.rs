@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use super::call::{LIVE_TEXT, without_fence};
 use super::*;
-use crate::core::ids::{AgentId, AskId, EntryId, Moment, SessionKey, TerminalId};
+use crate::core::ids::{AskId, EntryId, Moment, SessionKey, TerminalId};
 use crate::core::message::{
     Access, AgentInfo, AskReason, Command, Content, Counts, Exit, FileDiff, Location, Opened, PermissionKind,
     PermissionOption, Place, Priority, Role, Tokens, ToolCallPatch, ToolContent, ToolKind, TurnEnd,
@@ -12,10 +12,10 @@ use crate::core::message::{
 };
 use crate::core::message::{Failure, FailureKind};
 use crate::core::rules::Decision;
-use crate::core::session::Session;
 use crate::core::session::outside::OutsideUse;
 use crate::core::session::written::Write;
 use crate::core::session::written_files::{FileChangeKind, Road};
+use crate::core::session::{AgentRun, Session};
 use crate::core::text::{cells, visible};
 
 fn style(icons: bool) -> Style {
@@ -53,8 +53,12 @@ fn text(role: Role, text: &str) -> Update {
 }
 
 fn tour() -> Session {
-    let mut session =
-        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    let mut session = Session::new(
+        SessionKey(1),
+        AgentRun { command: "acp-demo-agent", ..AgentRun::DEMO },
+        Place::default(),
+        Moment(0),
+    );
     session.connected(AgentInfo {
         title: Some("Demo agent".into()),
         version: Some("1.0".into()),
@@ -140,7 +144,7 @@ fn without_icons_the_same_is_said_in_words() {
 /// A call as it is drawn, for an agent that says the rest in its input and output.
 fn bare_call(patch: ToolCallPatch, asks: bool, open: bool) -> String {
     let place = Place { cwd: "/p".into(), ..Place::default() };
-    let mut session = Session::new(SessionKey(1), AgentId(1), "demo", "demo", place, Moment(0));
+    let mut session = Session::new(SessionKey(1), AgentRun::DEMO, place, Moment(0));
     session.opened(Opened::default(), Moment(0));
     let option = PermissionOption { id: "y".into(), name: "Yes".into(), kind: PermissionKind::AllowOnce };
     match asks {
@@ -378,7 +382,7 @@ fn long_titles_are_cut_in_the_middle_and_times_are_short() {
 fn each_stop_reason_has_a_sentence_of_its_own() {
     let line = |reason: StopReason, silent| {
         let mut drawing = Drawing::default();
-        draw_stop(&mut drawing, &reason, silent, 1000, None, None);
+        draw_stop(&mut drawing, &reason, silent, &used(1000, None, None));
         drawing.lines.remove(0)
     };
     let all = [
@@ -404,8 +408,12 @@ fn each_stop_reason_has_a_sentence_of_its_own() {
 }
 
 fn asking() -> Session {
-    let mut session =
-        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    let mut session = Session::new(
+        SessionKey(1),
+        AgentRun { command: "acp-demo-agent", ..AgentRun::DEMO },
+        Place::default(),
+        Moment(0),
+    );
     session.opened(Opened::default(), Moment(0));
     session.prompt(vec![Content::Text("go".into())], Moment(0));
     let schema = serde_json::json!({
@@ -788,8 +796,7 @@ fn files_deleted_or_renamed_without_a_call_have_lines_too() {
 #[test]
 fn a_title_and_what_stands_at_the_right_never_touch() {
     let call = |title: &str, status, took| {
-        let mut session =
-            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
         session.opened(Opened::default(), Moment(0));
         session.prompt(vec![Content::Text("x".into())], Moment(0));
         let patch = ToolCallPatch {
@@ -830,13 +837,14 @@ fn what_came_of_a_question_about_a_command_does_not_stand_on_it() {
     let mut session = tour();
     session.prompt(vec![Content::Text("x".into())], Moment(0));
     let usage = OutsideUse {
+        path: "/home/me/project".into(),
+        target: "/home/me/project".into(),
         access: Access::Wrote,
         why: AskReason::Rule("ask **".into()),
         command: Some("env LD_PRELOAD= sh -c 'rm a.txt; mv b.txt c.txt'".into()),
         judgement: None,
     };
-    let folder = Path::new("/home/me/project");
-    session.asked_outside(AskId(7), folder, folder, usage, Moment(0));
+    session.asked_outside(AskId(7), usage, Moment(0));
     session.answer(AskId(7), "once", Moment(1));
     for width in 30..120 {
         let style = Style { width, ..style(true) };

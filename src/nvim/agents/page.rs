@@ -36,6 +36,8 @@ pub struct Page {
     pub rows: Vec<Option<String>>,
     /// Row, bytes from and to, group.
     pub marks: Vec<(usize, usize, usize, &'static str)>,
+    /// How wide it is.
+    width: usize,
 }
 
 /// From this width on an agent has one line.
@@ -55,7 +57,7 @@ const SECTIONS: &[(State, &str)] = &[
 ];
 
 pub fn page(view: &View<'_>) -> Page {
-    let mut page = Page::default();
+    let mut page = Page { width: view.width, ..Page::default() };
     let ready = view.choices.iter().filter(|choice| choice.state == State::Ready).count();
     let head = format!("Agents: {ready} of {} ready \u{b7} {}", view.choices.len(), view.origin);
     page.add(cut_end(&head, view.width.max(20)), None, "AcpWinbar");
@@ -166,25 +168,25 @@ impl Page {
         let end = (column + status.len()).min(self.lines[row].len());
         self.marks.push((row, column, end, group));
         if let Some(said) = said {
-            self.detail(name, "", &plain(said), view.width, "AcpToolRunning");
+            self.detail(name, "", &plain(said), "AcpToolRunning");
         }
         if let Some(why) = view.failed.get(name) {
-            self.detail(name, "failed", &plain(why), view.width, "AcpError");
+            self.detail(name, "failed", &plain(why), "AcpError");
         }
         if view.open.contains(name) {
             if is_cut && let Some(description) = &choice.description {
-                self.detail(name, "", &plain(description), view.width, "");
+                self.detail(name, "", &plain(description), "");
             }
             for (what, how) in details(choice, view) {
-                self.detail(name, what, &plain(&how), view.width, "");
+                self.detail(name, what, &plain(&how), "");
             }
         }
     }
 
     /// A line below an agent, or several where it is long.
-    fn detail(&mut self, name: &str, what: &str, how: &str, width: usize, group: &'static str) {
+    fn detail(&mut self, name: &str, what: &str, how: &str, group: &'static str) {
         let indent = 4 + LABEL + 1;
-        for (at, line) in filled(how, width.saturating_sub(indent)).into_iter().enumerate() {
+        for (at, line) in filled(how, self.width.saturating_sub(indent)).into_iter().enumerate() {
             let what = if at == 0 { what } else { "" };
             let row = self.lines.len();
             self.add(format!("    {what:<LABEL$} {line}"), Some(name), group);

@@ -202,8 +202,8 @@ impl App {
                 self.file_task(path, Task::Write { session: key, ask, content, checked: false })?;
             }
             Question::Outside { path, target, access, why, command, judgement } => {
-                let usage = OutsideUse { access, why, command, judgement };
-                self.asked_outside((key, ask), (path, target), usage, now)?;
+                let usage = OutsideUse { path, target, access, why, command, judgement };
+                self.asked_outside((key, ask), usage, now)?;
             }
             Question::Form { .. } | Question::Url { .. } => {
                 self.elicited((key, branch), ask, question, now)?

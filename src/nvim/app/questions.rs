@@ -1,7 +1,6 @@
 //! The router's part for questions: what others need of them, and what they need to know of others.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::rc::Rc;
 
 use mlua::Result;
@@ -192,11 +191,10 @@ impl App {
     pub fn asked_outside(
         &mut self,
         which: (SessionKey, AskId),
-        paths: (PathBuf, PathBuf),
         usage: OutsideUse,
         now: Moment,
     ) -> Result<()> {
-        Questions::asked_outside(&mut self.cx, which, paths, usage, now);
+        Questions::asked_outside(&mut self.cx, which, usage, now);
         self.route()
     }
 

@@ -38,6 +38,13 @@ const ABOVE_MARKDOWN: i64 = 5000;
 /// Entries; a window shows fewer.
 const FAR_BEHIND: usize = 100;
 
+/// What a chat is drawn from, and how.
+pub struct Scene<'a> {
+    pub session: &'a Session,
+    pub style: &'a Style,
+    pub tails: Tails<'a>,
+}
+
 impl Chat {
     pub fn has_waiting(&self) -> bool {
         !self.canvas.waiting.is_empty()
@@ -89,9 +96,7 @@ impl Chat {
         &mut self,
         editor: &Editor,
         highlight: &Highlight,
-        session: &Session,
-        style: &Style,
-        tails: Tails,
+        scene: &Scene,
         until: Instant,
     ) -> Result<()> {
         if self.canvas.waiting.is_empty() {
@@ -104,10 +109,10 @@ impl Chat {
         };
         let width = unlocked.width.unwrap_or(80).into();
         self.canvas.width = Some(width);
-        self.canvas.hints = style.hints.clone();
-        self.canvas.icons = style.icons;
-        let style = Style { width, ..style.clone() };
-        let drawn = self.draw_waiting(editor, highlight, session, &style, tails, until);
+        self.canvas.hints = scene.style.hints.clone();
+        self.canvas.icons = scene.style.icons;
+        let style = Style { width, ..scene.style.clone() };
+        let drawn = self.draw_waiting(editor, highlight, &Scene { style: &style, ..*scene }, until);
         let locked = editor.lock(self.transcript, unlocked);
         drawn.and(locked)
     }
@@ -116,24 +121,22 @@ impl Chat {
         &mut self,
         editor: &Editor,
         highlight: &Highlight,
-        session: &Session,
-        style: &Style,
-        tails: Tails,
+        scene: &Scene,
         until: Instant,
     ) -> Result<()> {
         while let Some(id) = self.canvas.waiting.first().copied() {
-            let Some(entry) = session.entry(id) else {
+            let Some(entry) = scene.session.entry(id) else {
                 self.canvas.waiting.remove(&id);
                 continue;
             };
             if id.0 >= self.canvas.drawn.len() {
-                self.arrive(editor, highlight, session, style, tails, until)?;
+                self.arrive(editor, highlight, scene, until)?;
             } else {
                 let whole = if entry.stream().is_some() {
                     self.append(editor, highlight, id, entry)?
                 } else {
-                    self.canvas.count(session, id);
-                    let drawing = self.look(session, id, entry, style, tails);
+                    self.canvas.count(scene.session, id);
+                    let drawing = self.look(scene, id);
                     self.put(editor, highlight, id, drawing)?;
                     true
                 };
@@ -154,26 +157,22 @@ impl Chat {
         &mut self,
         editor: &Editor,
         highlight: &Highlight,
-        session: &Session,
-        style: &Style,
-        tails: Tails,
+        scene: &Scene,
         until: Instant,
     ) -> Result<()> {
+        let Scene { session, .. } = *scene;
         let first = self.canvas.drawn.len();
-        let is_own =
-            |index: &usize| session.entry(EntryId(*index)).is_some_and(|entry| entry.parent.is_none());
-        let previous = (0..first).rev().find(is_own);
+        let entries = session.entries();
         // What stands under another entry has no rows of its own, so what streams above goes on.
-        if let Some(previous) =
-            previous.filter(|_| (first..session.entries().len()).any(|index| is_own(&index)))
+        if entries[first..].iter().any(|entry| entry.parent.is_none())
+            && let Some(previous) = entry_before(session, EntryId(first))
         {
-            self.finish(editor, highlight, previous)?;
+            self.finish(editor, highlight, previous.0)?;
         }
         let row = if self.canvas.shown.is_empty() { 0 } else { editor.line_count(self.transcript)? };
         let mut arrivals = Arrivals::at(self.transcript, row);
         let mut regions = Vec::new();
         let mut framed = Vec::new();
-        let entries = session.entries();
         for (index, entry) in entries.iter().enumerate().skip(first) {
             // What may go on growing is coloured as it does.
             let grows = |text: &str| session.newest() == Some(EntryId(index)) || text.len() > PIECE;
@@ -181,7 +180,7 @@ impl Chat {
                 break;
             }
             self.canvas.count(session, EntryId(index));
-            let drawing = self.look(session, EntryId(index), entry, style, tails);
+            let drawing = self.look(scene, EntryId(index));
             arrivals.add(index, &drawing);
             if !drawing.pictures.is_empty() {
                 framed.push((EntryId(index), drawing.lines.len(), drawing.pictures));
@@ -201,16 +200,14 @@ impl Chat {
         if regions.is_empty() {
             let id = EntryId(first);
             let Some(entry) = session.entry(id) else { return Ok(()) };
-            let before = previous.and_then(|before| entries.get(before));
-            if self.begin_stream(editor, highlight, before, entry, style)? {
+            if self.begin_stream(editor, highlight, scene, entry)? {
                 self.canvas.waiting.remove(&id);
             } else {
                 self.canvas.waiting.insert(id);
             }
             return Ok(());
         }
-        let starts =
-            arrivals.put(editor, highlight, self.canvas.regions, self.canvas.marks, self.canvas.bar())?;
+        let starts = arrivals.put(editor, highlight, &self.canvas)?;
         for index in first..first + regions.len() {
             self.canvas.waiting.remove(&EntryId(index));
         }
@@ -227,12 +224,12 @@ impl Chat {
     }
 
     /// What an entry looks like where it stands.
-    fn look(&self, session: &Session, id: EntryId, entry: &Entry, style: &Style, tails: Tails) -> Drawing {
-        if entry.parent.is_some() {
+    fn look(&self, scene: &Scene, id: EntryId) -> Drawing {
+        let Scene { session, style, tails } = *scene;
+        let Some(entry) = session.entry(id).filter(|entry| entry.parent.is_none()) else {
             return Drawing::default();
-        }
-        let own = |index: &usize| session.entry(EntryId(*index)).is_some_and(|entry| entry.parent.is_none());
-        let before = (0..id.0).rev().find(own).map(EntryId);
+        };
+        let before = entry_before(session, id);
         if !session.inner(id).is_empty() || entry.subagent().is_some() {
             return draw_tree(session, (before, id), style, tails);
         }
@@ -266,15 +263,16 @@ impl Chat {
         }
     }
 
-    /// Begins the region of an entry that streams, at the end. Says whether all of it is there.
+    /// Begins the region of the next entry, which streams, at the end. Says whether all of it is there.
     fn begin_stream(
         &mut self,
         editor: &Editor,
         highlight: &Highlight,
-        before: Option<&Entry>,
+        scene: &Scene,
         entry: &Entry,
-        style: &Style,
     ) -> Result<bool> {
+        let id = EntryId(self.canvas.drawn.len());
+        let before = entry_before(scene.session, id).and_then(|before| scene.session.entry(before));
         // The text itself comes by `append`, piece by piece.
         let empty = Entry {
             at: entry.at,
@@ -283,9 +281,8 @@ impl Chat {
             open: entry.open,
             refused: false,
         };
-        let drawing = draw(before, &empty, style, &|_| None);
+        let drawing = draw(before, &empty, scene.style, &|_| None);
         self.canvas.drawn.push(Region::empty());
-        let id = EntryId(self.canvas.drawn.len() - 1);
         let row = self.make_room(editor, id, &drawing.lines)?;
         let first = drawing.markdown.map_or(0, |rows| rows.start);
         highlight.open(self.transcript, id.0, row + first);
@@ -303,7 +300,8 @@ impl Chat {
     ) -> Result<()> {
         let row = self.make_room(editor, id, &drawing.lines)?;
         self.canvas.drawn[id.0].inner = std::mem::take(&mut drawing.inner);
-        self.colour(editor, highlight, id.0, row, &drawing)?;
+        self.colour_markdown(highlight, id, row, &drawing);
+        self.mark(editor, row, &drawing)?;
         self.picture(editor, id, row..row + drawing.lines.len(), &drawing.pictures);
         self.canvas.drawn[id.0].lines = std::mem::take(&mut drawing.lines);
         Ok(())
@@ -345,7 +343,7 @@ impl Chat {
             }
         };
         let options = editor.table([("right_gravity", Value::Boolean(false))])?;
-        let start = editor.set_extmark(self.transcript, self.canvas.regions, row, 0, options)?;
+        let start = editor.set_extmark(self.transcript, self.canvas.regions, (row, 0), options)?;
         self.canvas.drawn[id.0].start = Some(start);
         self.canvas.shown.insert(at, id.0);
         Ok(row)
@@ -442,28 +440,22 @@ impl Chat {
         }
         let start = self.start_row(editor, id)?;
         let old = std::mem::take(&mut self.canvas.drawn[id.0].lines);
-        let new = &drawing.lines;
-        let (head, foot) = same_ends(&old, new, |old, new| old == new);
-        self.replace_rows(editor, start, &old, head..old.len() - foot, &new[head..new.len() - foot])?;
-        let (from, to) = (start as i64, (start + new.len()) as i64);
+        self.replace_rows(editor, start, &old, &drawing.lines)?;
+        let (from, to) = (start as i64, (start + drawing.lines.len()) as i64);
         editor.clear_namespace(self.transcript, self.canvas.marks, from, to)?;
-        self.colour(editor, highlight, id.0, start, &drawing)?;
+        self.colour_markdown(highlight, id, start, &drawing);
+        self.mark(editor, start, &drawing)?;
         self.picture(editor, id, start..start + drawing.lines.len(), &drawing.pictures);
         let region = &mut self.canvas.drawn[id.0];
         (region.lines, region.inner) = (drawing.lines, drawing.inner);
         Ok(())
     }
 
-    /// Turns rows of a region into others without touching the line break at its end, since the next
-    /// region's extmark stands right behind it.
-    fn replace_rows(
-        &self,
-        editor: &Editor,
-        start: usize,
-        old: &[String],
-        rows: std::ops::Range<usize>,
-        new: &[String],
-    ) -> Result<()> {
+    /// Turns a region's lines that differ into the new ones without touching the line break at its end, since
+    /// the next region's extmark stands right behind it.
+    fn replace_rows(&self, editor: &Editor, start: usize, old: &[String], new: &[String]) -> Result<()> {
+        let (head, foot) = same_ends(old, new, |old, new| old == new);
+        let (rows, new) = (head..old.len() - foot, &new[head..new.len() - foot]);
         let at = |row: usize| (start + row) as i64;
         let len = |row: usize| old[row].len() as i64;
         if rows.is_empty() && new.is_empty() {
@@ -490,21 +482,18 @@ impl Chat {
         editor.set_text(self.transcript, (at(0), 0), (at(rows.end), 0), &[""])
     }
 
-    fn colour(
-        &self,
-        editor: &Editor,
-        highlight: &Highlight,
-        id: usize,
-        start: usize,
-        drawing: &Drawing,
-    ) -> Result<()> {
-        if let Some(rows) = &drawing.markdown {
-            match drawing.is_typed {
-                true => highlight.open_as_typed(self.transcript, id, start + rows.start),
-                false => highlight.open(self.transcript, id, start + rows.start),
-            }
-            highlight.close(self.transcript, id, start + rows.end);
+    /// Has the Markdown of a drawing that was put at a row coloured.
+    fn colour_markdown(&self, highlight: &Highlight, id: EntryId, start: usize, drawing: &Drawing) {
+        let Some(rows) = &drawing.markdown else { return };
+        match drawing.is_typed {
+            true => highlight.open_as_typed(self.transcript, id.0, start + rows.start),
+            false => highlight.open(self.transcript, id.0, start + rows.start),
         }
+        highlight.close(self.transcript, id.0, start + rows.end);
+    }
+
+    /// Puts a drawing's own marks on the rows that it was put at.
+    fn mark(&self, editor: &Editor, start: usize, drawing: &Drawing) -> Result<()> {
         let list = editor.lua.create_table()?;
         for mark in &drawing.marks {
             let options = editor.table([
@@ -596,12 +585,14 @@ impl Chat {
         row: usize,
     ) -> Result<Option<Target>> {
         let Some(id) = self.region_at(editor, row)? else { return Ok(None) };
-        let leads = |entry: &&Entry| entry.tool().is_some() || entry.subagent().is_some();
-        let Some(entry) = session.entry(id).filter(leads) else { return Ok(None) };
+        let leads = |entry: &Entry| entry.tool().is_some() || entry.subagent().is_some();
+        if !session.entry(id).is_some_and(leads) {
+            return Ok(None);
+        }
         let hints = self.canvas.hints.clone();
         let style = Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, hints };
         let row = row - self.start_row(editor, id)?;
-        let drawing = self.look(session, id, entry, &style, tails);
+        let drawing = self.look(&Scene { session, style: &style, tails }, id);
         Ok(drawing.targets.into_iter().find(|target| target.row == row))
     }
 
@@ -615,12 +606,14 @@ impl Chat {
     ) -> Result<Option<Picture>> {
         let Some(id) = self.region_at(editor, row)? else { return Ok(None) };
         let has_any =
-            |entry: &&Entry| matches!(entry.body, Body::Tool(_) | Body::Subagent(_) | Body::Picture(_));
-        let Some(entry) = session.entry(id).filter(has_any) else { return Ok(None) };
+            |entry: &Entry| matches!(entry.body, Body::Tool(_) | Body::Subagent(_) | Body::Picture(_));
+        if !session.entry(id).is_some_and(has_any) {
+            return Ok(None);
+        }
         let style =
             Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, hints: Rc::default() };
         let row = row - self.start_row(editor, id)?;
-        let drawing = self.look(session, id, entry, &style, tails);
+        let drawing = self.look(&Scene { session, style: &style, tails }, id);
         Ok(drawing.pictures.into_iter().find(|(at, _)| *at == row).map(|(_, picture)| picture))
     }
 
@@ -675,6 +668,12 @@ impl Chat {
         self.canvas.waiting.extend(run.map(EntryId));
         open
     }
+}
+
+/// The entry that is drawn above another: what stands under one is drawn with it.
+fn entry_before(session: &Session, id: EntryId) -> Option<EntryId> {
+    let is_own = |id: &EntryId| session.entry(*id).is_some_and(|entry| entry.parent.is_none());
+    (0..id.0).rev().map(EntryId).find(is_own)
 }
 
 /// What of a stream's text is drawn. Line breaks at the end wait for what follows them: agents often end a

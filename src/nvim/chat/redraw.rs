@@ -10,6 +10,7 @@ use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::session::Session;
 use crate::core::transcript::{Hints, Style};
 use crate::nvim::chat::canvas::Chat;
+use crate::nvim::chat::drawing::Scene;
 use crate::nvim::chat::windows::margin;
 use crate::nvim::chat::{AllTails, Chats, TICK, winbar};
 use crate::nvim::context::Context;
@@ -81,7 +82,7 @@ impl Chats {
             let Some(session) = cx.sessions.get(key) else { continue };
             let tail = |terminal: &TerminalId| tails(*key, terminal);
             let before = cx.editor.line_count(chat.transcript).unwrap_or_default();
-            chat.draw(&cx.editor, &self.highlight, session, &style, &tail, until)?;
+            chat.draw(&cx.editor, &self.highlight, &Scene { session, style: &style, tails: &tail }, until)?;
             if cx.editor.line_count(chat.transcript).is_ok_and(|lines| lines < before) {
                 fill(&cx.editor, chat.transcript)?;
             }

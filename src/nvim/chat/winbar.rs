@@ -224,15 +224,15 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{AgentId, AskId, SessionKey};
+    use crate::core::ids::{AskId, SessionKey};
     use crate::core::message::{
         Content, Cost, Limit, LimitStatus, Opened, PermissionKind, PermissionOption, Place, ToolCallPatch,
         Update,
     };
+    use crate::core::session::AgentRun;
 
     fn idle() -> Session {
-        let mut session =
-            Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
         session.opened(Opened::default(), Moment(0));
         session
     }

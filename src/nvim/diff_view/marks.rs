@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use mlua::{Result, Table, Value};
 
+use crate::core::changes::diff::Hunk;
+use crate::core::changes::words::Words;
 use crate::nvim::diff_view::appearance::{Appearance, Coloured, cells};
 use crate::nvim::editor::highlight_groups::of_sign;
 use crate::nvim::editor::{Buf, Editor};
@@ -49,15 +51,44 @@ pub fn words_in(
     Ok(())
 }
 
-/// Lines that are not in the buffer, each after a sign; `words` gives the changed words of each.
-pub fn virtual_lines<'a>(
+/// Lines that a buffer does not hold, and the sign before each.
+pub struct SignedLines<'a> {
+    sign: char,
+    lines: &'a [String],
+    /// Those that differ from what the lines stand beside, if they stand beside something.
+    words: Option<&'a Words>,
+}
+
+impl<'a> SignedLines<'a> {
+    pub fn new(sign: char, lines: &'a [String]) -> Self {
+        Self { sign, lines, words: None }
+    }
+
+    pub fn removed(hunk: &'a Hunk, words: &'a Words) -> Self {
+        Self { sign: '-', lines: &hunk.removed, words: Some(words) }
+    }
+
+    pub fn added(hunk: &'a Hunk, words: &'a Words) -> Self {
+        Self { sign: '+', lines: &hunk.added, words: Some(words) }
+    }
+
+    fn words(&self, line: usize) -> &[Range<usize>] {
+        match (self.words, self.sign) {
+            (Some(words), '-') => words.removed(line),
+            (Some(words), _) => words.added(line),
+            (None, _) => &[],
+        }
+    }
+}
+
+/// Lines that are not in the buffer, above the row or below it.
+pub fn virtual_lines(
     editor: &Editor,
     appearance: &Appearance,
-    lines: &[String],
-    sign: char,
-    words: &dyn Fn(usize) -> &'a [Range<usize>],
+    signed: &SignedLines,
     above: bool,
 ) -> Result<Table> {
+    let SignedLines { sign, lines, .. } = *signed;
     let (group, strong) = match sign {
         '+' => ("AcpDiffAdd", "AcpDiffAddWord"),
         '-' => ("AcpDiffDelete", "AcpDiffDeleteWord"),
@@ -73,7 +104,7 @@ pub fn virtual_lines<'a>(
         let trails = text.trim_end_matches(' ').len();
         let mut column = 0;
         let mut shown: Vec<(String, Vec<Group>)> = Vec::new();
-        for (piece, is_strong, colour) in pieces(text, words(at), colours) {
+        for (piece, is_strong, colour) in pieces(text, signed.words(at), colours) {
             let mut groups = vec![Group::Named(group)];
             groups.extend(is_strong.then_some(Group::Named(strong)));
             let behind = if is_strong { strong } else { group };

@@ -8,7 +8,7 @@ use mlua::{Result, Table, Value};
 use crate::core::changes::conflict::Conflict;
 use crate::core::changes::reconcile::ConflictHunk;
 use crate::nvim::diff_view::appearance::{Appearance, cells};
-use crate::nvim::diff_view::marks::virtual_lines;
+use crate::nvim::diff_view::marks::{SignedLines, virtual_lines};
 use crate::nvim::editor::code_window::code_window;
 use crate::nvim::editor::{Buf, Editor, Win};
 
@@ -48,14 +48,14 @@ pub fn show_clashes(editor: &Editor, buf: Buf, conflict: &Conflict) -> Result<()
                 let yours = meta(editor, "\u{2190} yours")?;
                 options.set("virt_text", editor.lua.create_sequence_from([yours])?)?;
             }
-            editor.set_extmark(buf, ns, row, 0, options)?;
+            editor.set_extmark(buf, ns, (row, 0), options)?;
         }
         let (row, above) = match hunk.row + hunk.ours.len() {
             0 => (0, true),
             end => (end - 1, false),
         };
         let options = theirs(editor, &appearance, hunk, (&conflict.theirs(), above))?;
-        editor.set_extmark(buf, ns, row.min(last - 1), 0, options)?;
+        editor.set_extmark(buf, ns, (row.min(last - 1), 0), options)?;
     }
     Ok(())
 }
@@ -68,7 +68,7 @@ fn theirs(
     (whose, above): (&str, bool),
 ) -> Result<Table> {
     let shown = &hunk.theirs[..hunk.theirs.len().min(SHOWN)];
-    let options = virtual_lines(editor, appearance, shown, '+', &|_| &[], above)?;
+    let options = virtual_lines(editor, appearance, &SignedLines::new('+', shown), above)?;
     let lines: Table = options.get("virt_lines")?;
     let margin = appearance.margin(' ').unwrap_or_default();
     let line = |text: String| -> Result<Table> {

@@ -178,7 +178,7 @@ fn mark_gone(cx: &Context, buf: Buf, gone: &Gone) -> Result<()> {
         ("virt_lines_above", Value::Boolean(true)),
         ("virt_lines_leftcol", Value::Boolean(true)),
     ])?;
-    editor.set_extmark(buf, ns, 0, 0, options)?;
+    editor.set_extmark(buf, ns, (0, 0), options)?;
     show_above_first_line(editor, buf);
     Ok(())
 }

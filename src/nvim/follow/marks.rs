@@ -48,11 +48,12 @@ pub struct Tag {
     /// At most two cells.
     pub sign: String,
     pub over: bool,
+    pub since: Moment,
 }
 
 impl Marks {
     /// Puts the session's mark on these lines; the one it had goes.
-    pub fn put(&mut self, editor: &Editor, buf: Buf, lines: Lines, tag: Tag, now: Moment) -> Result<()> {
+    pub fn put(&mut self, editor: &Editor, buf: Buf, lines: Lines, tag: Tag) -> Result<()> {
         self.remove(editor, tag.session)?;
         let ns = namespace(editor, tag.session)?;
         let group = AGENTS[tag.session.0 as usize % AGENTS.len()];
@@ -70,9 +71,9 @@ impl Marks {
         ])?;
         let count = editor.line_count(buf)?;
         let row = (lines.first as usize).clamp(1, count.max(1)) - 1;
-        editor.set_extmark(buf, ns, row, 0, options)?;
+        editor.set_extmark(buf, ns, (row, 0), options)?;
         define_fades(editor)?;
-        let mark = Mark { buf, call: tag.call, lines, shown: now, faded: 0, over: tag.over };
+        let mark = Mark { buf, call: tag.call, lines, shown: tag.since, faded: 0, over: tag.over };
         mark.paint(editor, ns)?;
         self.0.insert(tag.session, mark);
         Ok(())
@@ -157,7 +158,7 @@ impl Mark {
             // Below what others show, such as diagnostics and diffs.
             ("priority", Value::Integer(50)),
         ])?;
-        editor.set_extmark(self.buf, ns, row, 0, options).map(drop)
+        editor.set_extmark(self.buf, ns, (row, 0), options).map(drop)
     }
 }
 

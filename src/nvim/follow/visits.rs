@@ -301,7 +301,7 @@ impl Follow {
         let may_split = cx.chats.get(&key).is_some_and(|chat| chat.window(&editor).is_some());
         let (turn, label) = (self.history.turn(key), visit.label(&session.place.cwd));
         let target = Target { visit, touched, turn, tag, win, may_split };
-        if let Some(shown) = self.show(&editor, target, now)? {
+        if let Some(shown) = self.show(&editor, target)? {
             cx.raise(EditorEvent::BufferLoaded(shown.buf));
             if let (Some(swap), Some(session)) = (shown.swap, cx.sessions.get_mut(&key)) {
                 let text =
@@ -388,7 +388,7 @@ fn tag(cx: &Context, session: &Session, visit: &Visit) -> Option<Tag> {
         _ => format!("{}{point}", initial.to_ascii_uppercase()),
     };
     let text = format!("  {arrow} {name}: {}", visit.verb.word());
-    Some(Tag { session: visit.session, call: visit.call, text, sign, over })
+    Some(Tag { session: visit.session, call: visit.call, text, sign, over, since: cx.now() })
 }
 
 /// A timer for when there is more to show of where the agents are.

@@ -101,7 +101,7 @@ impl Prompts {
         let last = cx.editor.line_count(buf)? - 1;
         let options = cx.editor.table([("right_gravity", Value::Boolean(false))])?;
         let end = cx.editor.line_len(buf, last)?;
-        let mark = cx.editor.set_extmark(buf, self.filling, last, end, options)?;
+        let mark = cx.editor.set_extmark(buf, self.filling, (last, end), options)?;
         cx.editor.helper::<()>("break_undo", (buf, true))?;
         self.fill_slice(cx, key, Filling { mark, text, done: 0, empties: true, begun: false })
     }
@@ -142,7 +142,7 @@ impl Prompts {
                 [only] => column as usize + only.len(),
                 lines => lines.last().map_or(0, |line| line.len()),
             };
-            cx.editor.set_extmark(buf, self.filling, row as usize + lines.len() - 1, end, options)?;
+            cx.editor.set_extmark(buf, self.filling, (row as usize + lines.len() - 1, end), options)?;
             if filling.done == text.len() {
                 let wins = cx.editor.wins_of(buf);
                 for win in wins {

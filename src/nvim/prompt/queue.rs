@@ -61,7 +61,7 @@ impl Prompts {
         }
         let last = cx.editor.line_count(buf)?.saturating_sub(1);
         let options = cx.editor.table([("virt_lines", Value::Table(virtual_lines))])?;
-        cx.editor.set_extmark(buf, self.queue, last, 0, options).map(drop)
+        cx.editor.set_extmark(buf, self.queue, (last, 0), options).map(drop)
     }
 
     /// Sends what waits since the user stopped the turn before it, if anything does.

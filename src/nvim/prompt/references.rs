@@ -75,7 +75,7 @@ impl Prompts {
                 // A script may have changed the text since it was read.
                 ("strict", Value::Boolean(false)),
             ])?;
-            cx.editor.set_extmark(buf, self.references, row, at.start - begin, options)?;
+            cx.editor.set_extmark(buf, self.references, (row, at.start - begin), options)?;
         }
         if unknown.is_empty() {
             return Ok(());

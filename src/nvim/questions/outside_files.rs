@@ -1,7 +1,7 @@
 //! Files outside of the sessions' folders: how the user is asked about one, and how what was allowed is
 //! seen and taken back. What an answer counts for is `core::store::allowlist`, which question is next `queue`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mlua::Result;
 use serde_json::json;
@@ -49,16 +49,11 @@ impl Questions {
         Ok(())
     }
 
-    pub fn asked_outside(
-        cx: &mut Context,
-        (key, ask): (SessionKey, AskId),
-        (path, target): (PathBuf, PathBuf),
-        usage: OutsideUse,
-        now: Moment,
-    ) {
+    pub fn asked_outside(cx: &mut Context, (key, ask): (SessionKey, AskId), usage: OutsideUse, now: Moment) {
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         let doing = doing_what(usage.access, usage.command.as_deref());
-        let commands = session.asked_outside(ask, &path, &target, usage, now);
+        let path = usage.path.clone();
+        let commands = session.asked_outside(ask, usage, now);
         let waits = commands.is_empty();
         let name = session.name();
         cx.send_all(commands);

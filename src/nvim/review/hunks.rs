@@ -15,8 +15,8 @@ use crate::core::changes::text_edits::same_ends;
 use crate::core::changes::words::Words;
 use crate::nvim::diff_view::appearance::{Appearance, Shape};
 use crate::nvim::diff_view::marks::{
-    MAX_VIRTUAL_LINES, forget_above_first_line, line, push, seen, show_above_first_line, virtual_lines,
-    words_in,
+    MAX_VIRTUAL_LINES, SignedLines, forget_above_first_line, line, push, seen, show_above_first_line,
+    virtual_lines, words_in,
 };
 use crate::nvim::editor::{Buf, Editor};
 
@@ -355,8 +355,7 @@ impl Drawn {
         // An empty file has no line, either.
         let is_new = hunk.removed.len() == 1 && hunk.removed[0].is_empty() && hunk.added.len() >= lines;
         if is_first && !hunk.removed.is_empty() && !is_new {
-            let options =
-                virtual_lines(editor, appearance, &hunk.removed, '-', &|at| words.removed(at), above)?;
+            let options = virtual_lines(editor, appearance, &SignedLines::removed(hunk, &words), above)?;
             if hunk.added.is_empty() {
                 options.raw_set("sign_text", if *mixed { "~" } else { "-" })?;
                 options.raw_set("sign_hl_group", "AcpDiffDeleteSign")?;

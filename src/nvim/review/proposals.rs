@@ -13,7 +13,7 @@ use crate::core::changes::words::Words;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::nvim::diff_view::appearance::Appearance;
 use crate::nvim::diff_view::marks::{
-    forget_above_first_line, line, push, seen, show_above_first_line, virtual_lines, words_in,
+    SignedLines, forget_above_first_line, line, push, seen, show_above_first_line, virtual_lines, words_in,
 };
 use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::{Buf, Editor};
@@ -121,7 +121,10 @@ impl Proposals {
             let (ns, lines) = (namespace(editor, waiting.call)?, editor.line_count(waiting.buf)?);
             let appearance = Appearance::of(editor, waiting.buf, waiting.colours);
             while let Some((state, hunk)) = waiting.hunks.pop() {
-                draw_one(editor, &appearance, (waiting.buf, ns), lines, state, &hunk)?;
+                editor.paint(waiting.buf, ns, marks_of(editor, &appearance, lines, state, &hunk)?)?;
+                if hunk.row == 0 {
+                    show_above_first_line(editor, waiting.buf);
+                }
                 if Instant::now() >= until && !waiting.hunks.is_empty() {
                     waiting.colours = appearance.left();
                     self.waiting.push(waiting);
@@ -232,25 +235,21 @@ fn namespace(editor: &Editor, call: Call) -> Result<i64> {
     editor.namespace(&format!("acp.diff.{}.{}", call.0.0, call.1.0))
 }
 
-fn draw_one(
+/// The marks that show a hunk in a buffer of so many lines.
+fn marks_of(
     editor: &Editor,
     appearance: &Appearance,
-    (buf, ns): (Buf, i64),
     lines: usize,
     state: PlacedState,
     hunk: &Hunk,
-) -> Result<()> {
+) -> Result<Table> {
     let marks = editor.lua.create_table()?;
     match state {
         PlacedState::Proposed => proposed(editor, appearance, &marks, hunk, lines)?,
         PlacedState::Applied => applied(editor, appearance, &marks, hunk, lines)?,
         PlacedState::Unmatched => adrift(editor, appearance, &marks, hunk, lines)?,
     }
-    editor.paint(buf, ns, marks)?;
-    if hunk.row == 0 {
-        show_above_first_line(editor, buf);
-    }
-    Ok(())
+    Ok(marks)
 }
 
 /// The buffer holds the old lines: they are marked as going, the new ones stand below them.
@@ -271,7 +270,7 @@ fn proposed(
     }
     let after = hunk.row + hunk.removed.len();
     let (row, above) = if after == 0 { (0, true) } else { ((after - 1).min(lines - 1), false) };
-    push(marks, row, 0, virtual_lines(editor, appearance, &hunk.added, '+', &|at| words.added(at), above)?)
+    push(marks, row, 0, virtual_lines(editor, appearance, &SignedLines::added(hunk, &words), above)?)
 }
 
 /// The buffer holds the new lines: they are marked, the old ones stand above them.
@@ -285,12 +284,7 @@ fn applied(editor: &Editor, appearance: &Appearance, marks: &Table, hunk: &Hunk,
         return Ok(());
     }
     let (row, above) = if hunk.row < lines { (hunk.row, true) } else { (lines - 1, false) };
-    push(
-        marks,
-        row,
-        0,
-        virtual_lines(editor, appearance, &hunk.removed, '-', &|at| words.removed(at), above)?,
-    )
+    push(marks, row, 0, virtual_lines(editor, appearance, &SignedLines::removed(hunk, &words), above)?)
 }
 
 /// The text has moved on: the agent's own view of it, above the best guess of a line.
@@ -299,10 +293,10 @@ fn adrift(editor: &Editor, appearance: &Appearance, marks: &Table, hunk: &Hunk, 
     let words = Words::of(hunk);
     let note = ["the file has changed since the agent read it; its own view of the change:".to_owned()];
     // One mark: Neovim does not say in which order it shows the lines of several.
-    let all = virtual_lines(editor, appearance, &note, '?', &|_| &[], true)?;
+    let all = virtual_lines(editor, appearance, &SignedLines::new('?', &note), true)?;
     let lines: Table = all.get("virt_lines")?;
-    let removed = virtual_lines(editor, appearance, &hunk.removed, '-', &|at| words.removed(at), true)?;
-    let added = virtual_lines(editor, appearance, &hunk.added, '+', &|at| words.added(at), true)?;
+    let removed = virtual_lines(editor, appearance, &SignedLines::removed(hunk, &words), true)?;
+    let added = virtual_lines(editor, appearance, &SignedLines::added(hunk, &words), true)?;
     for part in [removed, added] {
         for line in part.get::<Table>("virt_lines")?.sequence_values::<Table>() {
             lines.raw_push(line?)?;

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Command, Content, Launch, Place, Reopen, StoredSession};
+use crate::core::session::AgentRun;
 use crate::core::session::{Phase, Session};
 use crate::nvim::arguments::fail;
 use crate::nvim::context::Context;
@@ -67,7 +68,9 @@ impl Sessions {
         let running = self.processes.running(&launch, None);
         let agent = running.unwrap_or_else(|| self.begin_agent(cx, launch.clone()));
         let tools = cx.offer_tools(&launch, &mut place);
-        let mut session = Session::new(key, agent, &launch.name, &command_line(&launch), place, cx.now());
+        let command = command_line(&launch);
+        let run = AgentRun { id: agent, name: &launch.name, command: &command };
+        let mut session = Session::new(key, run, place, cx.now());
         if let Some(title) = cx.config.agents.get(&launch.name).and_then(|agent| agent.title.as_deref()) {
             session.call_agent(title);
         }

@@ -3,6 +3,7 @@ use crate::core::ids::{AgentId, AskId, SessionKey};
 use crate::core::message::{
     AgentInfo, Capabilities, Exit, Opened, Place, Role, Severity, StopReason, ToolCallPatch, TurnEnd,
 };
+use crate::core::session::AgentRun;
 use crate::core::session::recovery::Recovery;
 
 const BUSY: FailureKind = FailureKind::RateLimited(Some(7_000));
@@ -16,8 +17,12 @@ fn text(text: &str) -> Vec<Content> {
 }
 
 fn idle() -> Session {
-    let mut session =
-        Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0));
+    let mut session = Session::new(
+        SessionKey(1),
+        AgentRun { command: "acp-demo-agent", ..AgentRun::DEMO },
+        Place::default(),
+        Moment(0),
+    );
     let can = Capabilities { resume: true, ..Capabilities::default() };
     session.connected(AgentInfo { can, ..AgentInfo::default() });
     session.opened(Opened { acp_id: "s".into(), ..Opened::default() }, Moment(0));
@@ -157,7 +162,12 @@ fn a_prompt_that_waits_is_for_the_next_agent_when_this_one_ends() {
 }
 
 fn opening() -> Session {
-    Session::new(SessionKey(1), AgentId(1), "demo", "acp-demo-agent", Place::default(), Moment(0))
+    Session::new(
+        SessionKey(1),
+        AgentRun { command: "acp-demo-agent", ..AgentRun::DEMO },
+        Place::default(),
+        Moment(0),
+    )
 }
 
 #[test]

@@ -1,14 +1,15 @@
 use super::*;
-use crate::core::ids::{AgentId, SessionKey};
+use crate::core::ids::SessionKey;
 use crate::core::message::{
     Answer, Content, Ending, Opened, PermissionKind, PermissionOption, Place, ToolCallPatch, TurnEnd,
     WireStatus,
 };
+use crate::core::session::AgentRun;
 use crate::core::session::Phase;
 use crate::core::session::tool_call::Status;
 
 fn working() -> Session {
-    let mut session = Session::new(SessionKey(1), AgentId(1), "demo", "demo", Place::default(), Moment(0));
+    let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
     session.opened(Opened { acp_id: "p".into(), ..Opened::default() }, Moment(0));
     session.prompt(vec![Content::Text("x".into())], Moment(0));
     session

@@ -5,6 +5,7 @@
 use mlua::{Result, Table, Value};
 
 use crate::core::transcript::Drawing;
+use crate::nvim::chat::canvas::Canvas;
 use crate::nvim::chat::highlight::Highlight;
 use crate::nvim::editor::{Buf, Editor};
 
@@ -90,14 +91,7 @@ impl Arrivals {
 
     /// Puts all of it into the buffer. Gives the entries that have rows now, each with the extmark at its
     /// first one.
-    pub fn put(
-        self,
-        editor: &Editor,
-        highlight: &Highlight,
-        regions: i64,
-        marks: i64,
-        bar: &str,
-    ) -> Result<Vec<(usize, i64)>> {
+    pub fn put(self, editor: &Editor, highlight: &Highlight, canvas: &Canvas) -> Result<Vec<(usize, i64)>> {
         if self.entries.is_empty() {
             return Ok(Vec::new());
         }
@@ -106,6 +100,7 @@ impl Arrivals {
         let spans = editor.lua.create_sequence_from(self.spans)?;
         let groups = editor.lua.create_sequence_from(self.groups)?;
         let frames = (editor.lua.create_sequence_from(self.frames)?, self.frame_groups, self.frame_wraps);
+        let (regions, marks, bar) = (canvas.regions, canvas.marks, canvas.bar());
         let ids: Vec<i64> = editor.helper(
             "extend",
             (self.buf, lines, regions, starts, marks, spans, groups, frames.0, frames.1, frames.2, bar),
