@@ -7,11 +7,23 @@ local M = {}
 --- What Neovim's own picker asks with, below the items.
 M.ASKS = "Type number and <Enter> or click with the mouse (q or empty cancels): "
 
+---@param select function
+---@return boolean
+local function is_of_neovim(select)
+  local source = debug.getinfo(select, "S").source
+  return source:find("vim/ui%.lua$") ~= nil or source:find("vim/ui$") ~= nil
+end
+
+--- What `vim.ui.select` was when this was loaded, if it was Neovim's own.
+local own = is_of_neovim(vim.ui.select) and vim.ui.select or nil
+
 --- Whether `vim.ui.select` is Neovim's own.
 ---@return boolean
 function M.is_builtin()
-  local source = debug.getinfo(vim.ui.select, "S").source
-  return source:find("vim/ui%.lua$") ~= nil or source:find("vim/ui$") ~= nil
+  if own then
+    return vim.ui.select == own
+  end
+  return is_of_neovim(vim.ui.select)
 end
 
 ---@param text string

@@ -111,23 +111,15 @@ fn helpers(editor: &Editor) -> Result<Table> {
     Ok(helpers)
 }
 
-/// Where the function is kept that `vim.ui.select` was at the start, if it was Neovim's own.
-const OWN_SELECT: &str = "acp.own_select";
-
-/// Keeps `vim.ui.select` if it is Neovim's own: what a plugin puts in its place later is another function.
+/// Has `vim.ui.select` kept if it is Neovim's own: what a plugin puts in its place later is another function.
 pub fn keep_builtin(editor: &Editor) -> Result<()> {
-    let present: Function = editor.module("ui")?.get("select")?;
-    if is_of_neovim(&present) { editor.lua.set_named_registry_value(OWN_SELECT, present) } else { Ok(()) }
+    pages(editor).map(drop)
 }
 
 /// Whether `vim.ui.select` is Neovim's own, which shows each item in full and has the screen for itself.
 pub fn is_builtin(editor: &Editor) -> bool {
-    let read = || -> Result<bool> {
-        let present: Function = editor.module("ui")?.get("select")?;
-        let kept: Option<Function> = editor.lua.named_registry_value(OWN_SELECT)?;
-        Ok(kept.map_or_else(|| is_of_neovim(&present), |kept| kept == present))
-    };
-    read().unwrap_or(true)
+    let ask = || pages(editor)?.get::<Function>("is_builtin")?.call(());
+    ask().unwrap_or(true)
 }
 
 /// How many rows at the end of the screen Neovim's own picker covers; none where another one is in its place.
@@ -153,11 +145,6 @@ pub fn is_popup(editor: &Editor) -> Result<bool> {
 /// Whether 'cmdheight' is 0.
 fn has_no_line(editor: &Editor) -> bool {
     editor.global_option::<i64>("cmdheight").is_ok_and(|lines| lines == 0)
-}
-
-fn is_of_neovim(select: &Function) -> bool {
-    let source = select.info().source;
-    source.is_some_and(|source| source.ends_with("vim/ui.lua") || source.ends_with("vim/ui"))
 }
 
 /// Lets the user type a line, beginning with `text`; `then` gets it, or nothing.
