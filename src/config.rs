@@ -7,6 +7,7 @@ pub mod agents;
 pub mod catalog;
 pub mod commands;
 mod error;
+mod for_sessions;
 #[cfg(test)]
 mod help_tests;
 pub mod keys;

@@ -1,17 +1,11 @@
-//! Tables of options that are more than their options: which of these exclude each other, what may stand in place of a
-//! table, and what sessions are given of it.
-
-use std::time::Duration;
+//! Tables of options that are more than their options: which of these exclude each other, and what may stand in place
+//! of a table.
 
 use serde_json::Value;
 
 use super::kinds::OwnTable;
-use super::options::{
-    AgentOptions, FollowOptions, LimitOptions, ProjectOptions, RecoveryOptions, SessionLimits, TurnLimits,
-};
+use super::options::{AgentOptions, FollowOptions, ProjectOptions};
 use super::read::Field;
-use crate::core::session::budget::{Bounds, Limits};
-use crate::core::session::recovery::Recovery;
 
 impl OwnTable for AgentOptions {
     fn of(field: &Field<'_>) -> Option<Self> {
@@ -60,27 +54,6 @@ impl OwnTable for ProjectOptions {
         options.read(&table);
         table.close();
         Some(options)
-    }
-}
-
-impl LimitOptions {
-    /// As sessions have it.
-    pub fn bounds(&self) -> Bounds {
-        let time =
-            |time: Option<Duration>| time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
-        let TurnLimits { time: in_turn, cost, commands, files, lines } = self.turn;
-        let turn = Limits { time: time(in_turn), cost, commands, files, lines };
-        let SessionLimits { time: in_session, cost, commands, files, lines } = self.session;
-        let session = Limits { time: time(in_session), cost, commands, files, lines };
-        Bounds { turn, session }
-    }
-}
-
-impl RecoveryOptions {
-    /// As sessions have it.
-    pub fn wanted(&self) -> Recovery {
-        let longest = u64::try_from(self.longest.as_millis()).unwrap_or(u64::MAX);
-        Recovery { again: self.again, reconnect: self.reconnect, longest }
     }
 }
 
