@@ -11,7 +11,6 @@ use crate::core::audit::filter::{Filter, HELP};
 use crate::core::audit::page::{Look, details, empty, line};
 use crate::core::audit::{Line, Read, Reply, Request, What};
 use crate::core::ids::JobId;
-use crate::core::inspector::line::clock_offset;
 use crate::core::message::Command;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::{self, Context};
@@ -140,8 +139,8 @@ impl Audit {
         let wins = editor.wins_of(page.buf);
         let widths = wins.iter().filter_map(|win| editor.win_size(*win).ok());
         let Some(width) = widths.map(|(columns, _)| usize::from(columns)).min() else { return Ok(()) };
-        let offset: String = editor.func("strftime", "%z")?;
-        let look = Look { width, offset: clock_offset(&offset) };
+        let offset = editor.clock_offset()?;
+        let look = Look { width, offset };
         if look == page.look {
             return page.draw_bar(cx);
         }

@@ -18,6 +18,7 @@ use std::time::Duration;
 use mlua::{FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, Table, Value};
 
 use crate::core::ids::Moment;
+use crate::core::inspector::line::clock_offset;
 use crate::core::text::visible::{is_plain, visible, visible_line};
 use crate::core::window_sizes::Area;
 use crate::platform::files::path_of_bytes;
@@ -571,7 +572,22 @@ impl Editor {
 
     /// As hours, minutes and seconds, where the user is.
     pub fn time_of_day(&self, at: Moment) -> Result<String> {
-        self.func("strftime", ("%H:%M:%S", i64::try_from(at.0 / 1000).unwrap_or(i64::MAX)))
+        self.local_time("%H:%M:%S", at.0)
+    }
+
+    /// As a day with hours and minutes, where the user is.
+    pub fn day_and_time(&self, at: u64) -> Result<String> {
+        self.local_time("%Y-%m-%d %H:%M", at)
+    }
+
+    /// What time it was where the user is; `at` is in milliseconds, the format that of `strftime()`.
+    pub fn local_time(&self, format: &str, at: u64) -> Result<String> {
+        self.func("strftime", (format, at / 1000))
+    }
+
+    /// How many minutes the user's clock is ahead of UTC now.
+    pub fn clock_offset(&self) -> Result<i64> {
+        self.func::<String>("strftime", "%z").map(|zone| clock_offset(&zone))
     }
 
     /// Runs an Ex command, which says nothing: where it fails that is the error.

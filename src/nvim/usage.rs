@@ -270,7 +270,7 @@ fn page_of(cx: &Context, key: Option<SessionKey>, counted: &Counted) -> Result<P
     let Counted { sums, notes } = counted;
     let editor = &cx.editor;
     let spans = spans(editor)?;
-    let date = |format: &str, at: u64| editor.func::<String>("strftime", (format, at / 1000));
+    let date = |format: &str, at: u64| editor.local_time(format, at);
     let name = |agent: &String| {
         let live = cx.sessions.values().find(|session| session.agent_name == *agent);
         live.map_or_else(|| cx.configured_title(agent), |session| session.name())

@@ -125,7 +125,7 @@ impl Agents {
         Ok(match self.catalog.origin {
             Origin::Plugin(date) => format!("bundled list of {date}"),
             Origin::Fetched(at) => {
-                let time: String = cx.editor.func("strftime", ("%Y-%m-%d %H:%M", at))?;
+                let time: String = cx.editor.day_and_time(at.saturating_mul(1000))?;
                 format!("registry fetched {time}")
             }
         })

@@ -55,11 +55,11 @@ impl Checkpoints {
             return fail("there is no checkpoint yet: no agent has changed a file here");
         }
         let (mut items, mut points) = (Vec::new(), Vec::new());
-        let today: String = cx.editor.func("strftime", "%Y-%m-%d")?;
+        let today = cx.editor.local_time("%Y-%m-%d", cx.now().0)?;
         for turn in &shown {
-            let day: String = cx.editor.func("strftime", ("%Y-%m-%d", turn.at / 1000))?;
+            let day = cx.editor.local_time("%Y-%m-%d", turn.at)?;
             let format = if day == today { "%H:%M" } else { "%Y-%m-%d %H:%M" };
-            let time_of = |at: u64| cx.editor.func::<String>("strftime", (format, at / 1000));
+            let time_of = |at: u64| cx.editor.local_time(format, at);
             let time = time_of(turn.at)?;
             let (files, (added, removed)) = turn.counts();
             let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };

@@ -21,7 +21,7 @@ impl Checkpoints {
             move |job| CheckpointRequest::Blame { job, path, text, row },
             move |_, cx, reply| match reply {
                 Reply::Blamed(Some(author)) => {
-                    let time: String = cx.editor.func("strftime", ("%Y-%m-%d %H:%M", author.at / 1000))?;
+                    let time = cx.editor.day_and_time(author.at)?;
                     cx.editor.show_beside_line(buf, row, recorded_note(&author, &time))
                 }
                 Reply::Blamed(None) => {

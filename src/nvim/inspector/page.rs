@@ -5,7 +5,7 @@ use mlua::Result;
 
 use crate::config::Pane;
 use crate::core::inspector::filter::{Filter, Found};
-use crate::core::inspector::line::{Look, clock_offset, empty, line, name_width};
+use crate::core::inspector::line::{Look, empty, line, name_width};
 use crate::core::inspector::table::{Row, Table};
 use crate::nvim::arguments::fail;
 use crate::nvim::context::Context;
@@ -62,13 +62,8 @@ impl Inspector {
         let wins = editor.wins_of(page.buf);
         let widths = wins.iter().filter_map(|win| editor.win_size(*win).ok());
         let Some(width) = widths.map(|(columns, _)| usize::from(columns)).min() else { return Ok(()) };
-        let offset: String = editor.func("strftime", "%z")?;
-        let look = Look {
-            width,
-            icons: cx.config.icons,
-            offset: clock_offset(&offset),
-            name: name_width(&page.table.agents),
-        };
+        let offset = editor.clock_offset()?;
+        let look = Look { width, icons: cx.config.icons, offset, name: name_width(&page.table.agents) };
         if look != page.look {
             page.look = look;
             let to = page.drawn_to;

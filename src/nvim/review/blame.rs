@@ -36,7 +36,7 @@ impl Reviews {
         let file = self.files.get(path).and_then(|reviewed| reviewed.file.as_deref());
         let Some((origin, edited)) = file.and_then(|file| file.author(row)) else { return Ok(false) };
         let Some(origin) = self.origins.get(origin) else { return Ok(false) };
-        let time: String = cx.editor.func("strftime", ("%H:%M", origin.at.0 / 1000))?;
+        let time = cx.editor.local_time("%H:%M", origin.at.0)?;
         let head = format!("{} · turn {} · {time}", origin.agent, origin.turn);
         let (title, asked) = (origin.title.clone(), origin.asked.clone());
         cx.editor.show_beside_line(buf, row, author_note(&head, &title, &asked, edited))?;
