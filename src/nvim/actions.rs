@@ -256,7 +256,7 @@ impl App {
                 let wants = |s: &Session| {
                     matches!(s.phase, Phase::LoginNeeded | Phase::Ending { .. }) || s.is_stuck()
                 };
-                if self.is_dead(key) || self.cx.sessions.get(&key).is_some_and(wants) {
+                if self.cx.is_dead(key) || self.cx.sessions.get(&key).is_some_and(wants) {
                     self.restart(key)
                 } else {
                     fail("the agent is running; :Acp restart restarts it anyway")

@@ -12,6 +12,7 @@ pub mod names;
 pub mod on_disk;
 pub mod own_saves;
 pub mod reports;
+pub mod telling;
 pub mod times;
 pub mod user_acts;
 pub mod watching;

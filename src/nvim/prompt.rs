@@ -4,6 +4,7 @@
 
 pub mod actions;
 pub mod adding;
+pub mod asker;
 pub mod buffers;
 pub mod edit;
 pub mod long;

@@ -7,12 +7,16 @@ pub mod outside_files;
 pub mod permission;
 pub mod queue;
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Instant;
 
 use crate::core::ids::{AskId, Moment, SessionKey};
-use crate::core::session::Pick;
+use crate::core::message::PermissionKind;
+use crate::core::session::entry::Body;
 use crate::core::session::question_queue::QuestionQueue;
+use crate::core::session::{OpenAsk, Pick};
+use crate::nvim::context::Context;
 use crate::nvim::editor::picker::OpenPicker;
 
 pub struct Questions {
@@ -62,6 +66,35 @@ impl Questions {
     /// The one of these that the user saw last, else the oldest.
     pub fn seen_last_of(&self, waiting: Vec<(SessionKey, AskId)>) -> Option<AskId> {
         self.queue.meant(waiting, None, None).first().map(|(_, ask)| *ask)
+    }
+
+    /// What a question is about as lines: what its call does, or runs.
+    pub fn subject_lines(cx: &Context, asked: Option<(SessionKey, AskId)>) -> Vec<String> {
+        let text = asked.and_then(|(key, ask)| {
+            let session = cx.sessions.get(&key)?;
+            match &session.entry(session.open_ask(ask)?.entry)?.body {
+                Body::Tool(call) => {
+                    let does = call.command().unwrap_or_else(|| call.headline());
+                    Some([vec![does], call.asked_input()].concat().join("\n"))
+                }
+                Body::Elicitation(asked) => asked.command().map(str::to_owned),
+                _ => None,
+            }
+        });
+        text.iter().flat_map(|text| text.lines()).map(str::to_owned).collect()
+    }
+
+    /// What an answer to a question may name.
+    pub fn answers_to_name(
+        &self,
+        cx: &Context,
+        under_cursor: Option<AskId>,
+        fits: fn(&PermissionKind) -> bool,
+    ) -> Vec<String> {
+        let meant = self.meant(cx, under_cursor);
+        let open = meant.iter().filter_map(|(key, ask)| cx.sessions.get(key)?.open_ask(*ask));
+        let fitting = open.flat_map(OpenAsk::options).filter(|option| fits(&option.kind));
+        fitting.map(|option| option.id.clone()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The question waits in the chat until the user takes it up.

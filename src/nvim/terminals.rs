@@ -126,6 +126,18 @@ impl Terminals {
         own.or_else(|| self.copied.get(key).cloned())
     }
 
+    /// The end of what the agent's last terminal showed.
+    pub fn last_output(&self, key: SessionKey) -> Option<String> {
+        let mine = self.all().into_iter().filter(|((session, _), _)| *session == key);
+        let mut tails = mine.filter_map(|(terminal, _)| self.tail(terminal));
+        let tail = tails.rfind(|tail| !tail.lines.is_empty())?;
+        Some(tail.lines.join("\n"))
+    }
+
+    pub fn bufs(&self) -> Vec<Buf> {
+        self.all().into_iter().map(|(_, terminal)| terminal.buf).collect()
+    }
+
     /// A session begins with what was said in another one: the commands that are over look there as they did.
     pub fn copy_tails(&mut self, from: SessionKey, to: SessionKey) {
         let shown = self.open.iter().map(|(key, terminal)| (key, terminal.shown.tail()));

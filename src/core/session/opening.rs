@@ -19,6 +19,13 @@ pub enum LoggedIn {
 }
 
 impl Session {
+    /// The agent failed before it had said anything, so that a new chat may take this one's place.
+    pub fn never_lived(&self) -> bool {
+        let is_over =
+            |body: &Body| matches!(body, Body::Greeting(Greeting::Failed { .. } | Greeting::Stopped { .. }));
+        matches!(&self.entries[..], [only] if is_over(&only.body))
+    }
+
     pub fn connected(&mut self, info: AgentInfo) {
         self.info = Some(info);
         let title = self.name();

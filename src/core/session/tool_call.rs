@@ -162,6 +162,21 @@ pub fn relative<'a>(path: &'a Path, root: &Path) -> &'a Path {
 }
 
 impl ToolCall {
+    /// The files that it reads from the beginning; of a part of a file it is not known which.
+    pub fn read_whole(&self, cwd: &Path) -> Vec<PathBuf> {
+        let reads = self.kind == ToolKind::Read;
+        let places = self.places();
+        let whole = places.iter().filter(|place| reads && place.line.is_none_or(|line| line <= 1));
+        whole.map(|place| cwd.join(&place.path)).collect()
+    }
+
+    /// The files that it may have written.
+    pub fn may_have_written(&self, cwd: &Path) -> BTreeSet<PathBuf> {
+        let diffs = self.diffs().map(|diff| diff.path.clone());
+        let places = self.places().into_iter().map(|place| place.path);
+        diffs.chain(places).map(|path| cwd.join(path)).collect()
+    }
+
     pub fn new(id: ToolCallId, now: Moment) -> Self {
         Self {
             id,

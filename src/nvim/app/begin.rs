@@ -19,10 +19,10 @@ impl App {
         let wanted = args.first().map(str::to_owned);
         if !new && !args.bang {
             let fits = |key: &SessionKey| {
-                !self.never_lived(*key)
-                    && self.cx.sessions.get(key).is_some_and(|session| {
-                        wanted.as_ref().is_none_or(|wanted| *wanted == session.agent_name)
-                    })
+                self.cx.sessions.get(key).is_some_and(|session| {
+                    !session.never_lived()
+                        && wanted.as_ref().is_none_or(|wanted| *wanted == session.agent_name)
+                })
             };
             let found = self.cx.session_here().filter(fits).or_else(|| {
                 wanted.as_ref()?;

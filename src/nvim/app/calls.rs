@@ -1,14 +1,13 @@
 //! What a tool call shows beyond the chat, feature by feature: its files, its changes, its locations.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mlua::Result;
 
 use crate::core::changes::writers::{Writer, Writers};
 use crate::core::ids::{EntryId, SessionKey};
-use crate::core::message::ToolKind;
-use crate::core::session::tool_call::{Status, ToolCall};
+use crate::core::session::tool_call::Status;
 use crate::nvim::app::App;
 use crate::nvim::follow;
 
@@ -31,19 +30,14 @@ impl App {
         let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let (over, done) = (call.status.is_over(), call.status == Status::Done);
-        let reads = call.kind == ToolKind::Read;
-        // Of a part of a file it is not known which.
-        let places = call.places();
-        let whole = places.iter().filter(|place| reads && place.line.is_none_or(|line| line <= 1));
-        let read: Vec<PathBuf> = whole.map(|place| session.place.cwd.join(&place.path)).collect();
-        let changes = matches!(call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
+        let (read, changes) = (call.read_whole(&session.place.cwd), call.edits());
         if changes {
             self.announce_edits(key, entry, content)?;
         }
         let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let touched = match changes || over {
-            true => touched(call, &session.place.cwd),
+            true => call.may_have_written(&session.place.cwd),
             false => BTreeSet::new(),
         };
         for path in read {
@@ -82,11 +76,4 @@ impl App {
         }
         Ok(())
     }
-}
-
-/// The files that a call may have written.
-fn touched(call: &ToolCall, cwd: &Path) -> BTreeSet<PathBuf> {
-    let diffs = call.diffs().map(|diff| diff.path.clone());
-    let places = call.places().into_iter().map(|place| place.path);
-    diffs.chain(places).map(|path| cwd.join(path)).collect()
 }

@@ -1,6 +1,6 @@
 //! The router's part for prompts: what others tell them, and what they need to know of others.
 
-use mlua::{Function, IntoLuaMulti, Result, Value};
+use mlua::Result;
 use serde_json::{Value as Json, json};
 
 use crate::core::ids::{EntryId, SessionKey};
@@ -10,46 +10,11 @@ use crate::core::text::{Text, one_line};
 use crate::core::transcript::cut_middle;
 use crate::nvim::app::App;
 use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
-use crate::nvim::context;
 use crate::nvim::editor::Buf;
-use crate::nvim::editor::Editor;
 use crate::nvim::events::SendMode;
-use crate::nvim::guard;
-use crate::nvim::lua_data::to_lua;
 use crate::nvim::prompt::Prompts;
+use crate::nvim::prompt::asker::Asker;
 use crate::nvim::prompt::submit::Outputs;
-use crate::nvim::terminals::Terminals;
-
-const NO_SESSION_BEGUN: &str = "no session was begun: no agent was chosen, or it could not be started";
-
-/// A Lua function that hears where its prompt is answered, or that it never will be, as no session was begun: whatever
-/// keeps one from being begun, this is dropped then.
-struct Asker(Option<Function>);
-
-impl Asker {
-    fn begun(mut self, sent: Json) {
-        if let Some(then) = self.0.take() {
-            tell_asker(then, move |editor| to_lua(&editor.lua, &sent));
-        }
-    }
-}
-
-impl Drop for Asker {
-    fn drop(&mut self) {
-        if let Some(then) = self.0.take() {
-            tell_asker(then, |_| Ok((Value::Nil, NO_SESSION_BEGUN)));
-        }
-    }
-}
-
-/// Not now: it may be Lua that has let go of the one who asked.
-fn tell_asker<T: IntoLuaMulti>(then: Function, what: impl FnOnce(&Editor) -> Result<T> + 'static) {
-    let tell = context::then(move |_: &mut Prompts, cx, ()| {
-        cx.run_effect("what waits for an answer failed", move |editor| then.call::<()>(what(editor)?));
-        Ok(())
-    });
-    guard::soon(move |features| tell(features, ()));
-}
 
 impl App {
     pub fn attach_prompt(&mut self, key: SessionKey) -> Result<()> {
@@ -128,11 +93,11 @@ impl App {
     /// session has to be begun for it.
     pub fn send_for_answer(&mut self, args: Args) -> Result<Json> {
         let is_meant = args.session.is_some();
-        if let Some(key) = self.cx.session_here().filter(|key| is_meant || !self.is_dead(*key)) {
+        if let Some(key) = self.cx.session_here().filter(|key| is_meant || !self.cx.is_dead(*key)) {
             return self.send_numbered(key, args);
         }
         let win = self.cx.editor.current_win()?;
-        let asker = Asker(args.then.clone());
+        let asker = Asker::new(args.then.clone());
         self.begin_with(None, move |app, key| {
             Prompts::stay_in(&app.cx, win)?;
             asker.begun(app.send_numbered(key, args)?);
@@ -151,15 +116,15 @@ impl App {
     }
 
     pub fn submit(&mut self, key: SessionKey, text: &Text, mode: SendMode) -> Result<()> {
-        let last = |key| last_output(&self.terminals, key);
-        let bufs = || bufs_of(&self.terminals);
+        let last = |key| self.terminals.last_output(key);
+        let bufs = || self.terminals.bufs();
         self.prompts.submit(&mut self.cx, key, (text, mode), &Outputs { last: &last, bufs: &bufs })?;
         self.route()
     }
 
     pub fn referred(&mut self, prompt: (SessionKey, u64), found: Vec<Reference>) -> Result<()> {
-        let last = |key| last_output(&self.terminals, key);
-        let bufs = || bufs_of(&self.terminals);
+        let last = |key| self.terminals.last_output(key);
+        let bufs = || self.terminals.bufs();
         self.prompts.referred(&mut self.cx, prompt, found, &Outputs { last: &last, bufs: &bufs })?;
         self.route()
     }
@@ -276,16 +241,4 @@ impl App {
         self.prompts.paste_image(&mut self.cx, key)?;
         self.route()
     }
-}
-
-/// The end of what the agent's last terminal showed.
-fn last_output(terminals: &Terminals, key: SessionKey) -> Option<String> {
-    let mine = terminals.all().into_iter().filter(|((session, _), _)| *session == key);
-    let mut tails = mine.filter_map(|(terminal, _)| terminals.tail(terminal));
-    let tail = tails.rfind(|tail| !tail.lines.is_empty())?;
-    Some(tail.lines.join("\n"))
-}
-
-fn bufs_of(terminals: &Terminals) -> Vec<Buf> {
-    terminals.all().into_iter().map(|(_, terminal)| terminal.buf).collect()
 }

@@ -1,14 +1,11 @@
 //! The router's part for questions: what others need of them, and what they need to know of others.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use mlua::Result;
 
 use crate::core::ids::{AskId, Moment, SessionKey};
 use crate::core::message::{Branch, PermissionKind, Question};
-use crate::core::session::OpenAsk;
-use crate::core::session::entry::Body;
 use crate::core::session::outside::OutsideUse;
 use crate::core::session::question_queue::{OpenQuestions, Sight};
 use crate::core::store::allowlist::Allowed;
@@ -29,28 +26,13 @@ impl App {
             self.cx.editor.notify_error(Err(error));
             Sight::Whole
         });
-        let preview = self.preview_of(front);
-        self.asking.ask_next(&mut self.cx, &Known { others, sight, preview });
-    }
-
-    /// What a question is about as lines: what a call proposes, else what it does.
-    fn preview_of(&self, front: Option<(SessionKey, AskId)>) -> Rc<Vec<String>> {
+        // What a call proposes says more than what it does.
         let staged = self.reviews.preview();
-        if !staged.is_empty() {
-            return staged;
-        }
-        let text = front.and_then(|(key, ask)| {
-            let session = self.cx.sessions.get(&key)?;
-            match &session.entry(session.open_ask(ask)?.entry)?.body {
-                Body::Tool(call) => {
-                    let does = call.command().unwrap_or_else(|| call.headline());
-                    Some([vec![does], call.asked_input()].concat().join("\n"))
-                }
-                Body::Elicitation(asked) => asked.command().map(str::to_owned),
-                _ => None,
-            }
-        });
-        Rc::new(text.iter().flat_map(|text| text.lines()).map(str::to_owned).collect())
+        let preview = match staged.is_empty() {
+            true => Rc::new(Questions::subject_lines(&self.cx, front)),
+            false => staged,
+        };
+        self.asking.ask_next(&mut self.cx, &Known { others, sight, preview });
     }
 
     /// Has the screen show what a question is about; says how much of it can be seen.
@@ -164,10 +146,7 @@ impl App {
 
     /// What an answer to a question may name, for completion.
     pub fn answers_to_name(&self, fits: fn(&PermissionKind) -> bool) -> Vec<String> {
-        let meant = self.asking.meant(&self.cx, self.ask_under_cursor());
-        let open = meant.iter().filter_map(|(key, ask)| self.cx.sessions.get(key)?.open_ask(*ask));
-        let fitting = open.flat_map(OpenAsk::options).filter(|option| fits(&option.kind));
-        fitting.map(|option| option.id.clone()).collect::<BTreeSet<_>>().into_iter().collect()
+        self.asking.answers_to_name(&self.cx, self.ask_under_cursor(), fits)
     }
 
     /// The question of the entry under the cursor, in a chat.

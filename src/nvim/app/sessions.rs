@@ -9,8 +9,6 @@ use serde_json::{Value as Json, json};
 use crate::config::Stay;
 use crate::core::ids::{AgentId, EntryId, SessionKey};
 use crate::core::message::{Content, Launch, Reopen, Severity};
-use crate::core::session::Phase;
-use crate::core::session::entry::{Body, Greeting};
 use crate::core::store::record::Kept;
 use crate::nvim::app::App;
 use crate::nvim::arguments::Args;
@@ -334,21 +332,5 @@ impl App {
         if self.sessions.takes_status() {
             status::keep(self.status(None));
         }
-    }
-
-    /// Whether the session takes no prompts any more.
-    pub fn is_dead(&self, key: SessionKey) -> bool {
-        self.cx.sessions.get(&key).is_some_and(|session| session.phase == Phase::Gone)
-    }
-
-    /// Whether the agent failed before it had said anything, so that a new chat may take its place.
-    pub fn never_lived(&self, key: SessionKey) -> bool {
-        self.cx.sessions.get(&key).is_some_and(|session| {
-            session.entries().len() == 1
-                && matches!(
-                    session.entries()[0].body,
-                    Body::Greeting(Greeting::Failed { .. } | Greeting::Stopped { .. })
-                )
-        })
     }
 }
