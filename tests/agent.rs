@@ -4,6 +4,8 @@
 // The attribute tells clippy that helpers in here are tests, too.
 #[cfg(test)]
 mod agent {
+    #[path = "../support/official.rs"]
+    mod official_server;
     #[path = "../support/schema.rs"]
     mod schema;
     #[path = "../support/remote.rs"]
@@ -21,6 +23,7 @@ mod agent {
     mod framing;
     mod fuzz;
     mod lifecycle;
+    mod official;
     mod outside;
     mod patience;
     mod remote;

@@ -45,34 +45,45 @@ fn the_same_over(scheme: &str, others: &[&str]) {
     assert!(status.success() && !said.contains("running 0 tests"), "{said}");
 }
 
+/// Each session has a stream of its own over HTTP, and nothing orders what comes through different ones.
+const OF_ORDER: [&str; 5] = [
+    "agent::subagents",
+    "what_an_agent_has_open_is_asked",
+    "two_sessions_of_one_agent",
+    // One names a session, and the next one none.
+    "a_notification_that_the_user_listens_to",
+    // The server can't read it, so it does not know that it is a session's.
+    "what_is_nested_beyond_reason",
+];
+
+/// A session that nobody knows has no stream, and a header holds no name of two lines. An agent that ends at once takes along
+/// what waits for a stream that is opened again.
+const WITHOUT_STREAM: [&str; 6] = [
+    "a_method_that_the_user_serves",
+    "a_session_may_be_deleted_twice",
+    "a_stray_answer",
+    "a_sessions_name_is",
+    "what_comes_before_a_session_has_its_name",
+    "what_is_for_no_session",
+];
+
+/// All but these, and those of processes.
+pub fn the_same_over_http(scheme: &str, others: &[&str]) {
+    the_same_over(scheme, &[&OF_ORDER[..], &WITHOUT_STREAM[..], &[OF_PROCESS], others].concat());
+}
+
+pub fn the_same_over_a_websocket(scheme: &str, others: &[&str]) {
+    the_same_over(scheme, &[&[OF_PROCESS], others].concat());
+}
+
 #[test]
 fn conversations_are_the_same_over_a_websocket() {
-    the_same_over("ws", &[OF_PROCESS]);
+    the_same_over_a_websocket("ws", &[]);
 }
 
 #[test]
 fn conversations_are_the_same_over_http() {
-    // Each session has a stream of its own, and nothing orders what comes through different ones.
-    let of_order = [
-        "agent::subagents",
-        "what_an_agent_has_open_is_asked",
-        "two_sessions_of_one_agent",
-        // One names a session, and the next one none.
-        "a_notification_that_the_user_listens_to",
-        // The server can't read it, so it does not know that it is a session's.
-        "what_is_nested_beyond_reason",
-    ];
-    // A session that nobody knows has no stream, and a header holds no name of two lines. An agent that ends at once takes
-    // along what waits for a stream that is opened again.
-    let without_stream = [
-        "a_method_that_the_user_serves",
-        "a_session_may_be_deleted_twice",
-        "a_stray_answer",
-        "a_sessions_name_is",
-        "what_comes_before_a_session_has_its_name",
-        "what_is_for_no_session",
-    ];
-    the_same_over("http", &[&of_order[..], &without_stream[..], &[OF_PROCESS]].concat());
+    the_same_over_http("http", &[]);
 }
 
 /// Pauses between tries that nobody has to wait for.

@@ -18,6 +18,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::official_server::Official;
 use super::server::Server;
 
 pub const AGENT: AgentId = AgentId(1);
@@ -49,6 +50,7 @@ pub struct Test {
     /// What carries the messages.
     over: Option<String>,
     pub servers: Vec<Server>,
+    officials: Vec<Official>,
 }
 
 impl Test {
@@ -84,6 +86,7 @@ impl Test {
             asked: HashMap::new(),
             over: std::env::var(OVER).ok(),
             servers: Vec::new(),
+            officials: Vec::new(),
         }
     }
 
@@ -129,7 +132,8 @@ impl Test {
         }
     }
 
-    /// The messages of the agents from here on go over this: `ws` or `http`.
+    /// The messages of the agents from here on go over this: `ws` or `http`, or `official-` before one of them for the
+    /// protocol's own server.
     pub fn carried_over(mut self, scheme: &str) -> Self {
         self.over = Some(scheme.to_owned());
         self
@@ -137,6 +141,15 @@ impl Test {
 
     fn launch_over(&mut self, scheme: &str, name: &str, args: [String; 3]) -> Launch {
         let cwd = self.project();
+        if let Some(scheme) = scheme.strip_prefix("official-") {
+            let [script, steps, record] = &args;
+            let server = Official::start(&["python3", script, steps, record], &cwd);
+            let address =
+                Address::read(&format!("{scheme}://127.0.0.1:{}/acp", server.port)).expect("an address");
+            self.officials.push(server);
+            let remote = Some(Remote { address, headers: Vec::new() });
+            return Launch { name: name.into(), cwd, remote, ..Launch::default() };
+        }
         let server = Server::start(move || {
             let mut command = std::process::Command::new("python3");
             command.args(&args).current_dir(&cwd);
