@@ -336,6 +336,29 @@ fn a_question_is_taken_back_also_by_a_word_that_is_here_before_it() {
 }
 
 #[test]
+fn a_request_of_ours_is_there_before_the_word_that_takes_it_back() {
+    let mut test = Test::with(hasty()).carried_over("http");
+    let able = json!({ "agentCapabilities": { "sessionCapabilities": { "close": {} } } });
+    test.connect_with(
+        &able,
+        &[
+            expect("session/new"),
+            expect("$/cancel_request"),
+            answer_to("session/new", &json!({"sessionId": "s1"})),
+            expect("session/close"),
+            answer_to("session/close", &json!({})),
+            json!({"exit": 0}),
+        ],
+    );
+    *test.servers[0].manners.reluctant.lock().expect("manners") = Some("session/new".into());
+    test.send(test.open_command(SESSION));
+    test.send(Command::Close { session: SESSION });
+    assert_eq!(test.open_failed().kind, FailureKind::Cancelled);
+    test.wait_received("both", |received| received.methods().len() >= 3);
+    assert_eq!(test.received().methods()[..3], ["initialize", "session/new", "$/cancel_request"]);
+}
+
+#[test]
 fn a_busy_server_costs_one_request_and_no_answer() {
     let mut test = Test::with(hasty()).carried_over("http");
     test.open(&[expect("session/prompt"), permission(7, "c1"), json!({"answer": 7}), end_turn()]);

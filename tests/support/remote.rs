@@ -7,7 +7,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -43,6 +43,8 @@ pub struct Manners {
     pub unknown: Mutex<Option<String>>,
     /// What is for a session stays behind until the next answer of the client's.
     pub late: AtomicBool,
+    /// Messages of this method are not taken before the next message has come, or before a moment in which none comes.
+    pub reluctant: Mutex<Option<String>>,
     /// Milliseconds between two signs of life, where it is not the usual time.
     pub beat: AtomicU32,
     /// So many streams end after a sign of life.
@@ -60,6 +62,8 @@ struct Connection {
     routes: Mutex<HashMap<String, (Option<String>, String)>>,
     /// The sessions that the program has named.
     named: Mutex<HashSet<String>>,
+    /// So many messages of the client's have come.
+    came: (Mutex<u32>, Condvar),
     /// What stays behind.
     late: Mutex<Vec<(Option<String>, String)>>,
     manners: Arc<Manners>,
@@ -286,6 +290,7 @@ impl Request {
                 if session.is_some() && session == *place.manners.unknown.lock().unwrap() {
                     return plain("404 Not Found");
                 }
+                connection.wait_for_another(&self.body);
                 let less = |busy: u32| busy.checked_sub(1);
                 let busy = &place.manners.busy;
                 match busy.fetch_update(Ordering::AcqRel, Ordering::Acquire, less) {
@@ -320,6 +325,7 @@ impl Request {
             boxes: Mutex::default(),
             routes: Mutex::default(),
             named: Mutex::default(),
+            came: (Mutex::default(), Condvar::new()),
             late: Mutex::default(),
             manners: place.manners.clone(),
         });
@@ -403,6 +409,19 @@ impl Connection {
         }
         drop((boxes, named));
         Ok(self.mailbox(session))
+    }
+
+    fn wait_for_another(&self, body: &str) {
+        let message: Value = serde_json::from_str(body).unwrap_or_default();
+        let mut came = self.came.0.lock().unwrap();
+        *came += 1;
+        self.came.1.notify_all();
+        let is_reluctant = message["method"].as_str() == self.manners.reluctant.lock().unwrap().as_deref();
+        if is_reluctant && message["method"].is_string() {
+            let own = *came;
+            let moment = Duration::from_millis(300);
+            drop(self.came.1.wait_timeout_while(came, moment, |came| *came == own).unwrap());
+        }
     }
 
     /// A message of the client's.
