@@ -553,6 +553,19 @@ mod tests {
     }
 
     #[test]
+    fn a_stored_session_is_open_gone_or_saved() {
+        let status = |word: &str| stored_state(Ok(json!({ "status": word })));
+        let failed =
+            |kind: FailureKind| stored_state(Err(Failure { kind, message: String::new(), details: None }));
+        assert_eq!(status("open"), StoredState::Open);
+        assert_eq!(status("closed"), StoredState::Saved);
+        assert_eq!(status("hibernating"), StoredState::Saved);
+        assert_eq!(stored_state(Ok(Value::Null)), StoredState::Saved);
+        assert_eq!(failed(FailureKind::NotFound), StoredState::Gone);
+        assert_eq!(failed(FailureKind::Timeout), StoredState::Saved);
+    }
+
+    #[test]
     fn an_unknown_or_missing_stop_reason_still_ends_the_turn() {
         let reason = |result: &Value| match turn_end(result) {
             TurnEnd::Stopped { reason, .. } => reason,
