@@ -127,10 +127,9 @@ impl Taking<'_> {
         if self.agent.ring.is_none() {
             return;
         }
-        let within = self.bytes.as_ptr_range();
-        let is_within = within.contains(&line.as_ptr()) && line.len() <= LONGEST;
-        if is_within {
-            let start = line.as_ptr() as usize - within.start as usize;
+        // Before the bytes it wraps, and is behind them as well.
+        let start = (line.as_ptr() as usize).wrapping_sub(self.bytes.as_ptr() as usize);
+        if start < self.bytes.len() && line.len() <= LONGEST {
             self.found.push((start as u32, (start + line.len()) as u32));
             return;
         }

@@ -43,24 +43,43 @@ pub struct Kept<'a> {
     pub envelope: &'a [u8],
 }
 
+/// Lines that were put in at once. Its lines are noted in the fewest bytes: there are many of them in what is read at once,
+/// and what is noted has to be written, too.
 #[derive(Debug)]
-struct Record {
+struct Block {
+    /// The index of its first line.
+    first: u32,
+    /// What its lines' positions are counted from; below zero it wraps.
+    base: u32,
     at: u64,
-    size: u64,
-    start: u32,
-    /// Where the text ends, and the envelope begins.
-    middle: u32,
-    end: u32,
     agent: u32,
     way: Way,
 }
 
+/// A line that is cut off.
+#[derive(Debug)]
+struct CutOff {
+    /// The index of the line.
+    line: u32,
+    /// Where its text ends, and its envelope begins.
+    middle: u32,
+    size: u64,
+}
+
+/// Where a line begins and ends.
+type Span = (u32, u32);
+
+/// The most that is noted beside a line.
+const NOTED: usize = size_of::<Span>() + size_of::<Block>() + size_of::<CutOff>();
+
 #[derive(Debug, Default)]
 struct Segment {
-    /// The number of its first record.
+    /// The number of its first line.
     first: u64,
     bytes: Vec<u8>,
-    records: Vec<Record>,
+    lines: Vec<Span>,
+    blocks: Vec<Block>,
+    cut_off: Vec<CutOff>,
 }
 
 #[derive(Debug)]
@@ -94,63 +113,56 @@ impl Ring {
     }
 
     pub fn push(&mut self, line: &Line<'_>) {
-        let longest = LONGEST.min(self.room.saturating_sub(size_of::<Record>()));
+        let longest = self.longest();
         let envelope = if line.text.len() > longest { line.envelope } else { &[] };
         let envelope = if envelope.len() <= longest / 2 { envelope } else { &[] };
         let text = &line.text[..line.text.len().min(longest - envelope.len())];
-        let wanted = text.len() + envelope.len() + size_of::<Record>();
-        let (next, room) = (self.next, self.room);
-        let is_full = self.segments.back().is_none_or(|last| last.held() + wanted > room);
-        if is_full {
-            self.begin_segment(next);
-        }
-        let Some(last) = self.segments.back_mut() else { return };
+        let is_whole = text.len() == line.text.len();
+        let Some(last) = self.room_for(text.len() + envelope.len() + NOTED) else { return };
+        last.begin_block(line, 0);
         let start = last.bytes.len() as u32;
         last.bytes.extend_from_slice(text);
         let middle = last.bytes.len() as u32;
-        last.bytes.extend_from_slice(envelope);
-        last.records.push(Record {
-            at: line.at,
-            size: line.text.len() as u64,
-            start,
-            middle,
-            end: last.bytes.len() as u32,
-            agent: line.agent,
-            way: line.way,
-        });
+        if !is_whole {
+            last.bytes.extend_from_slice(envelope);
+            let size = line.text.len() as u64;
+            last.cut_off.push(CutOff { line: last.lines.len() as u32, middle, size });
+        }
+        last.lines.push((start, last.bytes.len() as u32));
         self.next += 1;
     }
 
     /// Puts in what was read at once: `found` says where its lines begin and end, in order. To copy all of it costs less than
     /// to copy line by line.
-    pub fn push_block(&mut self, line: &Line<'_>, found: &[(u32, u32)]) {
+    pub fn push_block(&mut self, line: &Line<'_>, found: &[Span]) {
         let (Some((begin, _)), Some((_, end))) = (found.first(), found.last()) else { return };
-        let longest = LONGEST.min(self.room.saturating_sub(size_of::<Record>()));
-        let wanted = (end - begin) as usize + found.len() * size_of::<Record>();
-        let fits = found.iter().all(|(start, end)| (end - start) as usize <= longest);
+        let (longest, length) = (self.longest(), (end - begin) as usize);
+        let fits = length <= longest || found.iter().all(|(start, end)| (end - start) as usize <= longest);
+        let wanted = length + size_of_val(found) + NOTED;
         if !fits || wanted > self.room {
             for (start, end) in found {
                 self.push(&Line { text: &line.text[*start as usize..*end as usize], ..*line });
             }
             return;
         }
-        let (next, room) = (self.next, self.room);
-        if self.segments.back().is_none_or(|last| last.held() + wanted > room) {
-            self.begin_segment(next);
-        }
-        let Some(last) = self.segments.back_mut() else { return };
-        let moved = |at: u32| at - begin + last.bytes.len() as u32;
-        last.records.extend(found.iter().map(|(start, end)| Record {
-            at: line.at,
-            size: u64::from(end - start),
-            start: moved(*start),
-            middle: moved(*end),
-            end: moved(*end),
-            agent: line.agent,
-            way: line.way,
-        }));
+        let Some(last) = self.room_for(wanted) else { return };
+        last.begin_block(line, (last.bytes.len() as u32).wrapping_sub(*begin));
+        last.lines.extend_from_slice(found);
         last.bytes.extend_from_slice(&line.text[*begin as usize..*end as usize]);
         self.next += found.len() as u64;
+    }
+
+    /// The bytes that are kept of a line.
+    fn longest(&self) -> usize {
+        LONGEST.min(self.room.saturating_sub(NOTED))
+    }
+
+    /// The segment that so many bytes go into.
+    fn room_for(&mut self, wanted: usize) -> Option<&mut Segment> {
+        if self.segments.back().is_none_or(|last| last.held() + wanted > self.room) {
+            self.begin_segment(self.next);
+        }
+        self.segments.back_mut()
     }
 
     fn begin_segment(&mut self, first: u64) {
@@ -160,7 +172,9 @@ impl Ring {
         };
         segment.first = first;
         segment.bytes.clear();
-        segment.records.clear();
+        segment.lines.clear();
+        segment.blocks.clear();
+        segment.cut_off.clear();
         self.segments.push_back(segment);
     }
 
@@ -172,15 +186,24 @@ impl Ring {
     pub fn get(&self, number: u64) -> Option<Kept<'_>> {
         let at = self.segments.partition_point(|segment| segment.first <= number).checked_sub(1)?;
         let segment = self.segments.get(at)?;
-        let record = segment.records.get(usize::try_from(number - segment.first).ok()?)?;
+        let index = u32::try_from(number - segment.first).ok()?;
+        let (start, end) = *segment.lines.get(index as usize)?;
+        let block = segment.blocks.partition_point(|block| block.first <= index).checked_sub(1)?;
+        let block = segment.blocks.get(block)?;
+        let (start, end) = (start.wrapping_add(block.base), end.wrapping_add(block.base));
+        let cut_off = segment.cut_off.binary_search_by_key(&index, |cut_off| cut_off.line);
+        let (middle, size) = match cut_off.ok().and_then(|at| segment.cut_off.get(at)) {
+            Some(cut_off) => (cut_off.middle, cut_off.size),
+            None => (end, u64::from(end - start)),
+        };
         Some(Kept {
             number,
-            at: record.at,
-            agent: record.agent,
-            way: record.way,
-            size: record.size,
-            text: &segment.bytes[record.start as usize..record.middle as usize],
-            envelope: &segment.bytes[record.middle as usize..record.end as usize],
+            at: block.at,
+            agent: block.agent,
+            way: block.way,
+            size,
+            text: &segment.bytes[start as usize..middle as usize],
+            envelope: &segment.bytes[middle as usize..end as usize],
         })
     }
 
@@ -198,7 +221,15 @@ impl Ring {
 
 impl Segment {
     fn held(&self) -> usize {
-        self.bytes.len() + self.records.len() * size_of::<Record>()
+        self.bytes.len()
+            + size_of_val(&*self.lines)
+            + size_of_val(&*self.blocks)
+            + size_of_val(&*self.cut_off)
+    }
+
+    fn begin_block(&mut self, line: &Line<'_>, base: u32) {
+        let first = self.lines.len() as u32;
+        self.blocks.push(Block { first, base, at: line.at, agent: line.agent, way: line.way });
     }
 }
 
