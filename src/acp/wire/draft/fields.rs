@@ -1,13 +1,20 @@
 //! The two shapes of an update that is made here, and fields of objects taken out, put in and renamed.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::acp::wire::rpc::Message;
 
 /// An update as the official protocol has it.
 pub fn update(session: &str, update: Value) -> Message {
-    let params = json!({ "sessionId": session, "update": update });
+    let params = object([("sessionId", session.into()), ("update", update)], 2).into();
     Message::Notification { method: "session/update".to_owned(), params }
+}
+
+/// An object with room for so many fields: one that grows asks for memory again and again.
+pub fn object<const N: usize>(fields: [(&str, Value); N], room: usize) -> Map<String, Value> {
+    let mut object = Map::with_capacity(room);
+    object.extend(fields.map(|(key, value)| (key.to_owned(), value)));
+    object
 }
 
 /// Something that the user is told in the chat.

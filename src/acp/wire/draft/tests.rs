@@ -694,13 +694,18 @@ fn calls_are_told_with_their_tool_status_output_and_place() {
             "tool_call_update",
             json!({ "id": "c", "output": { "type": "diff", "path": "/p/a", "hunks": [{ "oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2,
                 "content": "@@ -1,2 +1,2 @@\n one\n-two\n+2\n\\ No newline at end of file" }] } }),
-            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "rawOutput": { "type": "diff", "path": "/p/a" }, "locations": [{ "path": "/p/a", "line": 1 }],
+            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "locations": [{ "path": "/p/a", "line": 1 }],
                 "content": [{ "type": "diff", "path": "/p/a", "oldText": "one\ntwo\n", "newText": "one\n2\n" }] }),
         ),
         (
             "tool_call_update",
+            json!({ "id": "c", "output": { "type": "diff", "path": "/p/a", "hunks": [{ "content": "+a\r\n\u{e9}b\n" }] } }),
+            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "content": [text("+a\r\n\u{e9}b\n")] }),
+        ),
+        (
+            "tool_call_update",
             json!({ "id": "c", "output": { "type": "diff", "path": "/p/a", "hunks": [{ "content": "..." }] } }),
-            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "rawOutput": { "type": "diff", "path": "/p/a" }, "content": [text("...")] }),
+            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "content": [text("...")] }),
         ),
         (
             "tool_call_update",

@@ -1,29 +1,62 @@
 //! What the agent tells of its work: each update has a type and data, where the official protocol has one
 //! object with all.
 
+use std::mem;
+
 use serde_json::{Value, json};
 
 use super::content;
-use super::fields::{notice, take, update, with};
+use super::fields::{notice, object, take, update, with};
 use super::state::{CALLS, Draft};
 use crate::acp::wire::rpc::Message;
 
 /// Where the official protocol has no place for it: the milliseconds that a call took.
 const TOOK: &str = "acp.nvim/durationMs";
 
+/// What a call or an update of one says.
+#[derive(Default)]
+struct Call {
+    id: Option<Value>,
+    tool: Option<Value>,
+    input: Option<Value>,
+    status: Option<Value>,
+    output: Option<Value>,
+    error: Option<Value>,
+    duration: Option<Value>,
+    location: Option<Value>,
+}
+
+/// What a call has put out.
+#[derive(Default)]
+struct Output {
+    /// As content of the official protocol.
+    shown: Vec<Value>,
+    /// What there is to know beside it, as how a command ended.
+    raw: Option<Value>,
+    /// Where what it shows begins: a path and a line.
+    location: Option<(Value, u64)>,
+}
+
 impl Draft {
     pub(super) fn update(&mut self, mut params: Value) -> Vec<Message> {
-        let unchanged = |params| vec![Message::Notification { method: "session/update".to_owned(), params }];
-        let (Some(kind), Some(session)) = (params["type"].as_str(), params["sessionId"].as_str()) else {
-            return unchanged(params);
+        let is_known = params["type"].is_string() && params["sessionId"].is_string();
+        let Some(fields) = params.as_object_mut().filter(|_| is_known) else {
+            return vec![Message::Notification { method: "session/update".to_owned(), params }];
         };
-        let (kind, session) = (kind.to_owned(), session.to_owned());
-        let mut data = take(&mut params, "data").unwrap_or_default();
-        for known in ["type", "sessionId"] {
-            take(&mut params, known);
+        let (mut kind, mut session, mut data, mut meta) =
+            (String::new(), String::new(), Value::Null, (None, None));
+        // In one pass: to look up and take out field by field costs more than to read a message.
+        for (name, value) in mem::take(fields) {
+            match (name.as_str(), value) {
+                (_, Value::Null) => {}
+                ("type", Value::String(text)) => kind = text,
+                ("sessionId", Value::String(text)) => session = text,
+                ("data", value) => data = value,
+                ("_meta", value) => meta.0 = Some(value),
+                _ => self.left_out.field("session/update", &name),
+            }
         }
-        let meta = (take(&mut params, "_meta"), take(&mut data, "_meta"));
-        self.left_out.rest("session/update", &params);
+        meta.1 = take(&mut data, "_meta");
         let mut messages = self.converted(&session, &kind, &mut data);
         self.left_out.rest(&kind, &data);
         if let Some(Message::Notification { params, .. }) = messages.first_mut() {
@@ -49,8 +82,7 @@ impl Draft {
             "agent_message_chunk" | "user_message_chunk" => return self.chunks(session, kind, data),
             "thought_message_chunk" if data["visible"] == false => return Vec::new(),
             "thought_message_chunk" => return self.chunks(session, "agent_thought_chunk", data),
-            "tool_call" => self.call(data),
-            "tool_call_update" => self.call_update(data),
+            "tool_call" | "tool_call_update" => self.call(kind, data),
             "available_commands" => {
                 json!({ "sessionUpdate": "available_commands_update", "availableCommands": take(data, "commands") })
             }
@@ -103,77 +135,102 @@ impl Draft {
         known.messages += u64::from(take(data, "final").is_some_and(|is_last| is_last == true));
         let mut chunk = |block| {
             let content = content::from_agent(block, &mut self.left_out);
-            let chunk = json!({ "sessionUpdate": kind, "content": content });
-            match &message {
-                Some(message) => with(chunk, "messageId", message.as_str().into()),
-                None => chunk,
-            }
+            let mut chunk = object([("sessionUpdate", kind.into()), ("content", content)], 3);
+            chunk.extend(message.as_deref().map(|message| ("messageId".to_owned(), message.into())));
+            chunk.into()
         };
         blocks.into_iter().map(|block| update(session, chunk(block))).collect()
     }
 
-    fn call(&mut self, data: &mut Value) -> Value {
-        let mut call = self.call_update(data);
-        if let Some(id) = call["toolCallId"].as_str() {
-            if self.calls.len() == CALLS {
-                self.calls.pop_front();
+    fn call(&mut self, kind: &str, data: &mut Value) -> Value {
+        let call = self.read_call(kind, data);
+        let mut update = object([("sessionUpdate", kind.into())], 9);
+        let mut put = |key: &str, value: Value| drop(update.insert(key.to_owned(), value));
+        let mut location = call.location.map(|location| self.location(location));
+        if kind == "tool_call" {
+            let tool = call.tool.as_ref().and_then(Value::as_str).unwrap_or_default();
+            let input = call.input.as_ref();
+            put("title", title(tool, input).into());
+            put("name", tool.into());
+            put("kind", kind_of(tool).into());
+            let path = input.and_then(|input| input["path"].as_str());
+            location =
+                location.or_else(|| path.map(|path| Value::Object(object([("path", path.into())], 1))));
+        }
+        let status = call.status.as_ref().and_then(Value::as_str);
+        if let Some(status) = status {
+            let known = match status {
+                "awaiting_permission" => "pending",
+                "denied" | "cancelled" => "failed",
+                other => other,
+            };
+            put("status", known.into());
+        }
+        let mut output = call.output.map(|output| self.output(output)).unwrap_or_default();
+        match call.error {
+            Some(Value::String(error)) => output.shown.push(text(&error)),
+            Some(error) => output.shown.push(text(&error.to_string())),
+            None if status == Some("denied") && output.shown.is_empty() => {
+                output.shown.push(text("permission denied"));
             }
-            self.calls.push_back(id.to_owned());
+            None => {}
         }
-        let tool = take(data, "tool").unwrap_or_default();
-        let tool = tool.as_str().unwrap_or_default();
-        let input = take(data, "input");
-        call["sessionUpdate"] = "tool_call".into();
-        (call["title"], call["name"]) = (title(tool, input.as_ref()).into(), tool.into());
-        call["kind"] = kind(tool).into();
-        if call["locations"].is_null()
-            && let Some(path) = input.as_ref().and_then(|input| input["path"].as_str())
-        {
-            call["locations"] = json!([{ "path": path }]);
+        if let Some(id) = call.id.as_ref().and_then(Value::as_str).filter(|_| kind == "tool_call") {
+            self.remember(id);
         }
-        if let Some(input) = input {
-            call["rawInput"] = input;
+        put("toolCallId", call.id.unwrap_or_default());
+        if !output.shown.is_empty() {
+            put("content", output.shown.into());
+        }
+        let started = output.location.map(|(path, line)| json!({ "path": path, "line": line }));
+        if let Some(location) = location.or(started) {
+            put("locations", vec![location].into());
+        }
+        for (key, value) in [("rawOutput", output.raw), ("rawInput", call.input)] {
+            if let Some(value) = value {
+                put(key, value);
+            }
+        }
+        if let Some(duration) = call.duration {
+            put("_meta", json!({ TOOK: duration }));
+        }
+        update.into()
+    }
+
+    fn read_call(&mut self, kind: &str, data: &mut Value) -> Call {
+        let mut call = Call::default();
+        let fields = data.as_object_mut().map(mem::take).unwrap_or_default();
+        for (name, value) in fields.into_iter().filter(|(_, value)| !value.is_null()) {
+            let field = match name.as_str() {
+                "id" => &mut call.id,
+                "status" => &mut call.status,
+                "output" => &mut call.output,
+                "error" => &mut call.error,
+                "duration" => &mut call.duration,
+                "location" => &mut call.location,
+                "tool" if kind == "tool_call" => &mut call.tool,
+                "input" if kind == "tool_call" => &mut call.input,
+                _ => {
+                    self.left_out.field(kind, &name);
+                    continue;
+                }
+            };
+            *field = Some(value);
         }
         call
     }
 
-    fn call_update(&mut self, data: &mut Value) -> Value {
-        let id = take(data, "id").unwrap_or_default();
-        let mut call = json!({ "sessionUpdate": "tool_call_update", "toolCallId": id });
-        let status = take(data, "status").unwrap_or_default();
-        match status.as_str() {
-            Some("awaiting_permission") => call["status"] = "pending".into(),
-            Some("denied" | "cancelled") => call["status"] = "failed".into(),
-            Some(status) => call["status"] = status.into(),
-            None => {}
+    fn remember(&mut self, id: &str) {
+        if self.calls.len() == CALLS {
+            self.calls.pop_front();
         }
-        let (mut shown, mut line) = (Vec::new(), None);
-        if let Some(output) = take(data, "output") {
-            shown.extend(self.outputs(&output));
-            line = output["hunks"][0]["newStart"].as_u64().map(|line| (output["path"].clone(), line));
-            call["rawOutput"] = self.raw(output);
-        }
-        if let Some(error) =
-            take(data, "error").map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned))
-        {
-            shown.push(text(&error));
-        } else if status == "denied" && shown.is_empty() {
-            shown.push(text("permission denied"));
-        }
-        if !shown.is_empty() {
-            call["content"] = shown.into();
-        }
-        if let Some(duration) = take(data, "duration") {
-            call["_meta"] = json!({ TOOK: duration });
-        }
-        if let Some(mut location) = take(data, "location") {
-            let (path, line) = (take(&mut location, "path"), take(&mut location, "line"));
-            call["locations"] = json!([{ "path": path, "line": line }]);
-            self.left_out.rest("location", &location);
-        } else if let Some((path, line)) = line {
-            call["locations"] = json!([{ "path": path, "line": line }]);
-        }
-        call
+        self.calls.push_back(id.to_owned());
+    }
+
+    fn location(&mut self, mut location: Value) -> Value {
+        let (path, line) = (take(&mut location, "path"), take(&mut location, "line"));
+        self.left_out.rest("location", &location);
+        object([("path", path.into()), ("line", line.into())], 2).into()
     }
 }
 
@@ -184,13 +241,13 @@ fn title(tool: &str, input: Option<&Value>) -> String {
     });
     match main {
         // The kind says the rest.
-        Some(main) if kind(tool) != "other" => main.to_owned(),
+        Some(main) if kind_of(tool) != "other" => main.to_owned(),
         Some(main) => format!("{tool} {main}"),
         None => tool.to_owned(),
     }
 }
 
-fn kind(tool: &str) -> &'static str {
+fn kind_of(tool: &str) -> &'static str {
     match tool {
         "fs/read_text_file" => "read",
         "fs/write_text_file" => "edit",
@@ -203,45 +260,21 @@ fn text(text: &str) -> Value {
     json!({ "type": "content", "content": { "type": "text", "text": text } })
 }
 
-/// What a call has put out: a text, a diff, a command with what it printed, or blocks of content.
 impl Draft {
-    /// An output beside what is shown of it: how a command ended.
-    fn raw(&mut self, mut output: Value) -> Value {
-        if output["type"] == "diff" {
-            let hunks = take(&mut output, "hunks").unwrap_or_default();
-            for mut hunk in hunks.as_array().cloned().unwrap_or_default() {
-                take(&mut hunk, "content");
-                take(&mut hunk, "newStart");
-                self.left_out.rest("diff.hunks", &hunk);
-            }
-        }
-        output
-    }
-
-    fn outputs(&mut self, output: &Value) -> Vec<Value> {
-        match output["type"].as_str() {
-            Some("diff") => match diff(output) {
-                Some((old, new)) => {
-                    vec![json!({ "type": "diff", "path": output["path"], "oldText": old, "newText": new })]
-                }
-                None => {
-                    let hunks = output["hunks"].as_array().into_iter().flatten();
-                    hunks.filter_map(|hunk| hunk["content"].as_str()).map(text).collect()
-                }
-            },
+    /// A text, a diff, a command with what it printed, or blocks of content.
+    fn output(&mut self, output: Value) -> Output {
+        let shown = match output["type"].as_str() {
+            Some("diff") => return self.diff(output),
             Some("terminal") => {
                 let terminal = output["terminalId"].as_str();
                 // Of a command that ran here, what it printed is known.
-                if let Some(id) = terminal.filter(|id| self.terminals.contains(*id)) {
-                    return vec![json!({ "type": "terminal", "terminalId": id })];
+                match terminal.filter(|id| self.terminals.contains(*id)) {
+                    Some(id) => vec![json!({ "type": "terminal", "terminalId": id })],
+                    None => vec![text(&printed(&output))],
                 }
-                let printed: String =
-                    ["stdout", "stderr"].iter().filter_map(|key| output[*key].as_str()).collect();
-                let command = output["command"].as_str().map(|command| format!("$ {command}\n{printed}"));
-                vec![text(&command.unwrap_or(printed))]
             }
             _ => {
-                let blocks = match output {
+                let blocks = match &output {
                     Value::Array(blocks) => blocks.clone(),
                     other => vec![other.clone()],
                 };
@@ -249,29 +282,71 @@ impl Draft {
                 let block = |block: Value| json!({ "type": "content", "content": content::from_agent(block, left_out) });
                 blocks.into_iter().map(block).collect()
             }
-        }
+        };
+        Output { shown, raw: Some(output), location: None }
     }
+
+    /// All that a diff says is shown.
+    fn diff(&mut self, mut output: Value) -> Output {
+        let path = take(&mut output, "path").unwrap_or_default();
+        let hunks = match take(&mut output, "hunks") {
+            Some(Value::Array(hunks)) => hunks,
+            _ => Vec::new(),
+        };
+        take(&mut output, "type");
+        self.left_out.rest("diff", &output);
+        let location = hunks.first().and_then(|hunk| hunk["newStart"].as_u64());
+        let location = location.map(|line| (path.clone(), line));
+        for (name, _) in hunks.iter().filter_map(Value::as_object).flatten() {
+            if !["content", "newStart"].contains(&name.as_str()) {
+                self.left_out.field("diff.hunks", name);
+            }
+        }
+        let shown = match sides(&hunks) {
+            Some((old, new)) => {
+                let sides = [("oldText", old.into()), ("newText", new.into())];
+                let mut diff = object([("type", "diff".into()), ("path", path)], 4);
+                diff.extend(sides.map(|(key, text)| (key.to_owned(), text)));
+                vec![diff.into()]
+            }
+            None => hunks.iter().filter_map(|hunk| hunk["content"].as_str()).map(text).collect(),
+        };
+        Output { shown, raw: None, location }
+    }
+}
+
+fn printed(output: &Value) -> String {
+    let printed: String = ["stdout", "stderr"].iter().filter_map(|key| output[*key].as_str()).collect();
+    let command = output["command"].as_str().map(|command| format!("$ {command}\n{printed}"));
+    command.unwrap_or(printed)
 }
 
 /// The texts on both sides of a diff's hunks, one after the other. The lines count, not what the head says of
 /// them. Nothing where a line doesn't say which side it is of.
-fn diff(output: &Value) -> Option<(String, String)> {
-    let (mut old, mut new) = (String::new(), String::new());
-    for hunk in output["hunks"].as_array()? {
-        for line in hunk["content"]
-            .as_str()?
-            .lines()
-            .filter(|line| !line.starts_with("@@") && !line.starts_with('\\'))
-        {
-            let (side, rest) = line.split_at_checked(1).unwrap_or((" ", ""));
-            let (in_old, in_new) = (side != "+", side != "-");
-            if !["-", "+", " "].contains(&side) {
-                return None;
+fn sides(hunks: &[Value]) -> Option<(String, String)> {
+    let room = hunks.iter().filter_map(|hunk| hunk["content"].as_str()).map(str::len).sum();
+    let (mut old, mut new) = (String::with_capacity(room), String::with_capacity(room));
+    for hunk in hunks {
+        let content = hunk["content"].as_str()?;
+        let mut rest = content;
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest.as_bytes());
+            let line = end.map_or(rest, |end| &rest[..end]);
+            rest = end.map_or("", |end| &rest[end + 1..]);
+            let line = line.strip_suffix('\r').filter(|_| end.is_some()).unwrap_or(line);
+            let (first, text) = match line.as_bytes() {
+                [b'@', b'@', ..] | [b'\\', ..] => continue,
+                [] => (b' ', ""),
+                [first @ (b' ' | b'-' | b'+'), ..] => (*first, &line[1..]),
+                _ => return None,
+            };
+            if first != b'+' {
+                old.push_str(text);
+                old.push('\n');
             }
-            for (text, _) in [(&mut old, in_old), (&mut new, in_new)].into_iter().filter(|(_, is_in)| *is_in)
-            {
-                text.push_str(rest);
-                text.push('\n');
+            if first != b'-' {
+                new.push_str(text);
+                new.push('\n');
             }
         }
     }
