@@ -34,33 +34,53 @@ pub use settings::Settings;
 
 use crate::core::message::{Dialect, Launch};
 use wire::dialect::Converter;
+use wire::log::{AgentLog, WireLog};
 use wire::message_reader::{Incoming, MessageReader};
+use wire::ring::AgentRing;
 use wire::{from_acp, rpc};
 
-/// What the updates in an agent's bytes say, read as they are read from its process; for benchmarks.
+/// The bytes of a read.
+const READ: usize = 64 << 10;
+
+/// Reads updates in an agent's bytes as those of its process are read; for benchmarks.
 #[doc(hidden)]
-pub fn updates_in(bytes: &[u8], dialect: Option<Dialect>) -> impl Iterator<Item = from_acp::Fact> {
-    read_with(wire::log::WireLog::start(None).agent("", &[]), bytes, dialect)
+pub struct Reading {
+    reader: MessageReader,
+    /// The bytes are copied to where each read leaves them, as a process's are.
+    buffer: Vec<u8>,
 }
 
-/// The same where nothing is kept for the inspector.
-#[doc(hidden)]
-pub fn updates_unkept(bytes: &[u8]) -> impl Iterator<Item = from_acp::Fact> {
-    let mut log = wire::log::WireLog::start(None).agent("", &[]);
-    log.ring = wire::ring::AgentRing::none();
-    read_with(log, bytes, None)
-}
+impl Reading {
+    pub fn new(dialect: Option<Dialect>) -> Self {
+        Self::with(WireLog::start(None).agent("", &[]), dialect)
+    }
 
-fn read_with(
-    log: wire::log::AgentLog,
-    bytes: &[u8],
-    dialect: Option<Dialect>,
-) -> impl Iterator<Item = from_acp::Fact> {
-    let converter = Converter::to(&Launch { dialect, ..Launch::default() }, 1);
-    let mut reader = MessageReader::new(Settings::default().message_limit, log, converter);
-    bytes.chunks(64 << 10).flat_map(move |read| reader.push(read)).flat_map(|output| match output {
-        Incoming::Chunk(chunk) => vec![from_acp::Fact::Update(chunk.update())],
-        Incoming::Message(rpc::Message::Notification { params, .. }) => from_acp::update(&params["update"]),
-        _ => Vec::new(),
-    })
+    /// The same where nothing is kept for the inspector.
+    pub fn unkept() -> Self {
+        let mut log = WireLog::start(None).agent("", &[]);
+        log.ring = AgentRing::none();
+        Self::with(log, None)
+    }
+
+    fn with(log: AgentLog, dialect: Option<Dialect>) -> Self {
+        let converter = Converter::to(&Launch { dialect, ..Launch::default() }, 1);
+        let reader = MessageReader::new(Settings::default().message_limit, log, converter);
+        Self { reader, buffer: Vec::new() }
+    }
+
+    /// What the updates say.
+    pub fn updates(&mut self, bytes: &[u8]) -> impl Iterator<Item = from_acp::Fact> {
+        let read = |read: &[u8]| {
+            self.buffer.clear();
+            self.buffer.extend_from_slice(read);
+            self.reader.push(&self.buffer)
+        };
+        bytes.chunks(READ).flat_map(read).flat_map(|output| match output {
+            Incoming::Chunk(chunk) => vec![from_acp::Fact::Update(chunk.update())],
+            Incoming::Message(rpc::Message::Notification { params, .. }) => {
+                from_acp::update(&params["update"])
+            }
+            _ => Vec::new(),
+        })
+    }
 }
