@@ -574,11 +574,11 @@ fn what_was_undone_is_told_to_the_agent_with_the_next_prompt() {
 
 #[test]
 fn what_was_undone_and_is_there_again_is_not_told() {
-    for back in ["normal! u", "Acp undo last"] {
+    for back in ["normal! u", "Acp undo last", "normal! u | Acp keep", "Acp undo last | Acp keep"] {
         let mut chat = written();
         chat.nvim.input("gg]c");
         chat.nvim.command("Acp undo");
-        chat.nvim.command(back);
+        back.split(" | ").for_each(|command| chat.nvim.command(command));
         chat.nvim.command("Acp send Go on");
         chat.wait_for("Heard.");
         let prompt = chat.got("session/prompt")["params"]["prompt"].clone();

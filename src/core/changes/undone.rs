@@ -68,6 +68,11 @@ impl Standing {
     fn count(&self, print: u64) -> usize {
         self.0.get(&print).copied().unwrap_or_default()
     }
+
+    /// Whether an undone hunk is there again.
+    fn has(&self, hunk: &Counted) -> bool {
+        self.count(hunk.print) >= hunk.before
+    }
 }
 
 fn print(hunk: &Hunk) -> u64 {
@@ -119,6 +124,19 @@ impl Undone {
         files.push(File { name, undone: What::Restored(cut_end(&one_line(before), MAX_WORDS)) });
     }
 
+    /// Hunks stand in a file that the user is about to keep: they stand there no longer then, and are not undone.
+    pub fn keeps(&mut self, path: &Path, standing: &Standing) {
+        for files in self.0.values_mut() {
+            files.retain_mut(|file| match &mut file.undone {
+                What::Hunks(of, hunks) if of == path => {
+                    hunks.retain(|hunk| !standing.has(hunk));
+                    !hunks.is_empty()
+                }
+                _ => true,
+            });
+        }
+    }
+
     /// What is added to a session's prompt: all that is still undone. It is told once. `now` has the hunks that stand in
     /// a file.
     pub fn take(&mut self, session: SessionKey, now: impl Fn(&Path) -> Standing) -> Option<String> {
@@ -156,7 +174,7 @@ impl File {
     fn is_left(&mut self, now: impl Fn(&Path) -> Standing) -> bool {
         let What::Hunks(path, hunks) = &mut self.undone else { return true };
         let now = now(path);
-        hunks.retain(|hunk| now.count(hunk.print) < hunk.before);
+        hunks.retain(|hunk| !now.has(hunk));
         !hunks.is_empty()
     }
 }
@@ -299,6 +317,18 @@ mod tests {
         let twins = [one.clone(), moved(&one)];
         assert!(told(&[&one], &twins, &twins[1..]).is_some());
         assert_eq!(told(&[&one], &twins, &twins), None);
+    }
+
+    #[test]
+    fn what_is_there_again_and_kept_then_is_not_told() {
+        let (one, other) = (hunk(1, &["a"], &["A"]), hunk(5, &["b"], &["B"]));
+        let both = [one.clone(), other.clone()];
+        let mut undone = Undone::default();
+        both.iter().for_each(|hunk| add(&mut undone, "/p/a", hunk, &both));
+        undone.keeps(Path::new("/p/b"), &Standing::of(&both));
+        undone.keeps(Path::new("/p/a"), &Standing::of(std::slice::from_ref(&one)));
+        let told = undone.take(ONE, nothing).expect("the other one");
+        assert!(told.ends_with("\n- a:6 (+1 -1): B"), "{told}");
     }
 
     #[test]

@@ -53,7 +53,10 @@ impl Reviews {
             cx.notify(text, Level::Warn);
         } else {
             let count = count_files(done.iter().map(PathBuf::as_path), &self.renamed);
-            let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+            let files = match done.first().filter(|_| count == 1) {
+                Some(only) => cx.short_name(None, only),
+                None => format!("{count} files"),
+            };
             cx.notify(format!("took back the last decision in {files}"), Level::Info);
         }
         Ok(())

@@ -246,7 +246,12 @@ impl Reviews {
             let buf = reviewed.and_then(|reviewed| reviewed.buf).filter(|buf| cx.editor.buf_is_loaded(*buf));
             let content = buf.map(|buf| saving::Content::now(&cx.editor, buf)).transpose()?;
             match judging.verdict {
-                Verdict::Keep => self.keep_in(&path, (&hunks, &parts)),
+                Verdict::Keep => {
+                    if let Some(was) = &was {
+                        self.undone.keeps(&path, &Standing::of(&was.hunks()));
+                    }
+                    self.keep_in(&path, (&hunks, &parts));
+                }
                 Verdict::Undo => self.undo_in(cx, &path, (&hunks, &parts))?,
             }
             let now = self.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
