@@ -286,6 +286,9 @@ fn a_buffer_of_another_chat_that_is_shown_in_a_chats_window_brings_its_other_hal
         );
         chat.nvim.wait_for_screen("first draft");
         assert_eq!(windows(&mut chat.nvim), ["code.txt", "chat", "prompt"], "{what}");
+        let code =
+            "local win = vim.fn.bufwinid(first[1]); return vim.fn.line('.', win) - vim.fn.line('$', win)";
+        assert_eq!(chat.nvim.exec_lua(code, []).as_i64(), Some(0), "its end is followed: {what}");
         let is_in_prompt = chat.nvim.exec_lua("return vim.bo.filetype == 'acp-prompt'", []);
         assert_eq!(is_in_prompt.as_bool(), Some(is_prompt), "{what}");
         assert_eq!(chat.nvim.messages(), "", "{what}");

@@ -119,7 +119,8 @@ impl Windows {
         let before = (editor.win_buf(transcript)?, editor.win_buf(prompt)?);
         let was_here = editor.current_win()? == win;
         for (win, shown) in [(transcript, before.0), (prompt, before.1)] {
-            if let Some(replaced) = chats.iter().find(|chat| chat.contains(shown)) {
+            let is_replaced = |one: &&&ChatBuffers| one.session != chat.session && one.contains(shown);
+            if let Some(replaced) = chats.iter().find(is_replaced) {
                 self.remember_win(editor, replaced, win);
             }
         }
