@@ -18,8 +18,8 @@ pub fn object<const N: usize>(fields: [(&str, Value); N], room: usize) -> Map<St
 }
 
 /// Something that the user is told in the chat.
-pub fn notice(session: &str, severity: &str, text: &str) -> Message {
-    update(session, json!({ "sessionUpdate": "notice", "severity": severity, "title": text }))
+pub fn notice(severity: &str, text: &str) -> Value {
+    json!({ "sessionUpdate": "notice", "severity": severity, "title": text })
 }
 
 pub fn with(mut params: Value, key: &str, value: Value) -> Value {

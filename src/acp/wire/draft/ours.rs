@@ -192,7 +192,7 @@ impl Draft {
                         "the agent has this session in {}; what it does there is asked about",
                         other.display()
                     );
-                    more.push(notice(&name, "warning", &text));
+                    more.push(update(&name, notice("warning", &text)));
                 }
                 more.extend(self.warnings(&name, &[]));
                 Ok(self.with_choices(&name, result))
@@ -275,11 +275,11 @@ impl Draft {
                 "the agent can't reach these MCP servers, which were left out: {}",
                 left_out.join(", ")
             );
-            warnings.push(notice(session, "warning", &text));
+            warnings.push(update(session, notice("warning", &text)));
         }
         if self.offers.no_cancelling {
             let text = "the agent can't stop a turn; only :Acp stop ends one early, and the agent with it";
-            warnings.push(notice(session, "warning", text));
+            warnings.push(update(session, notice("warning", text)));
         }
         warnings
     }

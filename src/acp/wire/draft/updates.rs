@@ -43,39 +43,45 @@ impl Draft {
         let Some(fields) = params.as_object_mut().filter(|_| is_known) else {
             return vec![Message::Notification { method: "session/update".to_owned(), params }];
         };
-        let (mut kind, mut session, mut data, mut meta) =
-            (String::new(), String::new(), Value::Null, (None, None));
-        // In one pass: to look up and take out field by field costs more than to read a message.
-        for (name, value) in mem::take(fields) {
-            match (name.as_str(), value) {
-                (_, Value::Null) => {}
-                ("type", Value::String(text)) => kind = text,
-                ("sessionId", Value::String(text)) => session = text,
-                ("data", value) => data = value,
-                ("_meta", value) => meta.0 = Some(value),
-                _ => self.left_out.field("session/update", &name),
+        let (mut kind, mut data) = (String::new(), Value::Null);
+        // The object stays, without what the official protocol has elsewhere: a new one costs more than all that is read.
+        fields.retain(|name, value| match (name.as_str(), value) {
+            (_, Value::Null) => false,
+            ("sessionId" | "_meta", _) => true,
+            ("type", Value::String(text)) => {
+                kind = mem::take(text);
+                false
             }
-        }
-        meta.1 = take(&mut data, "_meta");
-        let mut messages = self.converted(&session, &kind, &mut data);
+            ("data", value) => {
+                data = value.take();
+                false
+            }
+            _ => {
+                self.left_out.field("session/update", name);
+                false
+            }
+        });
+        let meta = take(&mut data, "_meta");
+        let session = params["sessionId"].as_str().unwrap_or_default();
+        let mut converted = self.converted(session, &kind, &mut data);
         self.left_out.rest(&kind, &data);
-        if let Some(Message::Notification { params, .. }) = messages.first_mut() {
-            if let Some(meta) = meta.0 {
-                params["_meta"] = meta;
-            }
-            if let Some(meta) = meta.1 {
-                let own = take(&mut params["update"], "_meta");
-                params["update"]["_meta"] = match own {
-                    Some(own) => with(meta, TOOK, own[TOOK].clone()),
-                    None => meta,
-                };
-            }
+        if let (Some(meta), Some(first)) = (meta, converted.first_mut()) {
+            let own = take(first, "_meta");
+            first["_meta"] = match own {
+                Some(own) => with(meta, TOOK, own[TOOK].clone()),
+                None => meta,
+            };
         }
-        messages
+        let mut converted = converted.into_iter();
+        let Some(first) = converted.next() else { return Vec::new() };
+        let more: Vec<Message> = converted.map(|more| update(session, more)).collect();
+        params["update"] = first;
+        let first = Message::Notification { method: "session/update".to_owned(), params };
+        [first].into_iter().chain(more).collect()
     }
 
-    /// Takes what it converts out of the data.
-    fn converted(&mut self, session: &str, kind: &str, data: &mut Value) -> Vec<Message> {
+    /// The updates of the official protocol that say the same. Takes what it converts out of the data.
+    fn converted(&mut self, session: &str, kind: &str, data: &mut Value) -> Vec<Value> {
         let mut more = None;
         let converted = match kind {
             "plan" => self.plan(data),
@@ -92,7 +98,7 @@ impl Draft {
                     self.sessions.entry(session.to_owned()).or_default().mode = name.to_owned();
                 }
                 let reason = take(data, "reason");
-                more = reason.as_ref().and_then(Value::as_str).map(|reason| notice(session, "info", reason));
+                more = reason.as_ref().and_then(Value::as_str).map(|reason| notice("info", reason));
                 json!({ "sessionUpdate": kind, "currentModeId": mode })
             }
             "config_option_update" => {
@@ -105,7 +111,7 @@ impl Draft {
             // Unknown to both: named as it is.
             _ => with(data.take(), "sessionUpdate", kind.into()),
         };
-        [update(session, converted)].into_iter().chain(more).collect()
+        [converted].into_iter().chain(more).collect()
     }
 
     /// Steps in an order. The official protocol has ids for plans, not for their steps.
@@ -125,7 +131,7 @@ impl Draft {
     }
 
     /// A text, a block, or a list of blocks. The last piece of a message says so; what follows is another one.
-    fn chunks(&mut self, session: &str, kind: &str, data: &mut Value) -> Vec<Message> {
+    fn chunks(&mut self, session: &str, kind: &str, data: &mut Value) -> Vec<Value> {
         let blocks = match take(data, "content").unwrap_or_default() {
             Value::Array(blocks) => blocks,
             other => vec![other],
@@ -133,13 +139,13 @@ impl Draft {
         let known = self.sessions.entry(session.to_owned()).or_default();
         let message = (known.messages > 0).then(|| format!("message-{}", known.messages));
         known.messages += u64::from(take(data, "final").is_some_and(|is_last| is_last == true));
-        let mut chunk = |block| {
+        let chunk = |block| {
             let content = content::from_agent(block, &mut self.left_out);
             let mut chunk = object([("sessionUpdate", kind.into()), ("content", content)], 3);
             chunk.extend(message.as_deref().map(|message| ("messageId".to_owned(), message.into())));
-            chunk.into()
+            Value::from(chunk)
         };
-        blocks.into_iter().map(|block| update(session, chunk(block))).collect()
+        blocks.into_iter().map(chunk).collect()
     }
 
     fn call(&mut self, kind: &str, data: &mut Value) -> Value {
@@ -228,9 +234,16 @@ impl Draft {
     }
 
     fn location(&mut self, mut location: Value) -> Value {
-        let (path, line) = (take(&mut location, "path"), take(&mut location, "line"));
-        self.left_out.rest("location", &location);
-        object([("path", path.into()), ("line", line.into())], 2).into()
+        if let Some(fields) = location.as_object_mut() {
+            fields.retain(|name, value| {
+                let is_known = matches!(name.as_str(), "path" | "line");
+                if !is_known && !value.is_null() {
+                    self.left_out.field("location", name);
+                }
+                is_known
+            });
+        }
+        location
     }
 }
 
