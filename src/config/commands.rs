@@ -519,8 +519,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         without_library: false,
         help: "Begin another chat that knows all that was said in this one, where the agent offers that; both go on apart \
                from there. What stands in the transcript is copied. It begins at the end of the conversation: agents \
-               know no earlier point to fork at, which is why |:Acp-edit-prompt| sends an earlier prompt again in the \
-               same chat.",
+               know no earlier point to fork at, which is why |:Acp-edit-prompt| sends an earlier prompt again in a \
+               session of its own.",
     },
     CommandSpec {
         name: "rename",

@@ -37,7 +37,7 @@ impl Sessions {
         let (name, has_rules) = (session.name(), allows_anything(cx, session));
         let text = match &auto {
             Some(auto) => auto.news(&name),
-            None => format!("{name} asks you again"),
+            None => format!("from now on {name} asks you"),
         };
         let now = cx.now();
         let Some(session) = cx.sessions.get_mut(&key) else { return Ok(()) };
