@@ -63,6 +63,18 @@ fn a_message_ends_before_the_ruler_of_a_window_that_floats() {
 }
 
 #[test]
+fn without_a_command_line_messages_can_be_read() {
+    let mut chat = beside();
+    chat.nvim.command("set cmdheight=0 laststatus=3");
+    fail(&mut chat.nvim, &["see @a.txt:8".into()]);
+    chat.nvim.wait_for_screen("a.txt ends at line 1");
+    // Also when the screen was drawn once more, as after a command.
+    chat.nvim.command("redraw!");
+    assert!(chat.nvim.screen().contains("a.txt ends at line 1"), "{}", chat.nvim.screen());
+    assert!(!chat.nvim.mode().blocking);
+}
+
+#[test]
 fn errors_that_no_narrow_screen_has_room_for_are_cut() {
     let mut chat = beside();
     chat.nvim.resize(12, 8);

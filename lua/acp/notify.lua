@@ -1,6 +1,7 @@
 --- Shows messages without ever causing a hit-enter prompt. `vim.notify` itself can: an error after another message
 --- scrolls the screen, and in insert mode it blocks the editor for a second. So it is used only where another plugin has
---- replaced it. In insert mode Neovim draws the mode over messages; there a floating line shows them for a while.
+--- replaced it. In insert mode Neovim draws the mode over messages, and where 'cmdheight' is 0 the
+--- text; there a floating line shows them for a while.
 
 local api = vim.api
 
@@ -368,9 +369,9 @@ function show()
     recent[#recent + 1] = message
     worst = math.max(worst, message[3])
   end
-  local floats = mode:find("^[iRt]")
-    and vim.o.showmode
-    and (worst == vim.log.levels.ERROR or not lasting_line)
+  -- Without a line for them messages are gone with the next redraw.
+  local is_drawn_over = vim.o.cmdheight == 0 or mode:find("^[iRt]") and vim.o.showmode
+  local floats = is_drawn_over and (worst == vim.log.levels.ERROR or not lasting_line)
   if floats then
     float_for_a_while(joined(vim.o.columns - 2))
   elseif meanwhile and passing == meanwhile then
