@@ -134,7 +134,7 @@ fn two_neovims_lose_nothing_of_each_other() {
     let mut chat = changed();
     let mut other = another(&chat, &["a.txt"]);
     other.input(":Acp review<CR>");
-    other.wait_for_screen("another Neovim has 2 files to decide on");
+    other.wait_for_screen("another Neovim has 2 files");
     chat.nvim.kill9();
     other.input(":Acp review<CR>");
     other.wait_for_screen("Review: 2 files · 3 hunks");

@@ -67,7 +67,7 @@ impl Inspector {
             several(recorded.replaced, "name or secret").replace("name or secrets", "names and secrets"),
         );
         let bar = format!(
-            "%#AcpWinbar# :w saves \u{b7} q abandons %#AcpMeta#%<{} \u{b7} read it: this is all that is saved",
+            "%#AcpWinbar# :w saves \u{b7} q abandons %#AcpMeta#{}%< \u{b7} read it: this is all that is saved",
             facts.replace('%', "%%"),
         );
         editor.set_bars(&[win], &bar)?;

@@ -387,7 +387,7 @@ impl Reviews {
             1 => "1 file".to_owned(),
             some => format!("{some} files"),
         };
-        Some(format!("{nothing} here; another Neovim has {files} to decide on"))
+        Some(format!("{nothing} here; another Neovim has {files}"))
     }
 }
 
