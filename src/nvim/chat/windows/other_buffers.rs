@@ -1,6 +1,7 @@
-//! Other buffers in the windows of a chat. One of another chat's brings its other half with it. A file that the user or a plugin opens while the cursor is there goes to a
-//! window for files, and the chat is shown again. 'winfixbuf' would only refuse it. A file for which a chat's window was
-//! split goes beside such a window. Which one that is, is left to `code_window`.
+//! Other buffers in the windows of a chat. One of another chat's brings its other half with it. A file that the user or a
+//! plugin opens while the cursor is there goes to a window for files, and the chat is shown again. 'winfixbuf' would only
+//! refuse it. A file for which a chat's window was split goes beside such a window. Which one that is, is left to
+//! `code_window`.
 
 use mlua::{Result, Table};
 
