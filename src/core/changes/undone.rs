@@ -124,16 +124,15 @@ impl Undone {
         files.push(File { name, undone: What::Restored(cut_end(&one_line(before), MAX_WORDS)) });
     }
 
-    /// Hunks stand in a file that the user is about to keep: they stand there no longer then, and are not undone.
-    pub fn keeps(&mut self, path: &Path, standing: &Standing) {
+    /// These hunks stand in a file that the user is about to keep: they stand there no longer then, and are not undone.
+    /// They are asked for only where something was undone.
+    pub fn keeps(&mut self, path: &Path, standing: impl FnOnce() -> Standing) {
+        if !self.0.values().flatten().any(|file| file.path() == Some(path)) {
+            return;
+        }
+        let standing = standing();
         for files in self.0.values_mut() {
-            files.retain_mut(|file| match &mut file.undone {
-                What::Hunks(of, hunks) if of == path => {
-                    hunks.retain(|hunk| !standing.has(hunk));
-                    !hunks.is_empty()
-                }
-                _ => true,
-            });
+            files.retain_mut(|file| file.path() != Some(path) || file.is_left(&standing));
         }
     }
 
@@ -141,7 +140,7 @@ impl Undone {
     /// a file.
     pub fn take(&mut self, session: SessionKey, now: impl Fn(&Path) -> Standing) -> Option<String> {
         let mut files = self.0.remove(&session)?;
-        files.retain_mut(|file| file.is_left(&now));
+        files.retain_mut(|file| file.path().map(&now).is_none_or(|standing| file.is_left(&standing)));
         if files.is_empty() {
             return None;
         }
@@ -170,11 +169,18 @@ impl Undone {
 }
 
 impl File {
+    /// Where single hunks were undone.
+    fn path(&self) -> Option<&Path> {
+        match &self.undone {
+            What::Hunks(path, _) => Some(path),
+            What::Restored(_) => None,
+        }
+    }
+
     /// Forgets what is there again. Says whether anything is left to tell.
-    fn is_left(&mut self, now: impl Fn(&Path) -> Standing) -> bool {
-        let What::Hunks(path, hunks) = &mut self.undone else { return true };
-        let now = now(path);
-        hunks.retain(|hunk| !now.has(hunk));
+    fn is_left(&mut self, standing: &Standing) -> bool {
+        let What::Hunks(_, hunks) = &mut self.undone else { return true };
+        hunks.retain(|hunk| !standing.has(hunk));
         !hunks.is_empty()
     }
 }
@@ -325,8 +331,8 @@ mod tests {
         let both = [one.clone(), other.clone()];
         let mut undone = Undone::default();
         both.iter().for_each(|hunk| add(&mut undone, "/p/a", hunk, &both));
-        undone.keeps(Path::new("/p/b"), &Standing::of(&both));
-        undone.keeps(Path::new("/p/a"), &Standing::of(std::slice::from_ref(&one)));
+        undone.keeps(Path::new("/p/b"), || Standing::of(&both));
+        undone.keeps(Path::new("/p/a"), || Standing::of(std::slice::from_ref(&one)));
         let told = undone.take(ONE, nothing).expect("the other one");
         assert!(told.ends_with("\n- a:6 (+1 -1): B"), "{told}");
     }

@@ -139,7 +139,7 @@ impl Decisions {
         let Some(print) = now.text_identity() else { return };
         let of_file = self.all.iter_mut().flat_map(|decision| &mut decision.files);
         let mut of_file: Vec<_> =
-            of_file.filter(|decided| decided.path == path && !decided.is_kept()).collect();
+            of_file.filter(|decided| !decided.is_kept() && decided.path == path).collect();
         let is_before = |decided: &Decided| {
             decided.was.text_identity() == Some(print) && decided.was.hunk_count() == now.hunk_count()
         };

@@ -248,7 +248,7 @@ impl Reviews {
             match judging.verdict {
                 Verdict::Keep => {
                     if let Some(was) = &was {
-                        self.undone.keeps(&path, &Standing::of(&was.hunks()));
+                        self.undone.keeps(&path, || Standing::of(&was.hunks()));
                     }
                     self.keep_in(&path, (&hunks, &parts));
                 }
