@@ -1,6 +1,6 @@
 //! What looking after a session's folders costs: `cargo bench --bench folders -- [files]`. A tree in a git repository is
-//! walked and watched; then come ends of turns that changed nothing, and one that changed a thousand files; and the same where the system tells
-//! nothing of changes.
+//! walked and watched; then come ends of turns that changed nothing, and one that changed a thousand files; and the same
+//! where the system tells nothing of changes.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -31,22 +31,31 @@ fn main() {
         say(&format!("\n| {files} files, {place} | ms | CPU ms | goal |\n|---|---:|---:|---:|"));
         say(&format!("| known and watched | {:.1} | | 500 ms |", ms(folder.walked())));
         row("the same, with the texts that they hold", wall, cpu, "");
-        let (told, wall, cpu) = timed(|| (0..TURNS).map(|_| folder.check()).sum::<usize>());
-        assert_eq!(told, 0, "nothing has changed");
-        row("a turn that changed nothing", wall / TURNS, cpu / TURNS, "30 ms of CPU");
-        change(&root, files, "another text");
-        let (told, wall, cpu) = timed(|| until_told(&mut folder));
-        row(&format!("a turn that changed {told}"), wall, cpu, "");
+        turns(&mut folder, &root, files, &Turns { count: TURNS, text: "another text", watched: "" });
         folder.stop_watching();
-        let (told, wall, cpu) = timed(|| (0..UNWATCHED_TURNS).map(|_| folder.check()).sum::<usize>());
-        assert_eq!(told, 0, "nothing has changed");
-        row("a turn that changed nothing, not watched", wall / UNWATCHED_TURNS, cpu / UNWATCHED_TURNS, "");
-        change(&root, files, "a third text");
-        let (told, wall, cpu) = timed(|| until_told(&mut folder));
-        row(&format!("a turn that changed {told}, not watched"), wall, cpu, "");
+        let unwatched = Turns { count: UNWATCHED_TURNS, text: "a third text", watched: ", not watched" };
+        turns(&mut folder, &root, files, &unwatched);
         drop(folder);
         fs::remove_dir_all(&root).expect("the tree");
     }
+}
+
+/// Ends of turns that changed nothing, and then of one that gave files this text.
+struct Turns {
+    count: u32,
+    text: &'static str,
+    watched: &'static str,
+}
+
+fn turns(folder: &mut IndexedFolder, root: &Path, files: usize, turns: &Turns) {
+    let Turns { count, text, watched } = *turns;
+    let (told, wall, cpu) = timed(|| (0..count).map(|_| folder.check()).sum::<usize>());
+    assert_eq!(told, 0, "nothing has changed");
+    let goal = if watched.is_empty() { "30 ms of CPU" } else { "" };
+    row(&format!("a turn that changed nothing{watched}"), wall / count, cpu / count, goal);
+    change(root, files, text);
+    let (told, wall, cpu) = timed(|| until_told(folder));
+    row(&format!("a turn that changed {told}{watched}"), wall, cpu, "");
 }
 
 fn change(root: &Path, files: usize, text: &str) {

@@ -35,6 +35,21 @@ fn sessions(count: usize, columns: u16, rows: u16) -> Scripted {
     plain(Scripted::sized(&[("code.txt", "one\ntwo\nthree\n")], steps, columns, rows))
 }
 
+/// Two chats one after the other beside a file, with these drafts; the user types in the second one.
+fn drafts(first: &str, second: &str) -> Scripted {
+    let mut chat = sessions(2, 80, 24);
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.nvim.input(first);
+    chat.nvim.wait_for_screen(first);
+    chat.nvim.command("AcpChat!");
+    idle(&mut chat, 2);
+    chat.nvim.wait_for_screen("Fake 1.0");
+    chat.nvim.input(second);
+    chat.nvim.wait_for_screen(second);
+    chat
+}
+
 /// Gives the chat's windows these options.
 fn window(chat: &mut Scripted, options: &Value) {
     chat.configure(&format!("window = vim.json.decode([[{options}]])"));
@@ -198,16 +213,7 @@ fn sizes_may_be_columns_lines_and_shares() {
 
 #[test]
 fn a_second_chat_takes_the_place_of_the_first_and_both_keep_their_drafts() {
-    let mut chat = sessions(2, 80, 24);
-    chat.nvim.command("edit code.txt");
-    chat.chat();
-    chat.nvim.input("first draft");
-    chat.nvim.wait_for_screen("first draft");
-    chat.nvim.command("AcpChat!");
-    idle(&mut chat, 2);
-    chat.nvim.wait_for_screen("Fake 1.0");
-    chat.nvim.input("second draft");
-    chat.nvim.wait_for_screen("second draft");
+    let mut chat = drafts("first draft", "second draft");
     assert_eq!(windows(&mut chat.nvim), ["code.txt", "chat", "prompt"]);
     assert_screen(&mut chat.nvim, "second_chat");
     chat.nvim.command("Acp sessions 1");
@@ -219,17 +225,9 @@ fn a_second_chat_takes_the_place_of_the_first_and_both_keep_their_drafts() {
 
 #[test]
 fn going_to_another_chat_by_a_key_of_insert_mode_goes_on_typing_there() {
-    let mut chat = sessions(2, 80, 24);
+    let mut chat = drafts("first", "second");
     chat.nvim.command("inoremap <F5> <Cmd>Acp sessions 1<CR>");
     chat.nvim.command("inoremap <F6> <Cmd>Acp sessions 2<CR>");
-    chat.nvim.command("edit code.txt");
-    chat.chat();
-    chat.nvim.input("first");
-    chat.nvim.wait_for_screen("first");
-    chat.nvim.command("AcpChat!");
-    idle(&mut chat, 2);
-    chat.nvim.input("second");
-    chat.nvim.wait_for_screen("second");
     for (key, typed, shown) in [
         ("<F5>", " one", "first one"),
         ("<F6>", " two", "second two"),
@@ -247,37 +245,25 @@ fn going_to_another_chat_by_a_key_of_insert_mode_goes_on_typing_there() {
 #[test]
 fn a_buffer_of_another_chat_that_is_shown_in_a_chats_window_brings_its_other_half() {
     for (go, open, is_prompt) in [
-        ("", "call('buffer', { 'prompt' })", true),
-        ("<C-w>k", "call('buffer', { 'chat' })", false),
+        ("", "vim.cmd.buffer(prompt)", true),
+        ("<C-w>k", "vim.cmd.buffer(transcript)", false),
         // In the window that is for the other one.
-        ("<C-w>k", "call('buffer', { 'prompt' })", true),
-        ("", "call('buffer', { 'chat' })", false),
-        ("", "call('win_set_buf', { 'prompt' })", true),
+        ("<C-w>k", "vim.cmd.buffer(prompt)", true),
+        ("", "vim.cmd.buffer(transcript)", false),
+        ("", "vim.api.nvim_win_set_buf(0, prompt)", true),
     ] {
-        let mut chat = sessions(2, 80, 24);
-        chat.nvim.command("edit code.txt");
-        chat.chat();
-        chat.nvim.input("first draft");
-        chat.nvim.wait_for_screen("first draft");
-        let code = "local function halves()
-              local found = {}
-              for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-                local buf = vim.api.nvim_win_get_buf(win)
-                found[#found + 1] = vim.bo[buf].filetype:match('^acp') and buf or nil
+        let mut chat = drafts("first draft", "second draft");
+        let code = "for _, session in ipairs(require('acp').status().sessions) do
+              if session.prompt ~= vim.api.nvim_get_current_buf() then
+                transcript, prompt = session.buffer, session.prompt
               end
-              return found
             end
-            first = first or halves()
-            function call(how, args)
-              local buf = first[args[1] == 'chat' and 1 or 2]
-              if how == 'buffer' then vim.cmd.buffer(buf) else vim.api.nvim_win_set_buf(0, buf) end
-            end
-            function is_whole() return vim.deep_equal(halves(), first) end";
+            function is_whole()
+              local shown = vim.tbl_map(vim.api.nvim_win_get_buf, vim.api.nvim_tabpage_list_wins(0))
+              return shown[2] == transcript and shown[3] == prompt
+            end";
         chat.nvim.exec_lua(code, []);
-        chat.nvim.command("AcpChat!");
-        idle(&mut chat, 2);
-        chat.nvim.input(&format!("second draft<Esc>{go}"));
-        chat.nvim.wait_for_screen("second draft");
+        chat.nvim.input(&format!("<Esc>{go}"));
         let what = format!("{open} after {go:?}");
         chat.nvim.command(&format!("lua {open}"));
         chat.nvim.wait_until(
@@ -287,7 +273,7 @@ fn a_buffer_of_another_chat_that_is_shown_in_a_chats_window_brings_its_other_hal
         chat.nvim.wait_for_screen("first draft");
         assert_eq!(windows(&mut chat.nvim), ["code.txt", "chat", "prompt"], "{what}");
         let code =
-            "local win = vim.fn.bufwinid(first[1]); return vim.fn.line('.', win) - vim.fn.line('$', win)";
+            "local win = vim.fn.bufwinid(transcript); return vim.fn.line('.', win) - vim.fn.line('$', win)";
         assert_eq!(chat.nvim.exec_lua(code, []).as_i64(), Some(0), "its end is followed: {what}");
         let is_in_prompt = chat.nvim.exec_lua("return vim.bo.filetype == 'acp-prompt'", []);
         assert_eq!(is_in_prompt.as_bool(), Some(is_prompt), "{what}");

@@ -1,7 +1,7 @@
 --- Shows messages without ever causing a hit-enter prompt. `vim.notify` itself can: an error after another message
 --- scrolls the screen, and in insert mode it blocks the editor for a second. So it is used only where another plugin has
---- replaced it. In insert mode Neovim draws the mode over messages, and where 'cmdheight' is 0 the
---- text; there a floating line shows them for a while.
+--- replaced it. In insert mode Neovim draws the mode over messages, and where 'cmdheight' is 0 the text; there a floating line
+--- shows them for a while.
 
 local api = vim.api
 

@@ -9,17 +9,9 @@ use super::support::*;
 fn a_conversation_from_the_first_word_to_the_last() {
     let mut test = Test::new();
     let path = test.file("notes.txt", "alpha\nbeta\n");
-    test.open(&[
-        expect("session/prompt"),
-        update(&chunk("Hel")),
-        update(&chunk("lo")),
-        permission(7, "c1"),
-        json!({"answer": 7}),
-        request(8, "fs/read_text_file", &json!({"sessionId": "s1", "path": path, "line": 2, "limit": 1})),
-        json!({"answer": 8}),
-        end_turn(),
-        json!({"exit": 0}),
-    ]);
+    let mut steps = turn_with_a_file_and_a_question(&path);
+    steps.push(json!({"exit": 0}));
+    test.open(&steps);
     test.prompt("Hi");
     let (ask, question) = test.question();
     assert!(matches!(question, Question::Permission { .. }));

@@ -4,44 +4,22 @@
 use acp_nvim::core::message::*;
 use serde_json::json;
 
-use super::remote::{the_same_over_a_websocket, the_same_over_http};
+use super::remote::{converse_with_files_and_questions, said, the_same_over_a_websocket, the_same_over_http};
 use super::support::*;
 
-fn for_each(mut run: impl FnMut(Test)) {
-    for scheme in ["official-ws", "official-http"] {
-        run(Test::new().carried_over(scheme));
-    }
+fn for_each(run: impl FnMut(&'static str)) {
+    ["official-ws", "official-http"].into_iter().for_each(run);
 }
 
 #[test]
 fn a_turn_with_text_a_file_and_a_question() {
-    for_each(|mut test| {
-        let path = test.file("notes.txt", "alpha\nbeta\n");
-        test.open(&[
-            expect("session/prompt"),
-            update(&chunk("Hel")),
-            update(&chunk("lo")),
-            permission(7, "c1"),
-            json!({"answer": 7}),
-            request(8, "fs/read_text_file", &json!({"sessionId": "s1", "path": path, "line": 2, "limit": 1})),
-            json!({"answer": 8}),
-            end_turn(),
-        ]);
-        test.prompt("Hi");
-        let (ask, _) = test.question();
-        test.answer(ask, Answer::Selected("yes".into()));
-        assert_eq!(test.stop_reason(), StopReason::EndTurn);
-        let said: String = test.updates().iter().filter_map(text).collect();
-        assert_eq!(said, "Hello");
-        let received = test.finish();
-        assert_eq!(received.methods(), ["initialize", "session/new", "session/prompt"]);
-        assert_eq!(received.result(8), &json!({"content": "beta\n"}));
-    });
+    for_each(converse_with_files_and_questions);
 }
 
 #[test]
 fn a_turn_is_cancelled_while_it_asks() {
-    for_each(|mut test| {
+    for_each(|scheme| {
+        let mut test = Test::new().carried_over(scheme);
         test.open(&[
             expect("session/prompt"),
             permission(7, "c1"),
@@ -59,7 +37,8 @@ fn a_turn_is_cancelled_while_it_asks() {
 
 #[test]
 fn a_stored_session_says_what_it_holds_before_it_is_open() {
-    for_each(|mut test| {
+    for_each(|scheme| {
+        let mut test = Test::new().carried_over(scheme);
         let able = json!({ "agentCapabilities": { "loadSession": true } });
         test.connect_with(
             &able,
@@ -68,8 +47,7 @@ fn a_stored_session_says_what_it_holds_before_it_is_open() {
         let (place, acp_id) = (test.place(), "s1".to_owned());
         test.send(Command::Load { agent: AGENT, session: SESSION, place, acp_id, how: Reopen::Load });
         test.opened();
-        let said: String = test.updates().iter().filter_map(text).collect();
-        assert_eq!(said, "before");
+        assert_eq!(said(&mut test), "before");
     });
 }
 

@@ -104,7 +104,7 @@ fn stores(how: &str) -> Value {
     json!({ "agentCapabilities": can })
 }
 
-fn said(test: &mut Test) -> String {
+pub fn said(test: &mut Test) -> String {
     test.updates().iter().filter_map(text).collect()
 }
 
@@ -120,29 +120,21 @@ fn launch_at(scheme: &str, port: u16, headers: &[(&str, &str)]) -> Launch {
 
 #[test]
 fn a_conversation_with_files_and_questions() {
-    for_each(|scheme| {
-        let mut test = Test::new().carried_over(scheme);
-        let path = test.file("notes.txt", "alpha\nbeta\n");
-        test.open(&[
-            expect("session/prompt"),
-            update(&chunk("Hel")),
-            update(&chunk("lo")),
-            permission(7, "c1"),
-            json!({"answer": 7}),
-            request(8, "fs/read_text_file", &json!({"sessionId": "s1", "path": path, "line": 2, "limit": 1})),
-            json!({"answer": 8}),
-            end_turn(),
-        ]);
-        test.prompt("Hi");
-        let (ask, _) = test.question();
-        test.answer(ask, Answer::Selected("yes".into()));
-        assert_eq!(test.stop_reason(), StopReason::EndTurn);
-        let said: String = test.updates().iter().filter_map(text).collect();
-        assert_eq!(said, "Hello");
-        let received = test.finish();
-        assert_eq!(received.methods(), ["initialize", "session/new", "session/prompt"], "{scheme}");
-        assert_eq!(received.result(8), &json!({"content": "beta\n"}));
-    });
+    for_each(converse_with_files_and_questions);
+}
+
+pub fn converse_with_files_and_questions(scheme: &str) {
+    let mut test = Test::new().carried_over(scheme);
+    let path = test.file("notes.txt", "alpha\nbeta\n");
+    test.open(&turn_with_a_file_and_a_question(&path));
+    test.prompt("Hi");
+    let (ask, _) = test.question();
+    test.answer(ask, Answer::Selected("yes".into()));
+    assert_eq!(test.stop_reason(), StopReason::EndTurn);
+    assert_eq!(said(&mut test), "Hello");
+    let received = test.finish();
+    assert_eq!(received.methods(), ["initialize", "session/new", "session/prompt"], "{scheme}");
+    assert_eq!(received.result(8), &json!({"content": "beta\n"}));
 }
 
 #[test]

@@ -507,6 +507,20 @@ pub fn end_turn() -> Value {
     answer_to("session/prompt", &json!({"stopReason": "end_turn"}))
 }
 
+/// A turn in which the agent says "Hello", asks for permission (7) and reads the second line of a file (8).
+pub fn turn_with_a_file_and_a_question(path: &Path) -> Vec<Value> {
+    vec![
+        expect("session/prompt"),
+        update(&chunk("Hel")),
+        update(&chunk("lo")),
+        permission(7, "c1"),
+        json!({"answer": 7}),
+        request(8, "fs/read_text_file", &json!({"sessionId": "s1", "path": path, "line": 2, "limit": 1})),
+        json!({"answer": 8}),
+        end_turn(),
+    ]
+}
+
 pub fn permission(id: i64, call: &str) -> Value {
     request(
         id,
