@@ -881,6 +881,62 @@ fn resume_takes_up_the_last_session_of_the_project() {
     assert!(second.transcript().contains("You\nRemember this"), "{}", second.transcript());
 }
 
+/// Another Neovim with the state of this one, in its project, whose agent plays these steps.
+fn beside(first: &Scripted, steps: Vec<Value>) -> Scripted {
+    let state = first.nvim.home().join("state").to_string_lossy().into_owned();
+    let mut second = Scripted::with_env(&[], steps, |_| vec![("XDG_STATE_HOME".into(), state)]);
+    second.nvim.command(&format!("cd {}", first.project.path().display()));
+    second.nvim.listen();
+    second
+}
+
+#[test]
+fn a_session_that_another_neovim_has_open_is_left_to_it_until_that_is_gone() {
+    let mut first = Scripted::new(&[], one_turn());
+    talked(&mut first, "Remember this");
+    let taken_up = vec![
+        json!({ "expect": "session/resume", "params": { "sessionId": "s1" } }),
+        json!({ "reply": "session/resume", "result": {} }),
+    ];
+    let can_resume = json!({ "sessionCapabilities": { "resume": {} } });
+    let mut second = beside(&first, steps([initialized(can_resume, json!([])), taken_up]));
+    second.nvim.command("Acp resume");
+    second.nvim.wait_until(|nvim| said(nvim).contains("it is open in another Neovim"), "to be told");
+    pick(&mut second.nvim, &[]);
+    second.nvim.command("Acp sessions");
+    let shown = "fake: Remember this · open in another Neovim · just now";
+    second.nvim.wait_until(|nvim| seen(nvim).contains(shown), "the list to say so");
+    first.nvim.kill9();
+    second.nvim.command("Acp resume");
+    second.wait_for("sends nothing of what was said");
+    assert!(!second.transcript().contains("Another Neovim has"), "{}", second.transcript());
+}
+
+#[test]
+fn a_session_that_is_closed_or_chosen_all_the_same_can_be_taken_up_beside_another_neovim() {
+    let mut first = Scripted::new(&[], one_turn());
+    talked(&mut first, "Remember this");
+    let taken_up = || {
+        vec![
+            json!({ "expect": "session/resume", "params": { "sessionId": "s1" } }),
+            json!({ "reply": "session/resume", "result": {} }),
+        ]
+    };
+    let can_resume = || initialized(json!({ "sessionCapabilities": { "resume": {} } }), json!([]));
+    let mut second = beside(&first, steps([can_resume(), taken_up()]));
+    pick(&mut second.nvim, &[1]);
+    second.nvim.command("Acp sessions");
+    second.wait_for("Another Neovim has this session open, too.");
+    second.nvim.command("Acp close");
+    second.nvim.wait_until(|nvim| processes(nvim) == 0, "the agent to be gone");
+    first.nvim.command("Acp close");
+    first.nvim.wait_until(|nvim| processes(nvim) == 0, "the agent to be gone");
+    let mut third = beside(&first, steps([can_resume(), taken_up()]));
+    third.nvim.command("Acp resume");
+    third.wait_for("sends nothing of what was said");
+    assert!(!third.transcript().contains("Another Neovim has"), "{}", third.transcript());
+}
+
 #[test]
 fn a_session_that_cannot_be_taken_up_shows_what_is_remembered_and_says_so() {
     let mut first = Scripted::new(&[], one_turn());

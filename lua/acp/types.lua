@@ -324,6 +324,7 @@
 ---@field prompts string[]
 ---@field began integer seconds since 1970
 ---@field used integer
+---@field elsewhere boolean whether another Neovim has it open
 
 --- Lines of a buffer, the last one included.
 ---@class acp.Range

@@ -506,8 +506,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         range: false,
         bang: Bang::No,
         without_library: false,
-        help: "Take up the session of this project that was used last and is not open, with [agent] the last \
-               one with that agent.",
+        help: "Take up the session of this project that was used last and is open neither here nor in \
+               another Neovim, with [agent] the last one with that agent.",
     },
     CommandSpec {
         name: "fork",

@@ -30,7 +30,7 @@ use crate::core::message::{Command, Event, Hold, StoredSession};
 use crate::core::session::lifecycle::{Admitted, Agents, Openings};
 use crate::core::session::told::Told;
 use crate::core::store::gathering::Gathering;
-use crate::core::store::record::Kept;
+use crate::core::store::record::{Kept, SessionName};
 use crate::core::store::remembered::{Remembered, What};
 use crate::core::store::stored_states::StoredStates;
 use crate::nvim::context::Context;
@@ -66,6 +66,10 @@ pub struct Sessions {
     recorded: BTreeMap<SessionKey, String>,
     /// The sessions being resumed, as the record knows them.
     resumed: HashMap<SessionKey, Kept>,
+    /// What other Neovims were told to be open here.
+    told_open: BTreeSet<SessionName>,
+    /// Those being taken up that another Neovim has open.
+    open_twice: BTreeSet<SessionKey>,
     /// Stored sessions as they are being listed, page by page.
     listing: HashMap<AgentId, Vec<StoredSession>>,
     /// What the listing under way is for.
@@ -104,6 +108,8 @@ impl Sessions {
             recalls: HashMap::new(),
             recorded: BTreeMap::new(),
             resumed: HashMap::new(),
+            told_open: BTreeSet::new(),
+            open_twice: BTreeSet::new(),
             listing: HashMap::new(),
             listing_for: Purpose::default(),
             gathering: Gathering::default(),
@@ -152,8 +158,10 @@ impl Sessions {
     }
 
     /// The session is closed.
-    pub fn forget(&mut self, key: SessionKey) {
+    pub fn forget(&mut self, cx: &mut Context, key: SessionKey) {
         self.resumed.remove(&key);
+        self.open_twice.remove(&key);
+        self.tell_open(cx);
         self.recorded.remove(&key);
         self.told.remove(&key);
         self.not_chosen(Some(key));

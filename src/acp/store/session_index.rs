@@ -1,7 +1,9 @@
 //! The records of sessions on the disk: a folder with one file for each, to which lines are only ever
-//! appended, so that several Neovims do not lose each other's. A thread of its own does it, in the
-//! order in which it was asked for. What the lines say is `core::store::record`'s word.
+//! appended, so that several Neovims do not lose each other's, and a file for each Neovim with the
+//! sessions that it has open. A thread of its own does it, in the order in which it was asked for. What
+//! the lines say is `core::store::record`'s word.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,9 +11,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::acp::files::disk;
+use crate::acp::store::owned::{Names, Owned, others};
 use crate::acp::worker::{Serve, Service};
 use crate::core::message::Event;
-use crate::core::store::record::{Fact, Kept, Line, Owner, RecordRequest};
+use crate::core::store::record::{Fact, Kept, Line, Owner, RecordRequest, SessionName};
 use crate::mailbox::Mailbox;
 use crate::platform::files::{create_private_folder, private};
 
@@ -21,18 +24,27 @@ const MAX_SESSIONS: usize = 500;
 /// A file of more bytes is written anew, with what counts of it.
 const LARGE: u64 = 1 << 20;
 
+/// Which sessions each Neovim has open.
+const OPEN: Names = Names { prefix: "open", extension: "json" };
+
 /// The handle to the index; what is asked for is about the folder that it is in.
 pub type SessionIndex = Service<Index>;
 
 pub struct Index {
     mailbox: Arc<Mailbox>,
+    /// What this Neovim has open, by folder.
+    open: HashMap<PathBuf, Owned>,
     /// It was said already that something can't be kept.
     told: bool,
 }
 
 impl Service<Index> {
     pub fn new(mailbox: Arc<Mailbox>) -> Self {
-        Self::named("acp-sessions", move || Index { mailbox: mailbox.clone(), told: false })
+        Self::named("acp-sessions", move || Index {
+            mailbox: mailbox.clone(),
+            open: HashMap::new(),
+            told: false,
+        })
     }
 }
 
@@ -40,49 +52,92 @@ impl Serve for Index {
     type Request = RecordRequest;
 
     fn serve(&mut self, folder: &Path, request: RecordRequest) {
-        handle(&self.mailbox, folder, request, &mut self.told);
+        self.handle(folder, request);
     }
 
     fn refuse(&mut self, folder: &Path, request: RecordRequest, why: &io::Error) {
-        failed(&self.mailbox, request, folder, why, &mut self.told);
+        self.failed(request, folder, why);
+    }
+
+    fn end(self) {
+        self.open.into_values().for_each(Owned::remove);
     }
 }
 
-fn handle(mailbox: &Mailbox, folder: &Path, request: RecordRequest, told: &mut bool) {
-    let done = match &request {
-        RecordRequest::Keep { owner, line } => keep(folder, owner, line),
-        RecordRequest::Forget { agent, acp_id } => {
-            match fs::remove_file(folder.join(file_name(agent, acp_id))) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
+impl Index {
+    fn handle(&mut self, folder: &Path, request: RecordRequest) {
+        let done = match &request {
+            RecordRequest::TellOpen { sessions } => self.tell_open(folder, sessions),
+            RecordRequest::Keep { owner, line } => keep(folder, owner, line),
+            RecordRequest::Forget { agent, acp_id } => {
+                match fs::remove_file(folder.join(file_name(agent, acp_id))) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                    _ => Ok(()),
+                }
+            }
+            RecordRequest::Recall { job } => match self.recall(folder) {
+                Ok(kept) => return self.mailbox.post(Event::Recalled { job: *job, kept: Ok(kept) }),
+                Err(error) => Err(error),
+            },
+        };
+        if let Err(error) = done {
+            self.failed(request, folder, &error);
+        }
+    }
+
+    /// What cannot be kept is told of once; the reason will be the same next time.
+    fn failed(&mut self, request: RecordRequest, folder: &Path, error: &io::Error) {
+        let folder = folder.display();
+        match request {
+            RecordRequest::Recall { job } => {
+                let why = format!("couldn't read the record of sessions in {folder}: {error}");
+                self.mailbox.post(Event::Recalled { job, kept: Err(why) });
+            }
+            _ if self.told => {}
+            _ => {
+                self.told = true;
+                let text = format!(
+                    "couldn't keep the record of sessions in {folder}: {error}; setup{{ record = false }} does without"
+                );
+                self.mailbox.post(Event::RecordFailed { text });
             }
         }
-        RecordRequest::Recall { job } => match recall(folder) {
-            Ok(kept) => return mailbox.post(Event::Recalled { job: *job, kept: Ok(kept) }),
-            Err(error) => Err(error),
-        },
-    };
-    if let Err(error) = done {
-        failed(mailbox, request, folder, &error, told);
     }
-}
 
-/// What cannot be kept is told of once; the reason will be the same next time.
-fn failed(mailbox: &Mailbox, request: RecordRequest, folder: &Path, error: &io::Error, told: &mut bool) {
-    let folder = folder.display();
-    match request {
-        RecordRequest::Recall { job } => {
-            let why = format!("couldn't read the record of sessions in {folder}: {error}");
-            mailbox.post(Event::Recalled { job, kept: Err(why) });
+    fn tell_open(&mut self, folder: &Path, sessions: &BTreeSet<SessionName>) -> io::Result<()> {
+        if sessions.is_empty() {
+            if let Some(owned) = self.open.remove(folder) {
+                owned.remove();
+            }
+            return Ok(());
         }
-        _ if *told => {}
-        _ => {
-            *told = true;
-            let text = format!(
-                "couldn't keep the record of sessions in {folder}: {error}; setup{{ record = false }} does without"
-            );
-            mailbox.post(Event::RecordFailed { text });
+        if !self.open.contains_key(folder) {
+            self.open.insert(folder.to_owned(), Owned::new(folder, OPEN)?);
         }
+        let Some(owned) = self.open.get(folder) else { return Ok(()) };
+        disk::replace_private(&owned.file, &serde_json::to_vec(sessions)?)
+    }
+
+    /// All records, the one used last first. One that cannot be read is none.
+    fn recall(&self, folder: &Path) -> io::Result<Vec<Kept>> {
+        let elsewhere = self.open_elsewhere(folder)?;
+        let read = |path: &PathBuf| Kept::read(&String::from_utf8_lossy(&fs::read(path).ok()?));
+        let mut kept: Vec<Kept> = files(folder)?.iter().filter_map(|(_, path)| read(path)).collect();
+        for kept in &mut kept {
+            let Owner { agent, acp_id, .. } = kept.owner.clone();
+            kept.elsewhere = elsewhere.contains(&SessionName { agent, acp_id });
+        }
+        kept.sort_by_key(|kept| std::cmp::Reverse(kept.used));
+        Ok(kept)
+    }
+
+    /// The sessions that other Neovims have open. What those have left that are gone is removed.
+    fn open_elsewhere(&self, folder: &Path) -> io::Result<BTreeSet<SessionName>> {
+        let (gone, living) = others(folder, OPEN, self.open.get(folder))?;
+        gone.into_iter().for_each(Owned::remove);
+        // A Neovim that goes at this moment has none, and what a later version writes may be another thing.
+        let read = |path: &PathBuf| serde_json::from_slice(&fs::read(path).ok()?).ok();
+        Ok(living.iter().filter_map(read).flat_map(|open: BTreeSet<SessionName>| open).collect())
     }
 }
 
@@ -154,15 +209,6 @@ fn make_room(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// All records, the one used last first. One that cannot be read is none.
-fn recall(folder: &Path) -> io::Result<Vec<Kept>> {
-    let files = files(folder)?;
-    let read = |path: &PathBuf| Kept::read(&String::from_utf8_lossy(&fs::read(path).ok()?));
-    let mut kept: Vec<Kept> = files.iter().filter_map(|(_, path)| read(path)).collect();
-    kept.sort_by_key(|kept| std::cmp::Reverse(kept.used));
-    Ok(kept)
-}
-
 /// An agent's ids may be anything; the file's name is none of that, but always the same.
 fn file_name(agent: &str, acp_id: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
@@ -196,6 +242,14 @@ mod tests {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
+    }
+
+    fn index() -> Index {
+        Index { mailbox: Mailbox::new(|_| {}), open: HashMap::new(), told: false }
+    }
+
+    fn recall(folder: &Path) -> io::Result<Vec<Kept>> {
+        index().recall(folder)
     }
 
     fn owner(acp_id: &str) -> Owner {
@@ -234,6 +288,29 @@ mod tests {
         let mut counts: Vec<usize> = kept.iter().map(|kept| kept.prompts.len()).collect();
         counts.sort_unstable();
         assert_eq!(counts, [40, 40, 40, 40, 160]);
+    }
+
+    #[test]
+    fn what_another_neovim_has_open_is_told_until_it_closes_it_or_is_gone() {
+        let folder = &Folder::new("open").0;
+        for id in ["a", "b"] {
+            keep(folder, &owner(id), &Line::prompt(1, "one")).expect("to keep");
+        }
+        let name = |acp_id: &str| SessionName { agent: "claude".into(), acp_id: acp_id.into() };
+        let elsewhere = |index: &Index| -> Vec<String> {
+            let kept = index.recall(folder).expect("to recall");
+            kept.into_iter().filter(|kept| kept.elsewhere).map(|kept| kept.owner.acp_id).collect()
+        };
+        let (mut first, second) = (index(), index());
+        first.tell_open(folder, &BTreeSet::from([name("a"), name("new")])).expect("to tell");
+        assert_eq!((elsewhere(&first), elsewhere(&second)), (vec![], vec!["a".to_owned()]));
+        first.tell_open(folder, &BTreeSet::from([name("b")])).expect("to tell");
+        assert_eq!(elsewhere(&second), ["b"]);
+        // Its lock goes with it, its file stays.
+        drop(first);
+        assert_eq!(elsewhere(&second), [""; 0]);
+        let left = fs::read_dir(folder).expect("the folder").flatten().count();
+        assert_eq!(left, 2, "the records alone");
     }
 
     #[test]

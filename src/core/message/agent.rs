@@ -192,7 +192,7 @@ pub struct StoredSession {
     pub state: StoredState,
 }
 
-/// What an agent says of a session that it has stored (`session/status`).
+/// What an agent says of a session that it has stored (`session/status`), or what is known of it here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StoredState {
     /// It is not in the agent's memory, or nobody knows.
@@ -202,4 +202,13 @@ pub enum StoredState {
     Open,
     /// The agent has no such session.
     Gone,
+    /// Another Neovim has it open.
+    Elsewhere,
+}
+
+impl StoredState {
+    /// That it is open in another Neovim counts more than what an agent says.
+    pub fn joined(self, told: Self) -> Self {
+        if self == Self::Elsewhere { self } else { told }
+    }
 }

@@ -201,6 +201,12 @@ impl Session {
         }
     }
 
+    /// The agent's id of the session, also while it is being taken up.
+    pub fn stored_id(&self) -> Option<&str> {
+        let taken_up = self.taking_up.as_ref().filter(|(_, how)| *how != Reopen::Fork);
+        self.acp_id.as_deref().or(taken_up.map(|(id, _)| id.as_str()))
+    }
+
     /// What becomes of the session when its agent is started again.
     pub fn restart(&self) -> Restart {
         let can = self.info.as_ref().map(|info| info.can).unwrap_or_default();

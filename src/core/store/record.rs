@@ -2,6 +2,7 @@
 //! can be found and resumed after Neovim has exited. A session's record is an append-only list of facts,
 //! so that no process overwrites another's. Where it is stored is left to `acp::store::session_index`.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -48,9 +49,20 @@ pub enum Fact {
     Name(String),
 }
 
+/// A session by its agent's configured name and the agent's own id of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SessionName {
+    pub agent: String,
+    pub acp_id: String,
+}
+
 /// What the editor wants of the records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RecordRequest {
+    /// All that this Neovim has open, for others to know.
+    TellOpen {
+        sessions: BTreeSet<SessionName>,
+    },
     Keep {
         owner: Owner,
         line: Line,
@@ -76,6 +88,9 @@ pub struct Kept {
     pub prompts: Vec<Prompt>,
     pub began: u64,
     pub used: u64,
+    /// Another Neovim has it open. No line says so.
+    #[serde(default)]
+    pub elsewhere: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,7 +118,15 @@ impl Kept {
             Fact::Owner(owner) => Some((line.at, owner)),
             _ => None,
         })?;
-        let mut kept = Self { owner, title: None, named: false, prompts: Vec::new(), began, used: began };
+        let mut kept = Self {
+            owner,
+            title: None,
+            named: false,
+            prompts: Vec::new(),
+            began,
+            used: began,
+            elsewhere: false,
+        };
         for Line { at, fact } in lines {
             kept.used = kept.used.max(at);
             match fact {

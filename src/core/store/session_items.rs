@@ -7,7 +7,7 @@ use crate::core::message::{StoredSession, StoredState};
 use crate::core::session::Session;
 use crate::core::session::status::state;
 use crate::core::store::record::{Kept, ago, holds};
-use crate::core::store::stored_sessions::Earlier;
+use crate::core::store::stored_sessions::{Earlier, state_of};
 use crate::core::text::one_line;
 use crate::core::transcript::{cut_between_words, taken};
 
@@ -61,7 +61,7 @@ pub fn of_session(session: &Session, width: usize) -> String {
 
 /// The same for one that is remembered, with what its agent is called: when it was used, where if not here, what was asked.
 pub fn of_recorded(kept: &Kept, agent: &str, list: List<'_>) -> String {
-    of_kept(kept, StoredState::Saved, agent, list)
+    of_kept(kept, state_of(kept), agent, list)
 }
 
 /// The same for one of which a running agent may have told more.
@@ -107,6 +107,7 @@ fn of_state(state: StoredState) -> &'static str {
         StoredState::Saved => "",
         StoredState::Open => " · open in the agent",
         StoredState::Gone => " · gone, says the agent",
+        StoredState::Elsewhere => " · open in another Neovim",
     }
 }
 
@@ -138,7 +139,15 @@ mod tests {
     fn kept(title: Option<&str>, used: u64, prompts: &[&str]) -> Kept {
         let prompts = prompts.iter().map(|text| Prompt { at: 0, text: (*text).into() }).collect();
         let owner = Owner { agent: "demo".into(), acp_id: "a".into(), cwd: "/p".into() };
-        Kept { owner, title: title.map(str::to_owned), named: false, prompts, began: 0, used }
+        Kept {
+            owner,
+            title: title.map(str::to_owned),
+            named: false,
+            prompts,
+            began: 0,
+            used,
+            elsewhere: false,
+        }
     }
 
     fn list(root: &str, now: u64) -> List<'_> {

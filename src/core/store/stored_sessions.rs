@@ -26,7 +26,7 @@ pub type Listed = (AgentId, String, StoredSession);
 
 /// Those in which all words are said: of a folder's first, and of those the newest first.
 pub fn join(kept: Vec<Kept>, listed: Vec<Listed>, root: &Path, words: &[String]) -> Vec<Earlier> {
-    let recorded = |kept| Earlier { kept, listed: None, state: StoredState::Saved };
+    let recorded = |kept: Kept| Earlier { state: state_of(&kept), kept, listed: None };
     let mut all: Vec<Earlier> = kept.into_iter().map(recorded).collect();
     let mut seen = BTreeSet::new();
     for (agent, name, stored) in listed {
@@ -39,7 +39,7 @@ pub fn join(kept: Vec<Kept>, listed: Vec<Listed>, root: &Path, words: &[String])
             earlier.kept.owner.agent == name && earlier.kept.owner.acp_id == stored.acp_id
         };
         if let Some(Earlier { kept, state, .. }) = all.iter_mut().find(same) {
-            *state = stored.state;
+            *state = state.joined(stored.state);
             kept.used = kept.used.max(used);
             kept.title = title(kept.title.take(), kept.named, stored.title);
             continue;
@@ -52,12 +52,17 @@ pub fn join(kept: Vec<Kept>, listed: Vec<Listed>, root: &Path, words: &[String])
     all
 }
 
+/// What a list says of one before its agent was asked.
+pub fn state_of(kept: &Kept) -> StoredState {
+    if kept.elsewhere { StoredState::Elsewhere } else { StoredState::Saved }
+}
+
 /// What an agent that is configured under this name lists, as the record would have it.
 pub fn as_kept(name: &str, stored: &StoredSession) -> Kept {
     let owner = Owner { agent: name.to_owned(), acp_id: stored.acp_id.clone(), cwd: stored.cwd.clone() };
     let used = used(stored);
     let title = stored.title.clone();
-    Kept { owner, title, named: false, prompts: Vec::new(), began: used, used }
+    Kept { owner, title, named: false, prompts: Vec::new(), began: used, used, elsewhere: false }
 }
 
 /// What a session is called that has a title here, which may be the user's, and one with its agent.
@@ -100,7 +105,7 @@ mod tests {
     fn kept(id: &str, cwd: &str, used: u64, prompt: &str) -> Kept {
         let owner = Owner { agent: "fake".into(), acp_id: id.into(), cwd: cwd.into() };
         let prompts = vec![Prompt { at: used, text: prompt.into() }];
-        Kept { owner, title: None, named: false, prompts, began: used, used }
+        Kept { owner, title: None, named: false, prompts, began: used, used, elsewhere: false }
     }
 
     fn stored(id: &str, title: &str, updated: Option<&str>) -> Listed {

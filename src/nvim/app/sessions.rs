@@ -209,7 +209,7 @@ impl App {
         if let Some(session) = self.cx.sessions.remove(&key) {
             self.discard(session);
         }
-        self.sessions.forget(key);
+        self.sessions.forget(&mut self.cx, key);
         self.files.watching.ended(key);
         Ok(())
     }

@@ -237,8 +237,8 @@ impl Prompts {
             .collect();
         for key in empty {
             let Some(session) = cx.sessions.get(&key) else { continue };
-            let of = session.acp_id.clone().or(session.taking_up.as_ref().map(|(id, _)| id.clone()));
-            let own = drafts.iter().rposition(|draft| of.is_some() && draft.session == of);
+            let of = session.stored_id();
+            let own = drafts.iter().rposition(|draft| of.is_some() && draft.session.as_deref() == of);
             let Some(index) = own.or(drafts.len().checked_sub(1)) else { break };
             let draft = drafts.remove(index);
             self.set_prompt(cx, key, &draft.text)?;

@@ -100,12 +100,17 @@ impl Sessions {
             let fits = |kept: &Kept| {
                 kept.is_of(&root) && agent.as_ref().is_none_or(|agent| *agent == kept.owner.agent)
             };
-            let Some(kept) = stored.into_iter().find(fits) else {
+            let (elsewhere, free): (Vec<Kept>, Vec<Kept>) =
+                stored.into_iter().filter(fits).partition(|kept| kept.elsewhere);
+            if let Some(kept) = free.into_iter().next() {
+                Self::resume_recorded(cx, kept);
+                return Ok(());
+            }
+            if elsewhere.is_empty() {
                 let root = root.display();
                 return fail(format!("no earlier session is known in {root}; :AcpChat begins one"));
-            };
-            Self::resume_recorded(cx, kept);
-            Ok(())
+            }
+            fail("it is open in another Neovim; choose it from :Acp sessions")
         })
     }
 
@@ -127,6 +132,7 @@ impl Sessions {
                         "prompts": prompts,
                         "began": kept.began / 1000,
                         "used": kept.used / 1000,
+                        "elsewhere": kept.elsewhere,
                     })
                 })
                 .collect();

@@ -157,6 +157,7 @@ impl Sessions {
         let commands = session.opened(opened, now);
         self.opened_again(cx, key);
         self.keep_early_name(cx, key, is_fork);
+        self.warn_of_two(cx, key);
         self.send_all(cx, commands);
         cx.raise(EditorEvent::SessionOpened(key));
         cx.raise(EditorEvent::SessionChanged(key));

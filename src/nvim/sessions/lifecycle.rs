@@ -7,7 +7,7 @@ use mlua::Result;
 use serde_json::json;
 
 use crate::core::ids::{AgentId, SessionKey};
-use crate::core::message::{Command, Content, Launch, Place, Reopen, StoredSession};
+use crate::core::message::{Command, Content, Launch, Place, Reopen, StoredSession, StoredState};
 use crate::core::session::AgentRun;
 use crate::core::session::{Phase, Session};
 use crate::nvim::arguments::fail;
@@ -334,6 +334,9 @@ impl Sessions {
         }
         let Some(launch) = self.processes.launch(agent).cloned() else { return };
         let key = self.open(cx, launch, stored.cwd, Some((stored.acp_id, Reopen::Load)));
+        if stored.state == StoredState::Elsewhere {
+            self.open_twice.insert(key);
+        }
         if let Some(session) = cx.sessions.get_mut(&key) {
             session.title = stored.title;
         }

@@ -1,6 +1,8 @@
 //! What the plugin itself remembers of sessions: what is told to the record as they go on, what is
 //! recalled from it, and resuming a session that it knows.
 
+use std::collections::BTreeSet;
+
 use mlua::Result;
 
 use crate::core::ids::{JobId, SessionKey};
@@ -9,7 +11,7 @@ use crate::core::message::{Command, Content, Launch, Reopen, Severity};
 use crate::core::replay::NAME;
 use crate::core::session::Session;
 use crate::core::session::retold::Retold;
-use crate::core::store::record::{Fact, Kept, LONGEST_PROMPT, Line, Owner, RecordRequest};
+use crate::core::store::record::{Fact, Kept, LONGEST_PROMPT, Line, Owner, RecordRequest, SessionName};
 use crate::core::text::cut;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::Context;
@@ -90,6 +92,24 @@ impl Sessions {
         }
     }
 
+    /// Tells other Neovims which sessions are open here.
+    pub(super) fn tell_open(&mut self, cx: &mut Context) {
+        if !cx.config.record {
+            return;
+        }
+        let open = cx.sessions.values().filter(|session| session.agent_name != NAME);
+        let sessions: BTreeSet<SessionName> = open
+            .filter_map(|session| {
+                let acp_id = session.stored_id()?.to_owned();
+                Some(SessionName { agent: session.agent_name.clone(), acp_id })
+            })
+            .collect();
+        if sessions != self.told_open {
+            self.told_open.clone_from(&sessions);
+            self.tell_record(cx, RecordRequest::TellOpen { sessions });
+        }
+    }
+
     /// Recalls all sessions; `then` gets those that are not open here.
     pub(super) fn recall(
         &mut self,
@@ -146,6 +166,9 @@ impl Sessions {
     pub fn open_recorded(&mut self, cx: &mut Context, kept: Kept, launch: Launch) {
         let acp_id = kept.owner.acp_id.clone();
         let key = self.open(cx, launch, kept.owner.cwd.clone(), Some((acp_id.clone(), Reopen::Load)));
+        if kept.elsewhere {
+            self.open_twice.insert(key);
+        }
         if let Some(session) = cx.sessions.get_mut(&key) {
             session.retold = Retold::new(kept.prompts.iter().map(|prompt| prompt.text.clone()).collect());
             match (kept.named, kept.title.clone()) {
@@ -174,6 +197,15 @@ impl Sessions {
         session.notice(Severity::Info, text, now);
     }
 
+    /// A session that another Neovim has open, too, is open here.
+    pub(super) fn warn_of_two(&mut self, cx: &mut Context, key: SessionKey) {
+        if self.open_twice.remove(&key) {
+            let text = "Another Neovim has this session open, too. Neither shows what is said in the other, and the \
+                        agent may lose one of the two: go on in one of them alone.";
+            cx.note(Some(key), Severity::Warning, text.to_owned());
+        }
+    }
+
     /// A session cannot be resumed: what is remembered of it is shown, and a new one may begin here.
     pub fn not_opened_again(&mut self, cx: &mut Context, key: SessionKey, why: &str) {
         let now = cx.now();
@@ -190,12 +222,13 @@ impl Sessions {
     }
 }
 
+/// The session of this Neovim that an agent with this configured name knows by this id.
+pub(super) fn open_with(cx: &Context, agent: &str, acp_id: &str) -> Option<SessionKey> {
+    let is_it = |session: &&Session| session.agent_name == agent && session.stored_id() == Some(acp_id);
+    cx.sessions.values().find(is_it).map(|session| session.key)
+}
+
 /// The session of this Neovim that a record is about.
 fn open_as(cx: &Context, owner: &Owner) -> Option<SessionKey> {
-    let same = cx.sessions.values().find(|session| {
-        let taken_up = session.taking_up.as_ref().filter(|(_, how)| *how != Reopen::Fork);
-        let id = session.acp_id.as_ref().or(taken_up.map(|(id, _)| id));
-        session.agent_name == owner.agent && id == Some(&owner.acp_id)
-    });
-    same.map(|session| session.key)
+    open_with(cx, &owner.agent, &owner.acp_id)
 }

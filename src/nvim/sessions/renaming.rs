@@ -7,7 +7,7 @@ use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Command, StoredSession};
 use crate::core::session::Session;
 use crate::core::store::record::{Fact, Kept, Line};
-use crate::core::store::stored_sessions::title;
+use crate::core::store::stored_sessions::{state_of, title};
 use crate::core::text::one_line;
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::cut_middle;
@@ -103,8 +103,11 @@ impl Sessions {
                 Some(&kept.owner.agent) == owner.as_ref() && kept.owner.acp_id == session.acp_id
             };
             let open = cx.sessions.values().find(is_it).map(|open| (open.title.clone(), open.was_named()));
-            let kept = || kept.iter().find(is_kept).map(|kept| (kept.title.clone(), kept.named));
-            if let Some((here, named)) = open.or_else(kept) {
+            let kept = kept.iter().find(is_kept);
+            if let Some(kept) = kept {
+                session.state = state_of(kept).joined(session.state);
+            }
+            if let Some((here, named)) = open.or(kept.map(|kept| (kept.title.clone(), kept.named))) {
                 session.title = title(here, named, session.title.take());
             }
         }

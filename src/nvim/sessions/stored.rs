@@ -12,6 +12,7 @@ use crate::core::store::gathering::{Gathered, Step};
 use crate::core::store::record::Kept;
 use crate::core::store::stored_sessions::join;
 use crate::nvim::context::Context;
+use crate::nvim::sessions::record::open_with;
 use crate::nvim::sessions::{Purpose, Sessions};
 
 /// How long the list waits for agents.
@@ -66,7 +67,7 @@ impl Sessions {
             return self.complete(cx, agent, stored);
         }
         let name = self.configured_name(agent).unwrap_or_default();
-        let (acp_ids, number) = self.states.begin(agent, stored, |id| !is_open(cx, &name, id));
+        let (acp_ids, number) = self.states.begin(agent, stored, |id| open_with(cx, &name, id).is_none());
         if acp_ids.is_empty() {
             return self.states_in_time(cx, agent, number);
         }
@@ -107,17 +108,10 @@ impl Sessions {
     fn offer_gathered(&mut self, cx: &mut Context, gathered: Gathered) -> Result<()> {
         let Gathered { words, kept, mut listed, waiting } = gathered;
         // What is open is in the list as that.
-        listed.retain(|(_, name, stored)| !is_open(cx, name, &stored.acp_id));
+        listed.retain(|(_, name, stored)| open_with(cx, name, &stored.acp_id).is_none());
         let root = cx.root();
         let earlier = join(kept, listed, &root, &words);
         let late: Vec<AgentId> = waiting.into_iter().filter(|_| words.is_empty()).collect();
         self.offer_sessions(cx, &words, earlier, late)
     }
-}
-
-fn is_open(cx: &Context, name: &str, acp_id: &str) -> bool {
-    cx.sessions.values().any(|session| {
-        let id = session.acp_id.as_deref().or(session.taking_up.as_ref().map(|(id, _)| id.as_str()));
-        session.agent_name == name && id == Some(acp_id)
-    })
 }

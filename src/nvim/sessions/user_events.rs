@@ -35,6 +35,9 @@ impl Sessions {
         status: bool,
     ) {
         self.tell_who(cx, key);
+        if status {
+            self.tell_open(cx);
+        }
         self.calls_done(cx, key);
         let Some(session) = cx.sessions.get(&key) else { return };
         let news = self.told.entry(key).or_default().news(session, entries, status);
