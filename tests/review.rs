@@ -1003,6 +1003,46 @@ fn a_decision_that_u_has_brought_back_is_taken_back_again_and_not_an_earlier_one
 }
 
 #[test]
+fn a_new_file_that_is_there_again_is_shown_where_it_was_unless_the_user_is_somewhere_else() {
+    let mut all = vec![prompt()];
+    all.extend(writes("new.txt", "one\ntwo\nthree\n"));
+    all.extend([says("Made."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "a\n"), ("b.txt", "b\n")], steps(all));
+    chat.chat();
+    chat.send("Make it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h");
+    let new = chat.project.file("new.txt");
+    let here = |nvim: &mut Nvim| {
+        let code = "return vim.fn.bufname() .. ':' .. vim.fn.line('.')";
+        nvim.exec_lua(code, []).as_str().unwrap_or_default().to_owned()
+    };
+    for (before, between, is_shown) in
+        [("enew", "", true), ("edit a.txt", "", true), ("edit a.txt", "edit b.txt", false)]
+    {
+        chat.nvim.command(before);
+        chat.nvim.command("edit new.txt | 3");
+        chat.nvim.wait_until(|nvim| marks(nvim).contains("1+"), "the hunk");
+        let listed = |nvim: &mut Nvim| nvim.exec_lua("return #vim.fn.getbufinfo({ buflisted = 1 })", []);
+        let count = listed(&mut chat.nvim);
+        chat.nvim.command("Acp undo");
+        chat.nvim.wait_until(|nvim| !new.exists() && !here(nvim).contains("new.txt"), "the file to go");
+        chat.nvim.command(between);
+        let left = here(&mut chat.nvim);
+        chat.nvim.command("Acp undo last");
+        chat.nvim.wait_until(|_| new.exists(), "the file to come back");
+        match is_shown {
+            true => {
+                chat.nvim.wait_until(|nvim| here(nvim) == "new.txt:3", "the file to be shown again");
+                assert_eq!(listed(&mut chat.nvim), count, "no buffer is left over");
+            }
+            false => assert_eq!(here(&mut chat.nvim), left),
+        }
+    }
+}
+
+#[test]
 fn what_was_kept_and_changed_by_another_turn_since_is_not_said_to_be_taken_back() {
     let mut chat = writes_twice();
     chat.send("Go on");

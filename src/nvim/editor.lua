@@ -31,6 +31,12 @@ local function show_quietly(win, buf)
   end)
 end
 
+-- What a window shows, and where: the same as long as nobody does anything in it.
+local function state_of(win)
+  local buf = api.nvim_win_get_buf(win)
+  return { buf = buf, tick = api.nvim_buf_get_changedtick(buf), cursor = api.nvim_win_get_cursor(win) }
+end
+
 -- Calls a function at each of these events in a buffer, in place of those the group had.
 local function listen(name, buf, callbacks)
   local group = api.nvim_create_augroup(name, { clear = true })
@@ -603,18 +609,52 @@ return {
     end)
   end,
 
-  -- The windows stay, with the buffer that was in them before, as far as there is one.
+  -- The windows stay, with the buffer that was in them before, as far as there is one. They know what they showed.
   drop_buffer = function(buf)
+    local name = api.nvim_buf_get_name(buf)
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
       api.nvim_win_call(win, function()
+        local view = vim.fn.winsaveview()
         local other = vim.fn.bufnr("#")
         if other <= 0 or other == buf or not vim.bo[other].buflisted then
           other = api.nvim_create_buf(true, false)
         end
         quietly(api.nvim_win_set_buf, win, other)
+        vim.w[win].acp_dropped = { name = name, view = view, state = state_of(win) }
       end)
     end
     api.nvim_buf_delete(buf, { force = true })
+  end,
+
+  -- A file whose buffer was dropped is there again: the windows that showed it and in which nobody has done anything
+  -- since.
+  take_dropped = function(name)
+    local wins = {}
+    for _, win in ipairs(api.nvim_list_wins()) do
+      local dropped = vim.w[win].acp_dropped
+      if dropped and dropped.name == name then
+        vim.w[win].acp_dropped = nil
+        if vim.deep_equal(dropped.state, state_of(win)) then
+          table.insert(wins, { win = win, view = dropped.view })
+        end
+      end
+    end
+    return #wins > 0 and wins or nil
+  end,
+
+  -- Has these windows show the buffer; one that only kept a window open goes.
+  show_dropped = function(wins, buf)
+    for _, shown in ipairs(wins) do
+      local other = api.nvim_win_get_buf(shown.win)
+      show_quietly(shown.win, buf)
+      api.nvim_win_call(shown.win, function()
+        vim.fn.winrestview(shown.view)
+      end)
+      local is_empty = api.nvim_buf_get_name(other) == "" and not vim.bo[other].modified
+      if is_empty and #vim.fn.win_findbuf(other) == 0 then
+        api.nvim_buf_delete(other, {})
+      end
+    end
   end,
 
   -- Runs a command in a terminal in a split, in insert mode; `done` gets its exit code.

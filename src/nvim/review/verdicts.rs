@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mlua::Result;
+use mlua::{Result, Table};
 
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::file_review::FileReview;
@@ -20,13 +20,14 @@ use crate::core::ids::{OriginId, SessionKey};
 use crate::core::message::{Command, Content, HalfWritten, OnDisk, Outcome, PutBack, Work};
 use crate::core::store::checkpoint::Held;
 use crate::nvim::arguments::fail;
-use crate::nvim::buffers::{self, saving};
+use crate::nvim::buffers::{self, open, saving};
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::actions::{Verdict, nothing_here};
 use crate::nvim::review::decisions::{Decided, Decision};
+use crate::platform::files::bytes_of_path;
 
 /// So many files are gone through before the editor has its turn.
 const MAX_FILES: usize = 16;
@@ -463,13 +464,16 @@ impl Reviews {
         was: Box<FileReview>,
     ) -> Result<()> {
         let named = path.to_owned();
-        let now = what.text();
+        let (now, is_there) = (what.text(), !what.removes());
         self.decisions.begin_to_put_back();
         let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| {
             this.decisions.end_to_put_back();
             let done = match outcome {
                 Outcome::PutBack(done) => {
                     if done.is_ok() {
+                        if is_there {
+                            show_again(cx, named.clone());
+                        }
                         cx.raise(EditorEvent::FilePutBack { path: named.clone(), now });
                     }
                     this.was_put_back(cx, &named, was, done)
@@ -513,6 +517,17 @@ impl Reviews {
         cx.send(Command::PutBack { job, path: path.to_owned(), what, folders });
         true
     }
+}
+
+/// A file whose buffer went with it is there again.
+fn show_again(cx: &mut Context, path: PathBuf) {
+    cx.run_effect("couldn't show the file again", move |editor| {
+        let name = editor.string(bytes_of_path(&path))?;
+        let Some(wins) = editor.helper::<Option<Table>>("take_dropped", name)? else { return Ok(()) };
+        let buf = open::load(editor, &path)?;
+        open::list(editor, buf)?;
+        editor.helper::<()>("show_dropped", (wins, buf))
+    });
 }
 
 /// The new files that a decision has taken away.
