@@ -20,6 +20,10 @@ use crate::nvim::chat::images;
 use crate::nvim::chat::transcript::{has_change, is_call};
 use crate::nvim::editor::picker;
 use crate::nvim::lua_data::to_lua;
+use crate::nvim::questions::Questions;
+use crate::nvim::review::actions::Verdict;
+use crate::nvim::sessions::{Sessions, subagents};
+use crate::nvim::terminals::Terminals;
 use crate::nvim::{enter, run};
 
 /// Takes the user's options. The error has one line for each mistake.
@@ -68,9 +72,9 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
     if name == "list_agents" {
         let all = enter(|app| {
             if let Some(then) = args.then {
-                app.tell_agents(then)?;
+                app.agents.tell(&mut app.cx, then);
             }
-            Ok(app.all_agents())
+            Ok(app.agents.all(&app.cx))
         })?;
         return to_lua(lua, &all);
     }
@@ -87,7 +91,7 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
         app.cx.meant = args.session;
         let done = match name.as_str() {
             "send_for_answer" => app.send_for_answer(args),
-            _ => app.act(&name, args).map(|()| serde_json::Value::Null),
+            _ => app.act(&name, args).and_then(|()| app.route()).map(|()| serde_json::Value::Null),
         };
         app.cx.meant = None;
         done
@@ -110,19 +114,20 @@ pub fn complete(_: &Lua, (kind, lead, before): (String, String, Option<Vec<Strin
 }
 
 impl App {
+    #[expect(clippy::too_many_lines, reason = "a flat match")]
     fn act(&mut self, name: &str, args: Args) -> Result<()> {
         match name {
             "chat" => self.chat(args, false),
             "new" => self.chat(args, true),
             "toggle" => self.toggle_chat(),
             "send" => self.send_text(args),
-            "ask" => self.ask(args),
+            "ask" => self.prompts.ask(&mut self.cx, args),
             "add" => self.add(&args),
             "edit-prompt" => self.edit_prompt(),
-            "history" => self.choose_past_prompt(),
-            "suggestions" => self.with_session(Self::choose_suggestion),
-            "queue" => self.choose_queued(),
-            "paste" => self.with_session(Self::paste_image),
+            "history" => self.prompts.choose_past_prompt(&mut self.cx),
+            "suggestions" => self.with_session(|app, key| app.prompts.choose_suggestion(&mut app.cx, key)),
+            "queue" => self.prompts.choose_queued(&mut self.cx),
+            "paste" => self.with_session(|app, key| app.prompts.paste_image(&mut app.cx, key)),
             "cancel" => match (self.cx.session_here(), args.first()) {
                 (Some(key), None) => self.cancel(key).map(drop),
                 (Some(key), Some("subagent")) => self.choose_subagent(key),
@@ -141,51 +146,60 @@ impl App {
             }
             "choose" => self.decide(args.first(), &[], |_| true),
             "answer" => self.answer_question(args.first()),
-            "auto" => self.set_auto(args.first()),
-            "changes" => self.show_changes(&args),
-            "follow" => self.set_follow(args.first()),
-            "locations" => self.list_locations(&args.words),
-            "mode" => self.choose_mode(&args),
-            "model" => self.choose_model(&args),
-            "config" => self.choose_option(&args),
-            "remembered" => self.list_remembered(),
-            "sessions" => self.choose_session(args.words),
-            "terminals" => self.choose_terminal(),
+            "auto" => Sessions::set_auto(&mut self.cx, args.first()),
+            "changes" => self.reviews.show_changes(&mut self.cx, &args),
+            "follow" => self.follow.set_follow(&mut self.cx, args.first()),
+            "locations" => self.follow.list_locations(&mut self.cx, &args.words),
+            "mode" => self.sessions.choose_mode(&mut self.cx, &args),
+            "model" => self.sessions.choose_model(&mut self.cx, &args),
+            "config" => self.sessions.choose_option(&mut self.cx, &args),
+            "remembered" => {
+                self.sessions.list_remembered(&mut self.cx);
+                Ok(())
+            }
+            "sessions" => self.sessions.choose(&mut self.cx, args.words),
+            "terminals" => self.terminals.choose(&mut self.cx),
             "terminal" => self.terminal_command(args.first()),
-            "login" => self.login(args.first()),
-            "logout" => self.log_out(),
+            "login" => self.sessions.login(&mut self.cx, args.first()),
+            "logout" => Sessions::log_out(&mut self.cx),
             "agents" => self.open_agents(&args),
-            "plan" => self.with_session(Self::toggle_plan),
+            "plan" => self.with_session(|app, key| app.chats.toggle_plan(&app.cx, key)),
             "close" => self.with_session(Self::close_session),
             "export" => self.export(args),
             "rename" => self.rename(&args),
-            "fork" => self.fork(),
-            "resume" => self.resume(args.first()),
-            "recall" => self.tell_recalled(args),
-            "delete" => self.choose_deletion(),
-            "archive" => self.choose_archiving(args.bang),
+            "fork" => self.sessions.fork(&mut self.cx),
+            "resume" => self.sessions.resume(&mut self.cx, args.first()),
+            "recall" => self.sessions.tell_recalled(&mut self.cx, args),
+            "delete" => self.sessions.choose_deletion(&mut self.cx),
+            "archive" => self.sessions.choose_archiving(&mut self.cx, args.bang),
             "restart" => self.with_session(Self::restart),
-            "stop" => self.with_session(Self::stop),
-            "paths" => self.list_allowed(),
-            "keep" => self.decide_hunks(crate::nvim::review::actions::Verdict::Keep, &args),
-            "undo" => self.decide_hunks(crate::nvim::review::actions::Verdict::Undo, &args),
-            "next_hunk" | "previous_hunk" => self.step_hunk(name == "next_hunk"),
-            "blame" => self.blame(),
+            "stop" => self.with_session(|app, key| app.sessions.stop(&mut app.cx, key)),
+            "paths" => {
+                Questions::list_allowed(&mut self.cx);
+                Ok(())
+            }
+            "keep" => self.decide_hunks(Verdict::Keep, &args),
+            "undo" => self.decide_hunks(Verdict::Undo, &args),
+            "next_hunk" | "previous_hunk" => self.reviews.step_hunk(&mut self.cx, name == "next_hunk"),
+            "blame" => self.reviews.blame(&mut self.cx),
             "settle" => self.settle_file(),
-            "checkpoints" => self.choose_checkpoint(),
-            "review" => self.open_review(&args),
-            "comment" => self.comment(&args),
-            "comments" => self.comments(&args),
-            "diff" => self.diff_command(args.first()),
-            "adopt" => self.adopt_left(),
+            "checkpoints" => self.checkpoints.choose(&mut self.cx),
+            "review" => self.reviews.open_review(&mut self.cx, &args),
+            "comment" => self.reviews.comment_command(&mut self.cx, &args),
+            "comments" => self.reviews.comments_command(&mut self.cx, &args),
+            "diff" => self.reviews.diff_command(&mut self.cx, args.first()),
+            "adopt" => {
+                self.reviews.adopt_left(&mut self.cx);
+                Ok(())
+            }
             "fingerprint" => self.compute_fingerprint(args),
             "log" => self.open_log(),
             "replay" => self.replay(&args),
             "record" => self.record_wire(&args),
-            "inspect" => self.open_inspector(&args),
+            "inspect" => self.inspector.open(&mut self.cx, args.first()),
             "audit" => self.audit_command(&args),
-            "usage" => self.show_usage(),
-            "permissions" => self.show_rules(args.text.trim()),
+            "usage" => self.usage.show(&mut self.cx),
+            "permissions" => self.rules.show(&mut self.cx, args.text.trim()),
             "keys" => self.show_keys(),
             _ => fail(format!("there is no action {name:?}; :Acp alone lists them")),
         }
@@ -199,34 +213,24 @@ impl App {
     }
 
     pub fn key(&mut self, name: &str) -> Result<()> {
+        self.press(name)?;
+        self.route()
+    }
+
+    fn press(&mut self, name: &str) -> Result<()> {
         if let "next_hunk" | "previous_hunk" = name {
-            return self.step_hunk(name == "next_hunk");
+            return self.reviews.step_hunk(&mut self.cx, name == "next_hunk");
         }
         if name == "ask" {
             return self.answer_staged();
         }
-        if let Some(done) = self.queue_key(name) {
-            return done;
-        }
-        if let Some(done) = self.agents_key(name) {
-            return done;
-        }
-        if let Some(done) = self.inspector_key(name) {
-            return done;
-        }
-        if let Some(done) = self.audit_key(name) {
-            return done;
-        }
-        if let Some(done) = self.rules.key(&mut self.cx, name) {
-            return done.and_then(|()| self.route());
-        }
-        if let Some(done) = self.panel_key(name) {
+        if let Some(done) = self.press_on_page(name) {
             return done;
         }
         let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
         match name {
             "send" | "send_insert" => self.send_or_answer(key),
-            "steer" => self.steer_prompt(key),
+            "steer" => self.prompts.steer_prompt(&mut self.cx, key),
             "cancel" => {
                 if !self.cancel(key)? {
                     self.cx.editor.command("stopinsert")?;
@@ -234,24 +238,24 @@ impl App {
                 Ok(())
             }
             "prompt" => self.show(key),
-            "next_entry" => self.step(key, true, |_| true),
-            "previous_entry" => self.step(key, false, |_| true),
-            "next_call" => self.step(key, true, is_call),
-            "previous_call" => self.step(key, false, is_call),
-            "next_change" => self.step(key, true, has_change),
-            "previous_change" => self.step(key, false, has_change),
+            "next_entry" => self.chats.step(&self.cx, key, true, |_| true),
+            "previous_entry" => self.chats.step(&self.cx, key, false, |_| true),
+            "next_call" => self.chats.step(&self.cx, key, true, is_call),
+            "previous_call" => self.chats.step(&self.cx, key, false, is_call),
+            "next_change" => self.chats.step(&self.cx, key, true, has_change),
+            "previous_change" => self.chats.step(&self.cx, key, false, has_change),
             "details" => self.show_details(key),
-            "yank_code" => self.yank_code(key),
-            "outline" => self.show_outline(key),
+            "yank_code" => self.chats.yank_code(&mut self.cx, key),
+            "outline" => self.chats.show_outline(&self.cx, key),
             "go_to" => self.go_to(key),
-            "toggle" => self.toggle_fold(key),
+            "toggle" => self.chats.toggle_fold(&mut self.cx, key),
             "click" => self.click(key),
-            "next_mode" | "next_mode_insert" => self.next_mode(),
-            "older_prompt" => self.browse(key, true),
-            "newer_prompt" => self.browse(key, false),
-            "take_back" => self.take_back_or_up(key),
-            "take_suggestion" => self.take_suggestion(key),
-            "queue" => self.open_queue(),
+            "next_mode" | "next_mode_insert" => Sessions::next_mode(&mut self.cx),
+            "older_prompt" => self.prompts.browse(&mut self.cx, key, true),
+            "newer_prompt" => self.prompts.browse(&mut self.cx, key, false),
+            "take_back" => self.prompts.take_back_or_up(&mut self.cx, key),
+            "take_suggestion" => self.prompts.take_suggestion(&mut self.cx, key, 0),
+            "queue" => self.prompts.open_queue(&mut self.cx),
             "restart" => {
                 let wants = |s: &Session| {
                     matches!(s.phase, Phase::LoginNeeded | Phase::Ending { .. }) || s.is_stuck()
@@ -263,16 +267,41 @@ impl App {
                 }
             }
             "end_left" => match self.subagent_under_cursor(key)? {
-                Some(entry) => self.cancel_subagent(key, entry),
-                None => self.end_left(key),
+                Some(entry) => {
+                    subagents::cancel(&mut self.cx, key, entry);
+                    Ok(())
+                }
+                None => Terminals::end_left(&mut self.cx, key),
             },
-            "follow" => self.set_follow(None),
+            "follow" => self.follow.set_follow(&mut self.cx, None),
             "replay_next" => self.play_next(),
-            "locations" => self.list_locations(&["pick".to_owned()]),
+            "locations" => self.follow.list_locations(&mut self.cx, &["pick".to_owned()]),
             "hide" => self.toggle_chat(),
             "help" => self.show_keys(),
             _ => fail(format!("there is no key {name:?}")),
         }
+    }
+
+    /// The keys of pages that belong to no chat; `None` when it is no such key.
+    fn press_on_page(&mut self, name: &str) -> Option<Result<()>> {
+        match name {
+            "agents_help" | "inspect_help" | "audit_help" => return Some(self.show_keys()),
+            "agents_remove" => {
+                let programs = self.sessions.programs();
+                return Some(self.agents.remove_listed(&mut self.cx, &programs));
+            }
+            _ => {}
+        }
+        let cx = &mut self.cx;
+        let done = self.prompts.queue_key(cx, name).or_else(|| self.agents.key(cx, name));
+        let done = done.or_else(|| self.inspector.key(cx, name)).or_else(|| self.audit.key(cx, name));
+        let done = done.or_else(|| self.rules.key(cx, name));
+        // A restore's page has keys of the review's.
+        let done = done.or_else(|| match name.starts_with("review_") {
+            true => self.checkpoints.preview_key(cx, name),
+            false => None,
+        });
+        done.or_else(|| self.reviews.panel_key(cx, name))
     }
 
     /// The slash commands of the agent, for the prompt's completion.
@@ -310,8 +339,8 @@ impl App {
             "config" => session
                 .map(|session| session.options.iter().map(|option| option.id.clone()).collect())
                 .unwrap_or_default(),
-            "allow" => self.answers_to_name(|kind| !kind.rejects()),
-            "reject" => self.answers_to_name(|kind| !kind.allows()),
+            "allow" => self.asking.answers_to_name(&self.cx, self.ask_under_cursor(), |kind| !kind.rejects()),
+            "reject" => self.asking.answers_to_name(&self.cx, self.ask_under_cursor(), |kind| !kind.allows()),
             "sessions" => self.cx.sessions.keys().map(|key| key.0.to_string()).collect(),
             "login" => session
                 .and_then(|session| session.info.as_ref())
@@ -346,7 +375,7 @@ impl App {
         if let Some(ask) = self.cx.conflicts.of(buf) {
             return self.put_up_conflict(ask);
         }
-        match self.offer_gone(buf)? {
+        match self.files.offer_gone(&mut self.cx, buf) {
             true => Ok(()),
             false => fail("nothing to settle: this file is neither gone nor in conflict"),
         }

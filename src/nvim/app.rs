@@ -8,7 +8,6 @@ pub mod begin;
 pub mod calls;
 pub mod changes;
 pub mod chats;
-pub mod checkpoints;
 pub mod events;
 pub mod files;
 pub mod follow;
@@ -291,7 +290,7 @@ impl App {
             self.start_background()?;
         }
         if let Command::Prompt { session, .. } = &command {
-            self.turn_began(*session)?;
+            self.follow.turn_began(&mut self.cx, *session)?;
         }
         let sent = match &command {
             Command::Prompt { session, content } => Some((*session, content.clone())),

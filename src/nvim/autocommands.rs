@@ -6,13 +6,15 @@ use mlua::{Result, Value};
 use crate::nvim::app::App;
 use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::{Buf, Editor, Win};
+use crate::nvim::files::Files;
+use crate::nvim::follow::Follow;
 use crate::nvim::run;
 use crate::platform::files::path_of_bytes;
 
 impl Group<'_> {
     fn on(&self, events: &[&str], run: fn(&mut App) -> Result<()>) -> Result<()> {
         self.create(events, Vec::new(), move |_, _| {
-            crate::nvim::run(run);
+            crate::nvim::run(move |app| routed(app, run));
             Ok(())
         })
     }
@@ -20,7 +22,7 @@ impl Group<'_> {
     fn on_buffer(&self, events: &[&str], run: fn(&mut App, Buf) -> Result<()>) -> Result<()> {
         self.create(events, Vec::new(), move |_, event| {
             let buf: Buf = event.get("buf")?;
-            crate::nvim::run(move |app| run(app, buf));
+            crate::nvim::run(move |app| routed(app, |app| run(app, buf)));
             Ok(())
         })
     }
@@ -28,47 +30,56 @@ impl Group<'_> {
     fn on_options(&self, names: &[&str], run: fn(&mut App) -> Result<()>) -> Result<()> {
         let names = self.editor.lua.create_sequence_from(names.iter().copied())?;
         self.create(&["OptionSet"], vec![("pattern", Value::Table(names))], move |_, _| {
-            crate::nvim::run(run);
+            crate::nvim::run(move |app| routed(app, run));
             Ok(())
         })
     }
 }
 
+/// Has the others hear of what came of it, before anything else that waits.
+fn routed(app: &mut App, work: impl FnOnce(&mut App) -> Result<()>) -> Result<()> {
+    work(app)?;
+    app.route()
+}
+
 /// What the app hears of from its start to its end.
 pub fn watch(editor: &Editor) -> Result<()> {
     let acp = Group::new(editor, "acp")?;
-    acp.on_buffer(&["BufReadPost"], App::buffer_read)?;
-    acp.on_buffer(&["BufNewFile"], App::buffer_new)?;
+    acp.on_buffer(&["BufReadPost"], |app, buf| app.files.buffer_read(&mut app.cx, buf))?;
+    acp.on_buffer(&["BufNewFile"], |app, buf| app.files.buffer_new(&mut app.cx, buf))?;
     acp.on_buffer(&["BufFilePost"], App::buffer_loaded)?;
-    acp.on_buffer(&["BufUnload"], App::buffer_unloaded)?;
+    acp.on_buffer(&["BufUnload"], |app, buf| {
+        app.files.buffer_unloaded(&mut app.cx, buf);
+        Ok(())
+    })?;
     acp.on_buffer(&["BufModifiedSet"], App::buffer_modified)?;
     acp.on_buffer(&["BufWritePost"], App::buffer_saved)?;
     acp.create(&["BufWritePost", "FileWritePost", "FileAppendPost"], Vec::new(), |_, event| {
         let buf: Buf = event.get("buf")?;
         let path = path_of_bytes(&event.get::<mlua::LuaString>("match")?.as_bytes());
-        run(move |app| app.file_written(buf, &path));
+        run(move |app| routed(app, |app| app.files.file_written(&mut app.cx, buf, &path)));
         Ok(())
     })?;
     listen_to_times(editor)?;
     acp.on_buffer(&["BufWinEnter"], App::buffer_shown)?;
-    acp.on_buffer(&["BufEnter"], App::buffer_entered)?;
-    acp.on_buffer(&["BufEnter"], App::buffer_visited)?;
-    acp.on_buffer(&["BufEnter", "BufWinEnter"], App::user_entered)?;
+    acp.on_buffer(&["BufEnter"], |app, buf| app.prompts.buffer_entered(&mut app.cx, buf))?;
+    acp.on_buffer(&["BufEnter"], |app, buf| Follow::buffer_visited(&app.cx, buf))?;
+    acp.on_buffer(&["BufEnter", "BufWinEnter"], |app, buf| Files::user_entered(&app.cx, buf))?;
     acp.create(
         &["CmdlineLeave"],
         vec![("pattern", Value::String(editor.lua.create_string(":")?))],
         |_, _| {
-            run(App::user_commands);
+            run(|app| routed(app, |app| app.files.user_commands(&mut app.cx)));
             Ok(())
         },
     )?;
     // What a `:!` has put out may have the user press a key before anything else comes.
-    acp.on(&["ShellCmdPost"], App::user_is_done)?;
+    acp.on(&["ShellCmdPost"], |app| app.files.user_is_done(&mut app.cx))?;
     acp.on(&["WinNew"], App::window_opened)?;
-    acp.on(&["WinEnter"], App::window_entered)?;
+    acp.on(&["WinEnter"], |app| app.chats.window_entered(&app.cx))?;
     acp.on(&["VimResized"], App::screen_resized)?;
     acp.on(&["WinResized", "TabEnter"], App::resized)?;
-    acp.on(&["WinScrolled"], App::scrolled)?;
+    acp.on(&["WinScrolled"], |app| app.reviews.read_seen(&mut app.cx))?;
     acp.on(&["FocusLost"], |app| {
         app.cx.is_away = true;
         Ok(())
@@ -77,12 +88,12 @@ pub fn watch(editor: &Editor) -> Result<()> {
         app.cx.is_away = false;
         Ok(())
     })?;
-    acp.on(&["QuitPre"], App::quitting)?;
+    acp.on(&["QuitPre"], |app| app.chats.quitting(&mut app.cx))?;
     acp.create(&["WinClosed"], Vec::new(), |_, event| {
         // The window is about to be closed; the autocommand's `match` is its id.
         let id: String = event.get("match")?;
         if let Ok(id) = id.parse() {
-            run(move |app| app.window_closing(Win(id)));
+            run(move |app| routed(app, |app| app.window_closing(Win(id))));
         }
         Ok(())
     })?;
@@ -103,9 +114,15 @@ pub fn watch(editor: &Editor) -> Result<()> {
 fn listen_to_times(editor: &Editor) -> Result<()> {
     let tell = |run_with: fn(&mut App, Buf) -> Result<()>| {
         editor.lua.create_function(move |_, buf: Buf| {
-            run(move |app| run_with(app, buf));
+            run(move |app| routed(app, |app| run_with(app, buf)));
             Ok(())
         })
     };
-    editor.helper("listen", (tell(App::file_looked_at)?, tell(App::write_refused)?))
+    editor.helper(
+        "listen",
+        (
+            tell(|app, buf| app.files.file_looked_at(&mut app.cx, buf))?,
+            tell(|app, buf| app.files.write_refused(&mut app.cx, buf))?,
+        ),
+    )
 }

@@ -59,7 +59,7 @@ fn bind_answers(editor: &Editor, set: &Function, keys: &Keys, transcript: Buf) -
                         Err(mlua::Error::runtime("nothing under the cursor waits for such an answer"))
                     })?;
                 }
-                let is_late = crate::nvim::look(App::has_just_answered).unwrap_or(false);
+                let is_late = crate::nvim::look(|app| app.asking.has_just_answered()).unwrap_or(false);
                 return Ok(digit.clone().filter(|_| !is_late).unwrap_or_default());
             };
             // Nothing may be changed while an expression is evaluated.

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use mlua::{Function, Result};
+use mlua::Result;
 
-use crate::config::Choice;
 use crate::core::message::Launch;
 use crate::core::store::registry::Change;
 use crate::nvim::app::App;
@@ -16,32 +15,6 @@ impl App {
     pub fn open_agents(&mut self, args: &Args) -> Result<()> {
         self.agents.open(&mut self.cx, args.bang)?;
         self.route()
-    }
-
-    pub fn tell_agents(&mut self, then: Function) -> Result<()> {
-        self.agents.tell(&mut self.cx, then);
-        self.route()
-    }
-
-    pub fn all_agents(&self) -> Vec<Choice> {
-        self.agents.all(&self.cx)
-    }
-
-    /// The agents that can be started, as far as it is known.
-    pub fn available_agents(&self) -> Vec<Choice> {
-        self.agents.available(&self.cx)
-    }
-
-    pub fn show_agents(&mut self, name: Option<&str>) -> Result<()> {
-        self.agents.show(&self.cx, name)
-    }
-
-    pub fn hide_agents(&mut self) -> Result<()> {
-        self.agents.hide(&self.cx)
-    }
-
-    pub fn draw_agents(&mut self) -> Result<()> {
-        self.agents.draw(&self.cx)
     }
 
     /// Asks the disk what is approved and downloaded, after a change to it.
@@ -68,17 +41,5 @@ impl App {
         let then: Then<Launch> = Box::new(move |features, launch| then(app_of(features), launch));
         self.agents.launch(&mut self.cx, name, cwd, then)?;
         self.route()
-    }
-
-    pub fn agents_key(&mut self, name: &str) -> Option<Result<()>> {
-        let done = match name {
-            "agents_help" => self.show_keys(),
-            "agents_remove" => {
-                let programs = self.sessions.programs();
-                self.agents.remove_listed(&mut self.cx, &programs)
-            }
-            _ => self.agents.key(&mut self.cx, name)?,
-        };
-        Some(done.and_then(|()| self.route()))
     }
 }

@@ -55,7 +55,7 @@ impl App {
     ) -> Result<()> {
         let root = self.cx.root();
         self.launch_agent(name, root.clone(), move |app, launch| {
-            app.hide_agents()?;
+            app.agents.hide(&app.cx)?;
             let key = app.open_chat(launch, root, None)?;
             then(app, key)
         })
@@ -66,10 +66,10 @@ impl App {
         then: impl FnOnce(&mut Self, SessionKey) -> Result<()> + 'static,
     ) -> Result<()> {
         self.read_agents(Change::None, move |app, _| {
-            let choices: Vec<Choice> = app.available_agents();
+            let choices: Vec<Choice> = app.agents.available(&app.cx);
             match &choices[..] {
                 [] => {
-                    app.show_agents(None)?;
+                    app.agents.show(&app.cx, None)?;
                     return fail("no agent is ready on this machine; choose one from this list");
                 }
                 [only] if only.name != DEMO => return app.begin(&only.name.clone(), then),

@@ -51,7 +51,7 @@ impl App {
         let writers = Writers::guess(vec![Writer { session: key, call: Some(entry) }]);
         for path in touched {
             if changes || done {
-                self.checkpoint_call(key, entry, &path)?;
+                self.checkpoints.record_call(&mut self.cx, key, entry, &path);
             }
             self.file_touched(writers.clone(), &path)?;
             if done

@@ -91,7 +91,7 @@ impl App {
     }
 
     pub fn update_bar(&mut self, key: SessionKey) -> Result<()> {
-        let location = self.location_elsewhere(key);
+        let location = self.follow.location_elsewhere(&self.cx, key);
         self.chats.update_bar(&self.cx, key, location.as_deref())?;
         self.keep_time()
     }
@@ -120,34 +120,12 @@ impl App {
 
     // Windows.
 
-    pub fn window_entered(&mut self) -> Result<()> {
-        self.chats.window_entered(&self.cx)
-    }
-
     pub fn window_closing(&mut self, win: Win) -> Result<()> {
         self.reviews.window_closing(&self.cx, win)?;
         self.chats.window_closing(&mut self.cx, win)
     }
 
-    pub fn quitting(&mut self) -> Result<()> {
-        self.chats.quitting(&mut self.cx)?;
-        self.route()
-    }
-
     // In the transcript.
-
-    pub fn entry_under_cursor(&self, key: SessionKey) -> Result<Option<EntryId>> {
-        self.chats.entry_under_cursor(&self.cx, key)
-    }
-
-    pub fn step(&mut self, key: SessionKey, forward: bool, meant: fn(&Entry) -> bool) -> Result<()> {
-        self.chats.step(&self.cx, key, forward, meant)
-    }
-
-    pub fn toggle_fold(&mut self, key: SessionKey) -> Result<()> {
-        self.chats.toggle_fold(&mut self.cx, key)?;
-        self.route()
-    }
 
     pub fn click(&mut self, key: SessionKey) -> Result<()> {
         with_tails!(self.click(&mut self.cx, key))?;
@@ -174,18 +152,6 @@ impl App {
 
     pub fn show_details(&mut self, key: SessionKey) -> Result<()> {
         with_tails!(self.show_details(&mut self.cx, key))
-    }
-
-    pub fn yank_code(&mut self, key: SessionKey) -> Result<()> {
-        self.chats.yank_code(&mut self.cx, key)
-    }
-
-    pub fn show_outline(&mut self, key: SessionKey) -> Result<()> {
-        self.chats.show_outline(&self.cx, key)
-    }
-
-    pub fn toggle_plan(&mut self, key: SessionKey) -> Result<()> {
-        self.chats.toggle_plan(&self.cx, key)
     }
 
     pub fn export(&mut self, args: Args) -> Result<()> {
@@ -215,7 +181,7 @@ impl App {
             with_tails!(self.touch(&self.cx, key, entries));
         }
         if status {
-            self.show_queue(key)?;
+            self.prompts.show_queue(&mut self.cx, key)?;
             self.update_bar(key)?;
             self.chats.update_plan(&self.cx, key)?;
             self.usage.draw_open(&self.cx)?;

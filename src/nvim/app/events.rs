@@ -15,7 +15,8 @@ use crate::nvim::app::App;
 use crate::nvim::editor::Level;
 use crate::nvim::events::{Change, EditorEvent};
 use crate::nvim::extensions::Call;
-use crate::nvim::files::{Task, after_apply};
+use crate::nvim::files::{Task, after_apply, whose};
+use crate::nvim::questions::Questions;
 use crate::nvim::sessions::Sessions;
 use crate::nvim::sessions::user_events::permission_facts;
 
@@ -85,7 +86,9 @@ impl App {
             Event::AgentsRead { job, stored, failure } => {
                 self.agents.was_read(&mut self.cx, job, *stored, failure)?
             }
-            Event::Allowed { allowed, trouble } => self.offer_allowed(allowed, trouble)?,
+            Event::Allowed { allowed, trouble } => {
+                Questions::offer_allowed(&mut self.cx, allowed, trouble);
+            }
             Event::Advised { severity, text } => {
                 let level = match severity {
                     Severity::Info => Level::Info,
@@ -107,14 +110,16 @@ impl App {
             Event::TerminalEnded { session, terminal, exit } => {
                 self.terminals.ended(&mut self.cx, (session, terminal), exit)?;
             }
-            Event::Resolved { names } => self.resolved(names)?,
-            Event::FilesChanged { cause, files } => self.files_changed(cause, files)?,
-            Event::FileChanged { path, kind, cause } => self.file_changed_outside(&path, &kind, cause)?,
+            Event::Resolved { names } => self.files.resolved(&mut self.cx, names)?,
+            Event::FilesChanged { cause, files } => self.files.files_changed(&mut self.cx, cause, files)?,
+            Event::FileChanged { path, kind, cause } => {
+                self.files.file_changed_outside(&mut self.cx, &path, &kind, cause)?
+            }
             event @ Event::FileServed { .. } => self.file_served(event)?,
             event @ (Event::Found { .. }
             | Event::PastPrompts { .. }
             | Event::Adopted { .. }
-            | Event::NotKept { .. }) => self.kept(event)?,
+            | Event::NotKept { .. }) => self.prompts.kept(&mut self.cx, event)?,
             Event::Computed { job, outcome } => {
                 if let Some(then) = self.cx.take_job(job) {
                     then(self, outcome)?;
@@ -129,7 +134,7 @@ impl App {
             Event::AuditRead { job, reply } => self.audit.was_read(&mut self.cx, job, reply)?,
             Event::UsageRead { job, reply } => self.usage.was_read(&mut self.cx, job, reply)?,
             Event::Inspected(reply) => self.inspector.inspected(&mut self.cx, *reply)?,
-            Event::Checkpointed { job, reply } => self.checkpointed(job, reply)?,
+            Event::Checkpointed { job, reply } => self.checkpoints.replied(&mut self.cx, job, reply)?,
             Event::FolderUnwatched { folder, why, is_looked_at } => {
                 if !is_looked_at {
                     self.files.watching.tell_unseen(&mut self.cx, &folder, &why);
@@ -138,7 +143,6 @@ impl App {
             }
             Event::LeftUndecided { job, left } => {
                 self.reviews.left_undecided(&mut self.cx, job, left)?;
-                self.route()?;
             }
             Event::RecordFailed { text } => {
                 self.cx.notify(text, Level::Warn);
@@ -154,7 +158,7 @@ impl App {
             }
             Event::Exited { agent, why } => self.sessions.agent_exited(&mut self.cx, agent, &why)?,
         }
-        Ok(())
+        self.route()
     }
 
     /// What an agent does beside what it tells; a prompt that led to that is not sent again by itself.
@@ -195,20 +199,23 @@ impl App {
             }
             Question::Read { path, line, limit } => {
                 let task = Task::Read { session: key, ask, line, limit, checked: false };
-                self.file_task(path.clone(), task)?;
+                self.files.file_task(&mut self.cx, path.clone(), task)?;
+                self.route()?;
                 self.file_visited(key, &path, Lines::span(line, limit), Verb::Reading)?;
             }
             Question::Write { path, content } => {
-                self.file_task(path, Task::Write { session: key, ask, content, checked: false })?;
+                let task = Task::Write { session: key, ask, content, checked: false };
+                self.files.file_task(&mut self.cx, path, task)?;
             }
             Question::Outside { path, target, access, why, command, judgement } => {
                 let usage = OutsideUse { path, target, access, why, command, judgement };
-                self.asked_outside((key, ask), usage, now)?;
+                Questions::asked_outside(&mut self.cx, (key, ask), usage, now);
             }
             Question::Form { .. } | Question::Url { .. } => {
-                self.elicited((key, branch), ask, question, now)?
+                Questions::elicited(&mut self.cx, (key, branch), ask, question, now);
             }
         }
+        self.route()?;
         self.cx.raise(EditorEvent::SessionChanged(key));
         Ok(())
     }
@@ -263,7 +270,7 @@ impl App {
         }
         self.changed(Change {
             session,
-            call: self.call_about(session, &resolved),
+            call: whose::call_about(&self.cx, session, &resolved),
             others: Vec::new(),
             path: resolved,
             buf: None,

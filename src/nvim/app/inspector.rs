@@ -10,11 +10,6 @@ use crate::nvim::arguments::{Args, fail};
 use crate::platform::paths::home_expanded;
 
 impl App {
-    pub fn open_inspector(&mut self, args: &Args) -> Result<()> {
-        self.inspector.open(&mut self.cx, args.first())?;
-        self.route()
-    }
-
     /// Saves what went over the wire: of the session's agent here, else of whichever spoke last.
     pub fn record_wire(&mut self, args: &Args) -> Result<()> {
         let Some(name) = args.first() else {
@@ -24,20 +19,11 @@ impl App {
         let session = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
         let agent = session.map(|session| session.agent_name.clone());
         let target = Target { path, replaces: args.bang };
-        self.inspector.record(&mut self.cx, target, agent)?;
-        self.route()
+        self.inspector.record(&mut self.cx, target, agent)
     }
 
     /// A file that the user named, from where they are.
     pub(super) fn absolute(&self, name: &str) -> PathBuf {
         self.cx.editor.cwd().join(home_expanded(name))
-    }
-
-    pub fn inspector_key(&mut self, name: &str) -> Option<Result<()>> {
-        let done = match name {
-            "inspect_help" => self.show_keys(),
-            _ => self.inspector.key(&mut self.cx, name)?,
-        };
-        Some(done.and_then(|()| self.route()))
     }
 }

@@ -4,13 +4,12 @@ use mlua::Result;
 use serde_json::{Value as Json, json};
 
 use crate::core::ids::{EntryId, SessionKey};
-use crate::core::message::{Command, Content, Event};
+use crate::core::message::{Command, Content};
 use crate::core::session::references::Reference;
 use crate::core::text::{Text, one_line};
 use crate::core::transcript::cut_middle;
 use crate::nvim::app::App;
 use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
-use crate::nvim::editor::Buf;
 use crate::nvim::events::SendMode;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::asker::Asker;
@@ -24,16 +23,6 @@ impl App {
 
     pub fn forget_prompt(&mut self, key: SessionKey) -> Result<()> {
         self.prompts.forget_prompt(&mut self.cx, key)?;
-        self.route()
-    }
-
-    pub fn buffer_entered(&mut self, buf: Buf) -> Result<()> {
-        self.prompts.buffer_entered(&mut self.cx, buf)
-    }
-
-    /// What the background says of prompts that it keeps.
-    pub fn kept(&mut self, event: Event) -> Result<()> {
-        self.prompts.kept(&mut self.cx, event)?;
         self.route()
     }
 
@@ -74,18 +63,8 @@ impl App {
         self.route()
     }
 
-    pub fn steer_prompt(&mut self, key: SessionKey) -> Result<()> {
-        self.prompts.steer_prompt(&mut self.cx, key)?;
-        self.route()
-    }
-
     pub fn send_text(&mut self, args: Args) -> Result<()> {
         self.prompts.send_text(&mut self.cx, args)?;
-        self.route()
-    }
-
-    pub fn ask(&mut self, args: Args) -> Result<()> {
-        self.prompts.ask(&mut self.cx, args)?;
         self.route()
     }
 
@@ -111,7 +90,7 @@ impl App {
         let sent = self.send_text(args);
         self.cx.meant = meant;
         sent?;
-        let turn = self.turn_of(key) + self.prompts.count_waiting(&self.cx, key);
+        let turn = self.sessions.turn_of(key) + self.prompts.count_waiting(&self.cx, key);
         Ok(json!({ "session": key.0, "turn": turn }))
     }
 
@@ -192,53 +171,6 @@ impl App {
         let Some(launch) = self.sessions.relaunch(&self.cx, key)? else { return fail("the session is gone") };
         let new = self.open_chat(launch, cwd, None)?;
         self.prompts.edit_again(&mut self.cx, new, &text, before)?;
-        self.route()
-    }
-
-    pub fn choose_past_prompt(&mut self) -> Result<()> {
-        self.prompts.choose_past_prompt(&mut self.cx)
-    }
-
-    pub fn choose_queued(&mut self) -> Result<()> {
-        self.prompts.choose_queued(&mut self.cx)
-    }
-
-    pub fn browse(&mut self, key: SessionKey, older: bool) -> Result<()> {
-        self.prompts.browse(&mut self.cx, key, older)?;
-        self.route()
-    }
-
-    pub fn take_back_or_up(&mut self, key: SessionKey) -> Result<()> {
-        self.prompts.take_back_or_up(&mut self.cx, key)?;
-        self.route()
-    }
-
-    pub fn open_queue(&mut self) -> Result<()> {
-        self.prompts.open_queue(&mut self.cx)?;
-        self.route()
-    }
-
-    pub fn show_queue(&mut self, key: SessionKey) -> Result<()> {
-        self.prompts.show_queue(&mut self.cx, key)
-    }
-
-    pub fn take_suggestion(&mut self, key: SessionKey) -> Result<()> {
-        self.prompts.take_suggestion(&mut self.cx, key, 0)?;
-        self.route()
-    }
-
-    pub fn choose_suggestion(&mut self, key: SessionKey) -> Result<()> {
-        self.prompts.choose_suggestion(&mut self.cx, key)?;
-        self.route()
-    }
-
-    pub fn queue_key(&mut self, name: &str) -> Option<Result<()>> {
-        let done = self.prompts.queue_key(&mut self.cx, name)?;
-        Some(done.and_then(|()| self.route()))
-    }
-
-    pub fn paste_image(&mut self, key: SessionKey) -> Result<()> {
-        self.prompts.paste_image(&mut self.cx, key)?;
         self.route()
     }
 }

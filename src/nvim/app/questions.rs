@@ -4,11 +4,9 @@ use std::rc::Rc;
 
 use mlua::Result;
 
-use crate::core::ids::{AskId, Moment, SessionKey};
-use crate::core::message::{Branch, PermissionKind, Question};
-use crate::core::session::outside::OutsideUse;
+use crate::core::ids::{AskId, SessionKey};
+use crate::core::message::PermissionKind;
 use crate::core::session::question_queue::{OpenQuestions, Sight};
-use crate::core::store::allowlist::Allowed;
 use crate::nvim::app::App;
 use crate::nvim::arguments::fail;
 use crate::nvim::editor::picker::is_popup;
@@ -121,15 +119,10 @@ impl App {
         self.route()
     }
 
-    pub fn has_just_answered(&self) -> bool {
-        self.asking.has_just_answered()
-    }
-
     pub fn answer_question(&mut self, word: Option<&str>) -> Result<()> {
         let others: Vec<_> = self.cx.conflicts.waiting().collect();
         let under_cursor = self.ask_under_cursor();
-        self.asking.answer_question(&mut self.cx, word, (under_cursor, &others))?;
-        self.route()
+        self.asking.answer_question(&mut self.cx, word, (under_cursor, &others))
     }
 
     pub fn decide(
@@ -140,55 +133,18 @@ impl App {
     ) -> Result<()> {
         let decision = Decision { named: named.map(str::to_owned), kinds, fits };
         let under_cursor = self.ask_under_cursor();
-        self.asking.decide(&mut self.cx, under_cursor, decision)?;
-        self.route()
-    }
-
-    /// What an answer to a question may name, for completion.
-    pub fn answers_to_name(&self, fits: fn(&PermissionKind) -> bool) -> Vec<String> {
-        self.asking.answers_to_name(&self.cx, self.ask_under_cursor(), fits)
+        self.asking.decide(&mut self.cx, under_cursor, decision)
     }
 
     /// The question of the entry under the cursor, in a chat.
-    fn ask_under_cursor(&self) -> Option<AskId> {
+    pub fn ask_under_cursor(&self) -> Option<AskId> {
         let (session, entry) = self.entry_here().ok()??;
         let asks = self.cx.sessions.get(&session)?.asks();
         asks.iter().find(|open| open.entry == entry).map(|open| open.ask)
     }
 
-    pub fn elicited(
-        &mut self,
-        by: (SessionKey, Option<&Branch>),
-        ask: AskId,
-        question: Question,
-        now: Moment,
-    ) -> Result<()> {
-        Questions::elicited(&mut self.cx, by, ask, question, now);
-        self.route()
-    }
-
-    pub fn asked_outside(
-        &mut self,
-        which: (SessionKey, AskId),
-        usage: OutsideUse,
-        now: Moment,
-    ) -> Result<()> {
-        Questions::asked_outside(&mut self.cx, which, usage, now);
-        self.route()
-    }
-
     pub fn tell_outside_rules(&mut self) -> Result<()> {
         Questions::tell_outside_rules(&mut self.cx)?;
         self.route()
-    }
-
-    pub fn list_allowed(&mut self) -> Result<()> {
-        Questions::list_allowed(&mut self.cx);
-        self.route()
-    }
-
-    pub fn offer_allowed(&mut self, allowed: Vec<Allowed>, trouble: Option<String>) -> Result<()> {
-        Questions::offer_allowed(&mut self.cx, allowed, trouble);
-        Ok(())
     }
 }

@@ -29,7 +29,7 @@ impl App {
         };
         let replay = Replay { path: self.absolute(name), pace };
         self.inspector.look_at(&mut self.cx, replay);
-        self.route()
+        Ok(())
     }
 
     /// The recording can be played, and worked in this folder.

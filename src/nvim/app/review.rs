@@ -64,28 +64,8 @@ impl App {
         self.route()
     }
 
-    pub fn check_split(&mut self) -> Result<()> {
-        self.reviews.check_split(&self.cx, None)
-    }
-
-    pub fn scrolled(&mut self) -> Result<()> {
-        self.reviews.read_seen(&mut self.cx)?;
-        self.route()
-    }
-
     pub fn looks_changed(&mut self) {
         self.reviews.looks_changed(&self.cx);
-    }
-
-    /// A prompt with what the agent has to be told beside it.
-    pub fn with_undone(&mut self, key: SessionKey, content: Vec<Content>) -> Vec<Content> {
-        self.reviews.with_undone(&self.cx, key, content)
-    }
-
-    /// Has what Neovims that are gone have left undecided stand again.
-    pub fn adopt_left(&mut self) -> Result<()> {
-        self.reviews.adopt_left(&mut self.cx);
-        self.route()
     }
 
     // What the user wants.
@@ -95,66 +75,20 @@ impl App {
             None => self.chat_entry_here()?,
             Some(_) => None,
         };
-        self.reviews.decide_hunks(&mut self.cx, verdict, args, entry)?;
-        self.route()
+        self.reviews.decide_hunks(&mut self.cx, verdict, args, entry)
     }
 
     /// The chat that the cursor is in, and the entry that it is on.
     fn chat_entry_here(&self) -> Result<Option<ChatEntry>> {
         let buf = self.cx.editor.current_buf()?;
         match self.cx.chats.iter().find(|(_, chat)| chat.transcript == buf) {
-            Some((key, _)) => Ok(Some((*key, self.entry_under_cursor(*key)?))),
+            Some((key, _)) => Ok(Some((*key, self.chats.entry_under_cursor(&self.cx, *key)?))),
             None => Ok(None),
         }
-    }
-
-    pub fn step_hunk(&mut self, forward: bool) -> Result<()> {
-        self.reviews.step_hunk(&mut self.cx, forward)?;
-        self.route()
     }
 
     pub fn go_to_row(&mut self, path: &Path, row: usize) -> Result<()> {
         self.reviews.go_to_row(&mut self.cx, path, row)?;
         self.route()
-    }
-
-    pub fn blame(&mut self) -> Result<()> {
-        self.reviews.blame(&mut self.cx)?;
-        self.route()
-    }
-
-    pub fn open_review(&mut self, args: &Args) -> Result<()> {
-        self.reviews.open_review(&mut self.cx, args)?;
-        self.route()
-    }
-
-    pub fn comment(&mut self, args: &Args) -> Result<()> {
-        self.reviews.comment_command(&mut self.cx, args)?;
-        self.route()
-    }
-
-    pub fn comments(&mut self, args: &Args) -> Result<()> {
-        self.reviews.comments_command(&mut self.cx, args)?;
-        self.route()
-    }
-
-    pub fn show_changes(&mut self, args: &Args) -> Result<()> {
-        self.reviews.show_changes(&mut self.cx, args)?;
-        self.route()
-    }
-
-    pub fn diff_command(&mut self, word: Option<&str>) -> Result<()> {
-        self.reviews.diff_command(&mut self.cx, word)?;
-        self.route()
-    }
-
-    /// A key of a page that lists hunks: the review's, or a restore's; `None` when it is no such key.
-    pub fn panel_key(&mut self, name: &str) -> Option<Result<()>> {
-        let done = match name.starts_with("review_") {
-            true => self.checkpoints.preview_key(&mut self.cx, name),
-            false => None,
-        };
-        let done = done.or_else(|| self.reviews.panel_key(&mut self.cx, name))?;
-        Some(done.and_then(|()| self.route()))
     }
 }

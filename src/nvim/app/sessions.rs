@@ -19,11 +19,6 @@ use crate::nvim::sessions::lifecycle::Stop;
 use crate::nvim::sessions::{status, subagents};
 
 impl App {
-    pub fn set_auto(&mut self, word: Option<&str>) -> Result<()> {
-        Sessions::set_auto(&mut self.cx, word)?;
-        self.route()
-    }
-
     // From opening to closing.
 
     /// Opens a session and its chat; the agent comes up behind it.
@@ -42,14 +37,14 @@ impl App {
     pub(super) fn open_recorded(&mut self, kept: Kept) -> Result<()> {
         let (name, cwd) = (kept.owner.agent.clone(), kept.owner.cwd.clone());
         self.launch_agent(&name, cwd, move |app, launch| {
-            app.hide_agents()?;
+            app.agents.hide(&app.cx)?;
             app.sessions.open_recorded(&mut app.cx, kept, launch);
             app.route()
         })
     }
 
     pub fn prompt(&mut self, key: SessionKey, content: Vec<Content>) -> Result<()> {
-        let content = self.with_undone(key, content);
+        let content = self.reviews.with_undone(&self.cx, key, content);
         let content = self.prompts.with_before(key, content);
         self.settle_reviews(key, Stay::Prompt)?;
         Sessions::prompt(&mut self.cx, key, content)?;
@@ -67,7 +62,7 @@ impl App {
     /// A prompt has gone out.
     pub fn turn_started(&mut self, key: SessionKey, content: &[Content]) -> Result<()> {
         self.sessions.turn_started(&mut self.cx, key);
-        self.checkpoint_turn(key, content)?;
+        self.checkpoints.turn_started(&mut self.cx, key, content);
         self.sessions.keep_prompt(&mut self.cx, key, content);
         self.serve_commands()
     }
@@ -81,13 +76,7 @@ impl App {
     /// Stops one of the subagents: that under the cursor, else the only one, else the one that the user picks.
     pub fn choose_subagent(&mut self, key: SessionKey) -> Result<()> {
         let here = self.subagent_under_cursor(key)?;
-        subagents::choose(&mut self.cx, key, here)?;
-        self.route()
-    }
-
-    pub fn cancel_subagent(&mut self, key: SessionKey, entry: EntryId) -> Result<()> {
-        subagents::cancel(&mut self.cx, key, entry);
-        self.route()
+        subagents::choose(&mut self.cx, key, here)
     }
 
     /// The user stops what a session is doing: what waits for the turn to end waits for them. Says whether there
@@ -131,11 +120,6 @@ impl App {
         self.sessions.leave_agent(&mut self.cx, key);
         self.route()?;
         self.sessions.restart(&mut self.cx, key, launch);
-        self.route()
-    }
-
-    pub fn stop(&mut self, key: SessionKey) -> Result<()> {
-        self.sessions.stop(&mut self.cx, key)?;
         self.route()
     }
 
@@ -204,7 +188,7 @@ impl App {
         self.drop_conflicts(key)?;
         self.prompts.forget_notes(key);
         self.reviews.forget(key);
-        self.forget_checkpoints(key)?;
+        self.checkpoints.forget_turn(&mut self.cx, key);
         self.files.views.forget(key);
         if let Some(session) = self.cx.sessions.remove(&key) {
             self.discard(session);
@@ -216,95 +200,14 @@ impl App {
 
     // What users choose.
 
-    pub fn choose_session(&mut self, words: Vec<String>) -> Result<()> {
-        self.sessions.choose(&mut self.cx, words)?;
-        self.route()
-    }
-
-    pub fn resume(&mut self, agent: Option<&str>) -> Result<()> {
-        self.sessions.resume(&mut self.cx, agent)?;
-        self.route()
-    }
-
-    pub fn show_usage(&mut self) -> Result<()> {
-        self.usage.show(&mut self.cx)?;
-        self.route()
-    }
-
-    pub fn show_rules(&mut self, what: &str) -> Result<()> {
-        self.rules.show(&mut self.cx, what)?;
-        self.route()
-    }
-
-    pub fn tell_recalled(&mut self, args: Args) -> Result<()> {
-        self.sessions.tell_recalled(&mut self.cx, args)?;
-        self.route()
-    }
-
     pub fn rename(&mut self, args: &Args) -> Result<()> {
         match args.bang {
-            true => self.sessions.choose_renaming(&mut self.cx, &args.text)?,
-            false => self.sessions.rename(&mut self.cx, &args.text)?,
+            true => self.sessions.choose_renaming(&mut self.cx, &args.text),
+            false => self.sessions.rename(&mut self.cx, &args.text),
         }
-        self.route()
-    }
-
-    pub fn fork(&mut self) -> Result<()> {
-        self.sessions.fork(&mut self.cx)?;
-        self.route()
-    }
-
-    pub fn choose_archiving(&mut self, brings_back: bool) -> Result<()> {
-        self.sessions.choose_archiving(&mut self.cx, brings_back)?;
-        self.route()
-    }
-
-    pub fn choose_deletion(&mut self) -> Result<()> {
-        self.sessions.choose_deletion(&mut self.cx)?;
-        self.route()
-    }
-
-    pub fn login(&mut self, word: Option<&str>) -> Result<()> {
-        self.sessions.login(&mut self.cx, word)?;
-        self.route()
-    }
-
-    pub fn log_out(&mut self) -> Result<()> {
-        Sessions::log_out(&mut self.cx)?;
-        self.route()
-    }
-
-    pub fn choose_mode(&mut self, args: &Args) -> Result<()> {
-        self.sessions.choose_mode(&mut self.cx, args)?;
-        self.route()
-    }
-
-    pub fn next_mode(&mut self) -> Result<()> {
-        Sessions::next_mode(&mut self.cx)?;
-        self.route()
-    }
-
-    pub fn choose_model(&mut self, args: &Args) -> Result<()> {
-        self.sessions.choose_model(&mut self.cx, args)?;
-        self.route()
-    }
-
-    pub fn choose_option(&mut self, args: &Args) -> Result<()> {
-        self.sessions.choose_option(&mut self.cx, args)?;
-        self.route()
-    }
-
-    pub fn list_remembered(&mut self) -> Result<()> {
-        self.sessions.list_remembered(&mut self.cx);
-        self.route()
     }
 
     // What others want to know, and to have told.
-
-    /// The number of the session's present turn, or of its last one; the first is 1.
-    pub fn turn_of(&self, key: SessionKey) -> u64 {
-        self.sessions.turn_of(key)
-    }
 
     /// What `require("acp").status()` gives: the session used last comes first.
     pub fn status(&self, only: Option<SessionKey>) -> Json {
@@ -312,8 +215,9 @@ impl App {
         let here = self.cx.session_here();
         keys.sort_by_key(|key| (Some(*key) != here, std::cmp::Reverse(*key)));
         keys.retain(|key| only.is_none_or(|only| only == *key));
-        let sessions =
-            keys.into_iter().filter_map(|key| status::of_session(&self.cx, key, self.location_status(key)));
+        let sessions = keys
+            .into_iter()
+            .filter_map(|key| status::of_session(&self.cx, key, self.follow.location_status(&self.cx, key)));
         let sessions: Vec<Json> = sessions.collect();
         let agents = self.sessions.agents_status();
         let unwatched = self.files.watching.unwatched_status();
@@ -321,7 +225,7 @@ impl App {
             "sessions": sessions,
             "agents": agents,
             "log": self.cx.log(),
-            "following": self.is_following(),
+            "following": self.follow.is_following(&self.cx),
             "unwatched": unwatched,
         })
     }

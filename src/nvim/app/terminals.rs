@@ -2,30 +2,18 @@
 
 use mlua::Result;
 
-use crate::core::ids::SessionKey;
 use crate::nvim::app::App;
+use crate::nvim::terminals::Key;
 use crate::nvim::terminals::actions::UnderCursor;
-use crate::nvim::terminals::{Key, Terminals};
 
 impl App {
     pub fn terminal_command(&mut self, verb: Option<&str>) -> Result<()> {
         let under = self.entry_here()?;
-        self.terminals.command(&mut self.cx, verb, under)?;
-        self.route()
-    }
-
-    pub fn choose_terminal(&mut self) -> Result<()> {
-        self.terminals.choose(&mut self.cx)?;
-        self.route()
+        self.terminals.command(&mut self.cx, verb, under)
     }
 
     pub fn enter_terminal(&mut self, key: &Key) -> Result<()> {
         self.terminals.enter(&mut self.cx, key)?;
-        self.route()
-    }
-
-    pub fn end_left(&mut self, key: SessionKey) -> Result<()> {
-        Terminals::end_left(&mut self.cx, key)?;
         self.route()
     }
 
@@ -34,6 +22,6 @@ impl App {
         let buf = self.cx.editor.current_buf()?;
         let here = self.cx.chats.iter().find(|(_, chat)| chat.transcript == buf);
         let Some(session) = here.map(|(key, _)| *key) else { return Ok(None) };
-        Ok(self.entry_under_cursor(session)?.map(|entry| (session, entry)))
+        Ok(self.chats.entry_under_cursor(&self.cx, session)?.map(|entry| (session, entry)))
     }
 }

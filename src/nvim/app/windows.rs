@@ -39,7 +39,7 @@ impl App {
         self.reviews.fit_page_bar(&self.cx)?;
         self.serve_commands()?;
         self.chats.resized(&self.cx)?;
-        self.draw_agents()?;
+        self.agents.draw(&self.cx)?;
         self.usage.draw_open(&self.cx)?;
         self.inspector.look_again(&mut self.cx)?;
         self.audit.look_again(&self.cx)?;
@@ -49,7 +49,7 @@ impl App {
 
     pub fn buffer_shown(&mut self, buf: Buf) -> Result<()> {
         self.terminals.buffer_shown(&self.cx, buf)?;
-        self.check_split()?;
+        self.reviews.check_split(&self.cx, None)?;
         self.chats.buffer_shown(&self.cx, buf)?;
         self.inspector.buffer_shown(&mut self.cx, buf)?;
         let shown = self.cx.chats.iter().find(|(_, chat)| chat.transcript == buf);
