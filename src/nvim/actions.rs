@@ -19,6 +19,7 @@ pub use crate::nvim::arguments::{Args, NO_SESSION, fail};
 use crate::nvim::chat::images;
 use crate::nvim::chat::transcript::{has_change, is_call};
 use crate::nvim::editor::picker;
+use crate::nvim::inspector::Inspector;
 use crate::nvim::lua_data::to_lua;
 use crate::nvim::questions::Questions;
 use crate::nvim::review::actions::Verdict;
@@ -122,7 +123,7 @@ impl App {
             "toggle" => self.toggle_chat(),
             "send" => self.send_text(args),
             "ask" => self.prompts.ask(&mut self.cx, args),
-            "add" => self.add(&args),
+            "add" => self.prompts.add_command(&mut self.cx, &args),
             "edit-prompt" => self.edit_prompt(),
             "history" => self.prompts.choose_past_prompt(&mut self.cx),
             "suggestions" => self.with_session(|app, key| app.prompts.choose_suggestion(&mut app.cx, key)),
@@ -166,7 +167,7 @@ impl App {
             "plan" => self.with_session(|app, key| app.chats.toggle_plan(&app.cx, key)),
             "close" => self.with_session(Self::close_session),
             "export" => self.export(args),
-            "rename" => self.rename(&args),
+            "rename" => self.sessions.rename(&mut self.cx, &args),
             "fork" => self.sessions.fork(&mut self.cx),
             "resume" => self.sessions.resume(&mut self.cx, args.first()),
             "recall" => self.sessions.tell_recalled(&mut self.cx, args),
@@ -194,10 +195,10 @@ impl App {
             }
             "fingerprint" => self.compute_fingerprint(args),
             "log" => self.open_log(),
-            "replay" => self.replay(&args),
-            "record" => self.record_wire(&args),
+            "replay" => self.inspector.replay(&mut self.cx, &args),
+            "record" => self.inspector.record(&mut self.cx, &args),
             "inspect" => self.inspector.open(&mut self.cx, args.first()),
-            "audit" => self.audit_command(&args),
+            "audit" => self.audit.command(&mut self.cx, &args),
             "usage" => self.usage.show(&mut self.cx),
             "permissions" => self.rules.show(&mut self.cx, args.text.trim()),
             "keys" => self.show_keys(),
@@ -274,7 +275,7 @@ impl App {
                 None => Terminals::end_left(&mut self.cx, key),
             },
             "follow" => self.follow.set_follow(&mut self.cx, None),
-            "replay_next" => self.play_next(),
+            "replay_next" => Inspector::play_next(&mut self.cx),
             "locations" => self.follow.list_locations(&mut self.cx, &["pick".to_owned()]),
             "hide" => self.toggle_chat(),
             "help" => self.show_keys(),

@@ -3,7 +3,6 @@
 //! call back into here (autocommands, pickers, users' handlers) waits as an effect until this is free.
 
 pub mod agents;
-pub mod audit;
 pub mod begin;
 pub mod calls;
 pub mod changes;
@@ -11,10 +10,8 @@ pub mod chats;
 pub mod events;
 pub mod files;
 pub mod follow;
-pub mod inspector;
 pub mod prompt;
 pub mod questions;
-pub mod replay;
 pub mod review;
 pub mod sessions;
 pub mod terminals;
@@ -146,7 +143,7 @@ impl App {
             EditorEvent::SessionForked { from, to } => self.terminals.copy_tails(from, to),
             EditorEvent::SessionChosen(key) => self.show(key)?,
             EditorEvent::StoredSessionChosen(kept) => self.open_recorded(*kept)?,
-            EditorEvent::ReplayReady { replay, cwd, number } => self.begin_replay(replay, cwd, number)?,
+            EditorEvent::SessionWanted { launch, cwd } => self.open_chat(*launch, cwd, None).map(drop)?,
             EditorEvent::LoginEnded(key) | EditorEvent::AgentWanted(key) => self.restart(key)?,
             EditorEvent::PromptChanged(key) => self.chats.fit_prompt(&self.cx, key)?,
             EditorEvent::PromptSent(key) => self.cx.emit("AcpPromptSent", key, json!({})),

@@ -12,7 +12,7 @@ use crate::core::audit::page::{Look, details, empty, line};
 use crate::core::audit::{Line, Read, Reply, Request, What};
 use crate::core::ids::JobId;
 use crate::core::message::Command;
-use crate::nvim::arguments::fail;
+use crate::nvim::arguments::{Args, fail};
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::float::float;
 use crate::nvim::editor::{Buf, Editor, Level, picker};
@@ -58,6 +58,19 @@ impl Audit {
         self.page.as_ref().is_some_and(|page| page.buf == buf)
     }
 
+    /// `:Acp audit`; with a `!` the record is saved in a file.
+    pub fn command(&mut self, cx: &mut Context, args: &Args) -> Result<()> {
+        if !args.bang {
+            return self.open(cx, &args.text);
+        }
+        let Some(name) = args.first() else {
+            return fail("name the file to save it in, as in :Acp! audit record.jsonl");
+        };
+        let path = cx.absolute(name);
+        self.export(cx, path);
+        Ok(())
+    }
+
     /// Goes to the page, which is made if there is none, and reads the record.
     pub fn open(&mut self, cx: &mut Context, typed: &str) -> Result<()> {
         let editor = cx.editor.clone();
@@ -93,7 +106,7 @@ impl Audit {
     }
 
     /// Saves what passes the page's filter, or all.
-    pub fn export(&mut self, cx: &mut Context, path: PathBuf) {
+    fn export(&mut self, cx: &mut Context, path: PathBuf) {
         let job = cx.next_job();
         self.exporting = Some(job);
         let filter = self.page.as_ref().map(|page| page.filter.clone()).unwrap_or_default();

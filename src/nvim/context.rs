@@ -34,6 +34,7 @@ use crate::nvim::editor::{Buf, Editor, Win, picker};
 use crate::nvim::events::EditorEvent;
 pub use crate::nvim::guard::Then;
 use crate::nvim::guard::{self, Effect, Features, Task};
+use crate::platform::paths::home_expanded;
 
 /// Between two slices of a buffer that is being read.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -407,6 +408,11 @@ impl Context {
         let buf = self.editor.current_buf().ok()?;
         let here = self.chats.iter().find(|(_, chat)| chat.transcript == buf || chat.prompt == buf);
         here.map(|(key, _)| *key).or(self.current.filter(|key| self.sessions.contains_key(key)))
+    }
+
+    /// A file that the user named, from where they are.
+    pub fn absolute(&self, name: &str) -> PathBuf {
+        self.editor.cwd().join(home_expanded(name))
     }
 
     /// Whether a session cannot take prompts.

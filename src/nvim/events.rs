@@ -7,8 +7,7 @@ use std::rc::Rc;
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{AskId, EntryId, SessionKey, TerminalId};
 use crate::core::locations::{Lines, Verb};
-use crate::core::message::Content;
-use crate::core::replay::Replay;
+use crate::core::message::{Content, Launch};
 use crate::core::rules::offer::{Offer, Scope};
 use crate::core::session::references::Reference;
 use crate::core::store::checkpoint::Held;
@@ -134,11 +133,10 @@ pub enum EditorEvent {
     SessionChosen(SessionKey),
     /// The user wants to go on with a session that the record knows.
     StoredSessionChosen(Box<Kept>),
-    /// A recording can be played, and worked in this folder. Each replay has a number of its own.
-    ReplayReady {
-        replay: Replay,
-        cwd: Option<String>,
-        number: u64,
+    /// A session is to be begun in this folder, with an agent of which it is known how it is started.
+    SessionWanted {
+        launch: Box<Launch>,
+        cwd: PathBuf,
     },
     /// The user has logged in with the program of a session's agent.
     LoginEnded(SessionKey),

@@ -6,6 +6,7 @@ mod filter_window;
 mod message;
 mod page;
 mod recording;
+mod replaying;
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -22,7 +23,6 @@ use crate::core::replay::Replay;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Win};
-use crate::nvim::events::EditorEvent;
 
 #[derive(Default)]
 pub struct Inspector {
@@ -133,16 +133,7 @@ impl Inspector {
                     Err(why) => fail(why),
                 }
             }
-            Reply::Playable { job, cwd } => {
-                let Some(replay) = self.replays.remove(&job) else { return Ok(()) };
-                match cwd {
-                    Ok(cwd) => {
-                        cx.raise(EditorEvent::ReplayReady { replay, cwd, number: job.0 });
-                        Ok(())
-                    }
-                    Err(why) => fail(why),
-                }
-            }
+            Reply::Playable { job, cwd } => self.looked_at(cx, job, cwd),
             Reply::Saved { job, saved } => {
                 let Some(target) = self.saving.remove(&job) else { return Ok(()) };
                 self.saved(cx, &target, saved)
@@ -216,14 +207,6 @@ impl Inspector {
             page.draw_to(cx, 0)?;
         }
         self.advance(cx)
-    }
-
-    /// Has a recording played, if it can be.
-    pub fn look_at(&mut self, cx: &mut Context, replay: Replay) {
-        let job = cx.next_job();
-        let path = replay.path.clone();
-        self.replays.insert(job, replay);
-        cx.send(Command::Inspect(Request::LookAt { job, path }));
     }
 
     /// A key of the page; says whether it is one.

@@ -37,25 +37,6 @@ impl App {
         self.route()
     }
 
-    /// Adds references to the prompt; the user stays where they are. Begins a session if there is none.
-    pub fn add(&mut self, args: &Args) -> Result<()> {
-        if args.words == ["files"] {
-            Prompts::pick_additions(&mut self.cx);
-            return self.route();
-        }
-        let additions = self.prompts.additions(&self.cx, args)?;
-        if let Some(key) = self.cx.session_here() {
-            self.prompts.add(&mut self.cx, key, &additions)?;
-            return self.route();
-        }
-        let win = self.cx.editor.current_win()?;
-        self.begin_with(None, move |app, key| {
-            Prompts::stay_in(&app.cx, win)?;
-            app.prompts.add(&mut app.cx, key, &additions)?;
-            app.route()
-        })
-    }
-
     // Sending.
 
     pub fn send_prompt(&mut self, key: SessionKey) -> Result<()> {

@@ -11,7 +11,6 @@ use crate::core::ids::{AgentId, EntryId, SessionKey};
 use crate::core::message::{Content, Launch, Reopen, Severity};
 use crate::core::store::record::Kept;
 use crate::nvim::app::App;
-use crate::nvim::arguments::Args;
 use crate::nvim::editor::Level;
 use crate::nvim::garbage::collect_garbage;
 use crate::nvim::sessions::Sessions;
@@ -199,13 +198,6 @@ impl App {
     }
 
     // What users choose.
-
-    pub fn rename(&mut self, args: &Args) -> Result<()> {
-        match args.bang {
-            true => self.sessions.choose_renaming(&mut self.cx, &args.text),
-            false => self.sessions.rename(&mut self.cx, &args.text),
-        }
-    }
 
     // What others want to know, and to have told.
 

@@ -6,7 +6,7 @@ use mlua::{Function, Result, Value};
 use crate::core::inspector::scrub::Origin;
 use crate::core::inspector::{Recorded, Request, Target};
 use crate::core::message::Command;
-use crate::nvim::arguments::fail;
+use crate::nvim::arguments::{Args, fail};
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::Level;
 use crate::nvim::editor::autocommands::Group;
@@ -24,8 +24,15 @@ const SYNTAX: &[&str] = &[
 ];
 
 impl Inspector {
-    /// Makes the recording; nothing is written before the user has seen it.
-    pub fn record(&mut self, cx: &mut Context, target: Target, agent: Option<String>) -> Result<()> {
+    /// Makes a recording of what went over the wire: of the session's agent here, else of whichever spoke last.
+    /// Nothing is written before the user has seen it.
+    pub fn record(&mut self, cx: &mut Context, args: &Args) -> Result<()> {
+        let Some(name) = args.first() else {
+            return fail("name the file to save to, as in :Acp record bug.jsonl");
+        };
+        let target = Target { path: cx.absolute(name), replaces: args.bang };
+        let session = cx.session_here().and_then(|key| cx.sessions.get(&key));
+        let agent = session.map(|session| session.agent_name.clone());
         let job = cx.next_job();
         self.recording.insert(job, target.clone());
         let origin = origin(cx)?;

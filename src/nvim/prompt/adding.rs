@@ -11,8 +11,9 @@ use crate::core::session::references::{Kind, Lines, Named, Target, references};
 use crate::nvim::arguments::{Args, Range, fail};
 use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::path_cache::canonical;
-use crate::nvim::context::Context;
+use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Buf, Level};
+use crate::nvim::events::EditorEvent;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::buffers::target_of;
 use crate::nvim::prompt::submit::none_of;
@@ -27,8 +28,27 @@ pub enum Addition {
 }
 
 impl Prompts {
+    /// Adds references to the prompt; the user stays where they are. Begins a session if there is none.
+    pub fn add_command(&mut self, cx: &mut Context, args: &Args) -> Result<()> {
+        if args.words == ["files"] {
+            Self::pick_additions(cx);
+            return Ok(());
+        }
+        let additions = self.additions(cx, args)?;
+        if let Some(key) = cx.session_here() {
+            return self.add(cx, key, &additions);
+        }
+        let win = cx.editor.current_win()?;
+        let then = context::then(move |this: &mut Self, cx: &mut Context, key| {
+            Self::stay_in(cx, win)?;
+            this.add(cx, key, &additions)
+        });
+        cx.raise(EditorEvent::ChatNeeded(then));
+        Ok(())
+    }
+
     /// What a command means; an error where there is nothing of the kind.
-    pub fn additions(&self, cx: &Context, args: &Args) -> Result<Vec<Addition>> {
+    fn additions(&self, cx: &Context, args: &Args) -> Result<Vec<Addition>> {
         let here = || self.buffer_here(cx);
         let lines = |range: Option<Range>| range.and_then(|range| Lines::new(range.first, range.last));
         let word = args.words.first().map(String::as_str).filter(|_| args.words.len() == 1);

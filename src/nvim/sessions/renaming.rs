@@ -11,21 +11,24 @@ use crate::core::store::stored_sessions::{state_of, title};
 use crate::core::text::one_line;
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::cut_middle;
-use crate::nvim::arguments::fail;
+use crate::nvim::arguments::{Args, fail};
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Level, picker};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::sessions::{Purpose, Sessions};
 
 impl Sessions {
-    /// The user calls the session this; asked for it where nothing is given. Without a session it is one from the list.
-    pub fn rename(&mut self, cx: &mut Context, title: &str) -> Result<()> {
-        let Some(key) = cx.session_here() else { return self.choose_renaming(cx, title) };
-        self.rename_open(cx, key, title)
+    /// The user calls the session this; asked for it where nothing is given. Without a session, or with a `!`, it is
+    /// one from the list.
+    pub fn rename(&mut self, cx: &mut Context, args: &Args) -> Result<()> {
+        match cx.session_here().filter(|_| !args.bang) {
+            Some(key) => self.rename_open(cx, key, &args.text),
+            None => self.choose_renaming(cx, &args.text),
+        }
     }
 
     /// The user chooses the session from the list.
-    pub fn choose_renaming(&mut self, cx: &mut Context, title: &str) -> Result<()> {
+    fn choose_renaming(&mut self, cx: &mut Context, title: &str) -> Result<()> {
         let purpose = Purpose::Rename(title.to_owned());
         self.recall(cx, move |sessions, cx, stored| sessions.gather(cx, purpose, Vec::new(), stored))
     }
