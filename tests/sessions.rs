@@ -906,6 +906,10 @@ fn a_session_that_another_neovim_has_open_is_left_to_it_until_that_is_gone() {
     second.nvim.command("Acp sessions");
     let shown = "fake: Remember this · open in another Neovim · just now";
     second.nvim.wait_until(|nvim| seen(nvim).contains(shown), "the list to say so");
+    let told = "require('acp').sessions(function(list) _G.elsewhere = list[1].elsewhere end)";
+    second.nvim.exec_lua(told, []);
+    let elsewhere = |nvim: &mut Nvim| nvim.exec_lua("return _G.elsewhere", []);
+    second.nvim.wait_until(|nvim| elsewhere(nvim) == true.into(), "Lua to be told");
     first.nvim.kill9();
     second.nvim.command("Acp resume");
     second.wait_for("sends nothing of what was said");
