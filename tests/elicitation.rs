@@ -274,7 +274,7 @@ fn an_answer_that_does_not_fit_is_asked_for_again_with_the_reason() {
         json!({
             "mail": { "type": "string", "format": "email", "maxLength": 9 },
             "code": { "type": "string", "pattern": "^[A-Z]{2}$" },
-            "age": { "type": "integer", "minimum": 1, "maximum": 120 },
+            "age": { "type": "integer", "minimum": 1, "maximum": 120, "title": "How old?" },
             "tags": { "type": "array", "items": { "type": "string", "enum": ["a", "b", "c"] }, "minItems": 2 },
         }),
         json!(["mail", "tags"]),
@@ -293,7 +293,7 @@ fn an_answer_that_does_not_fit_is_asked_for_again_with_the_reason() {
             "mail: the agent needs this one: ",
             "mail: type an email address such as name@example.org: ",
             "code: type what fits ^[A-Z]{2}$: ",
-            "age: type a whole number, 1 to 120: ",
+            "How old? (type a whole number, 1 to 120): ",
             "tags: choose at least 2; so far: 1",
         ]
     );

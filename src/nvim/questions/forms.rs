@@ -547,10 +547,11 @@ fn field_prompt(cx: &Context, step: &Step, room: usize) -> String {
         return asked;
     }
     let label = short(field.label());
-    if let Some((problem, _)) = &step.problem {
-        return cut_end(&format!("{label}: {problem}"), room);
-    }
     let ends_sentence = label.ends_with(['?', '!', '.', ':']);
+    if let Some((problem, _)) = &step.problem {
+        let told = if ends_sentence { format!("{label} ({problem})") } else { format!("{label}: {problem}") };
+        return cut_end(&told, room);
+    }
     let hint = field.hint().map(|hint| plain(&hint));
     let hint = match hint {
         // Nothing goes on after that.
