@@ -1003,6 +1003,44 @@ fn a_decision_that_u_has_brought_back_is_taken_back_again_and_not_an_earlier_one
 }
 
 #[test]
+fn a_buffer_that_is_saved_as_another_file_leaves_its_changes_to_the_one_it_held() {
+    for typed in ["", "6delete"] {
+        let mut chat = written();
+        chat.nvim.command("edit a.txt");
+        chat.nvim.wait_until(|nvim| marks(nvim) == "2+ 2^ 6+", "both hunks");
+        chat.nvim.command(typed);
+        chat.nvim.command("saveas other.txt");
+        chat.nvim.wait_until(|nvim| marks(nvim).is_empty(), "no marks in the other file");
+        chat.nvim.command("2 | Acp undo");
+        chat.nvim.wait_for_screen("no agent has changed anything here");
+        assert_eq!(chat.project.read("a.txt"), "one\nTWO\nthree\nfour\nfive\nsix\n", "{typed}");
+        chat.nvim.command("Acp review");
+        chat.nvim.wait_for_screen("a.txt  2 hunks · +2 -1");
+        chat.nvim.command("close | edit a.txt");
+        chat.nvim.wait_until(|nvim| marks(nvim) == "2+ 2^ 6+", "both hunks where they are");
+        chat.nvim.command("6 | Acp undo");
+        let project = &chat.project;
+        chat.nvim.wait_until(|_| project.read("a.txt") == "one\nTWO\nthree\nfour\nfive\n", "it to be undone");
+        assert!(chat.project.read("other.txt").starts_with("one\nTWO\n"), "{typed}");
+    }
+}
+
+#[test]
+fn edits_that_went_with_their_buffer_are_not_in_the_review() {
+    let mut chat = written();
+    chat.nvim.command("edit a.txt");
+    chat.nvim.wait_until(|nvim| marks(nvim) == "2+ 2^ 6+", "both hunks");
+    chat.nvim.command("6delete");
+    chat.nvim.wait_until(|nvim| marks(nvim) == "2+ 2^", "one hunk");
+    chat.nvim.command("bdelete! a.txt");
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("a.txt  2 hunks · +2 -1");
+    chat.nvim.command("Acp undo! all");
+    let project = &chat.project;
+    chat.nvim.wait_until(|_| project.read("a.txt") == "one\ntwo\nthree\nfour\nfive\n", "all to be undone");
+}
+
+#[test]
 fn a_new_file_that_is_there_again_is_shown_where_it_was_unless_the_user_is_somewhere_else() {
     let mut all = vec![prompt()];
     all.extend(writes("new.txt", "one\ntwo\nthree\n"));

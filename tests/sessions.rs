@@ -901,7 +901,7 @@ fn a_session_that_another_neovim_has_open_is_left_to_it_until_that_is_gone() {
     let can_resume = json!({ "sessionCapabilities": { "resume": {} } });
     let mut second = beside(&first, steps([initialized(can_resume, json!([])), taken_up]));
     second.nvim.command("Acp resume");
-    second.nvim.wait_until(|nvim| said(nvim).contains("it is open in another Neovim"), "to be told");
+    second.nvim.wait_until(|nvim| said(nvim).contains("session is open in another Neovim"), "to be told");
     pick(&mut second.nvim, &[]);
     second.nvim.command("Acp sessions");
     let shown = "fake: Remember this · open in another Neovim · just now";

@@ -244,7 +244,7 @@ impl App {
                 self.file_visited(session, &path, lines, verb)?;
             }
             EditorEvent::FileLoaded { buf, path } => self.review_loaded(buf, &path)?,
-            EditorEvent::BufferUnloaded(buf) => self.reviews.buffer_unloaded(&self.cx, buf)?,
+            EditorEvent::BufferUnloaded(buf) => self.reviews.buffer_unloaded(&mut self.cx, buf)?,
             EditorEvent::QuestionClosed(ask) => self.asking.defer(ask),
         }
         Ok(())

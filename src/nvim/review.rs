@@ -46,6 +46,7 @@ use crate::core::changes::unknown_change::UnknownChange;
 use crate::core::ids::{OriginId, SessionKey};
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
+use crate::nvim::buffers::is_modified;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Win};
 use crate::nvim::review::change_stats::ChangeStats;
@@ -237,8 +238,12 @@ impl Reviews {
         }
     }
 
-    pub fn buffer_unloaded(&mut self, cx: &Context, buf: Buf) -> Result<()> {
+    pub fn buffer_unloaded(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        let path = self.path_of(buf).map(Path::to_owned);
         self.release(buf);
+        if let Some(path) = path.filter(|_| !cx.editor.buf_is_loaded(buf) || is_modified(&cx.editor, buf)) {
+            self.review_disk(cx, &path);
+        }
         self.stage_put_away(cx, |stage| stage.shows(buf))
     }
 

@@ -14,7 +14,7 @@ use crate::core::store::checkpoint::{self, Held, Mode, unmarked};
 use crate::core::text::file_format::is_dos;
 use crate::platform::files;
 
-const CHANGED: &str = "the file has changed since; open it and undo it there";
+const CHANGED: &str = "it has changed; open it and undo it there";
 
 /// Undoes what was done to a file. Gives what it held until then, if that was looked at.
 pub fn put_back(path: &Path, what: &PutBack) -> Result<Held, String> {

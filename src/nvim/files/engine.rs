@@ -51,6 +51,10 @@ pub enum Known {
 
 impl Files {
     pub fn buffer_loaded(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        // `:saveas` leaves the old name to a buffer that holds nothing.
+        if !cx.editor.buf_is_loaded(buf) {
+            return Ok(());
+        }
         let Some(path) = cx.buffers.loaded(&cx.editor, buf) else { return Ok(()) };
         if cx.has_background {
             cx.send(Command::FileLoaded { path: path.clone() });

@@ -17,7 +17,7 @@ use crate::core::changes::unknown_change::{OutsideLines, UnknownChange};
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{EntryId, OriginId, SessionKey};
 use crate::core::locations::Look;
-use crate::core::message::{FileDiff, Outcome, ToolKind, Work};
+use crate::core::message::{FileDiff, HalfWritten, OnDisk, Outcome, ToolKind, Work};
 use crate::core::session::entry::Body;
 use crate::core::session::tool_call::Status;
 use crate::core::store::checkpoint::Held;
@@ -182,13 +182,36 @@ impl Reviews {
         }
     }
 
-    /// The buffer of a file that is gone has nothing to do with its review any more.
+    /// The buffer of a file that is gone, or that it holds no more, has nothing to do with its review.
     fn let_go(&mut self, cx: &Context, path: &Path) -> Result<()> {
         let Some(reviewed) = self.files.get_mut(path) else { return Ok(()) };
         let Some(buf) = reviewed.buf else { return Ok(()) };
         reviewed.drawn.clear(&cx.editor, buf)?;
         self.release(buf);
         Ok(())
+    }
+
+    /// A file's buffer has gone with edits that were never saved: what counts is on the disk.
+    pub fn review_disk(&mut self, cx: &mut Context, path: &Path) {
+        if !cx.has_background || !self.files.contains_key(path) {
+            return;
+        }
+        let work = Work::Examine {
+            path: path.to_owned(),
+            encoding: "utf-8".into(),
+            known: None,
+            half: HalfWritten::Take,
+        };
+        let path = path.to_owned();
+        cx.compute(work, move |this: &mut Self, cx, outcome| {
+            let has_buffer = this.files.get(&path).is_none_or(|reviewed| reviewed.buf.is_some());
+            match outcome {
+                Outcome::Examined(OnDisk::Text { text, .. }) if !has_buffer => {
+                    this.take_in(cx, &path, Input::Text(text.plain_lines()))
+                }
+                _ => Ok(()),
+            }
+        });
     }
 
     /// Takes what an agent wrote into the review of its file, which is made when there is none.
@@ -416,6 +439,11 @@ impl Reviews {
 
     /// A buffer holds the file from now on.
     pub fn review_loaded(&mut self, cx: &mut Context, buf: Buf, path: &Path) -> Result<()> {
+        // It has held another one, as before `:saveas`.
+        if let Some(other) = self.path_of(buf).filter(|other| *other != path).map(Path::to_owned) {
+            self.let_go(cx, &other)?;
+            self.review_disk(cx, &other);
+        }
         if self.files.contains_key(path) {
             self.attach(cx, path, buf)?;
             return self.review_text(cx, (path, buf), Input::Loaded);

@@ -110,7 +110,7 @@ impl Sessions {
                 let root = root.display();
                 return fail(format!("no earlier session is known in {root}; :AcpChat begins one"));
             }
-            fail("it is open in another Neovim; choose it from :Acp sessions")
+            fail("this project's session is open in another Neovim; :Acp sessions")
         })
     }
 
