@@ -135,10 +135,24 @@ impl Terminals {
         self.registry.lock().named.contains_key(&(session, id.clone()))
     }
 
-    /// The process that the command runs in, as long as there is one.
-    pub fn process(&self, session: SessionKey, id: &TerminalId) -> Option<u32> {
+    /// The process from which all comes that the command starts, as long as there is one: its keeper, which adopts what
+    /// leaves it, or the command itself.
+    pub fn root(&self, session: SessionKey, id: &TerminalId) -> Option<u32> {
         let terminal = self.find(session, id).ok()?;
-        terminal.is_running().then(|| terminal.group.process()).flatten()
+        match &terminal.keeper {
+            Some(keeper) => keeper.process(),
+            None => terminal.is_running().then(|| terminal.group.process()).flatten(),
+        }
+    }
+
+    /// Resolves when nothing is left of all that the command has started, as far as that can be told: at its end, or at
+    /// its keeper's.
+    pub fn wait_for_all(
+        &self,
+        session: SessionKey,
+        id: &TerminalId,
+    ) -> Result<impl Future<Output = ()> + Send + use<>, TerminalError> {
+        Ok(self.find(session, id)?.wait_for_all())
     }
 
     /// What the command printed so far.

@@ -472,6 +472,99 @@ f.close()";
 
 #[test]
 #[cfg(target_os = "linux")]
+fn of_two_sessions_at_work_it_was_the_one_whose_commands_child_in_a_session_of_its_own_had_the_file_open() {
+    commands_child_writes("; until [ -e ../done ]; do sleep 0.01; done");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn of_two_sessions_at_work_it_was_the_one_whose_command_left_a_process_behind_that_had_the_file_open() {
+    commands_child_writes("");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_command_of_an_earlier_turn_left_behind_changes_is_not_another_sessions() {
+    let mut test = Test::new();
+    test.file("a.txt", "one");
+    let [create, created, wait, waited] = leaves_a_writer(&test, "");
+    let steps = [
+        expect("session/new"),
+        answer_to("session/new", &json!({"sessionId": "s2"})),
+        expect("session/prompt"),
+        create,
+        created,
+        wait,
+        waited,
+        end_turn(),
+        expect("session/prompt"),
+        call("c1", "execute", "in_progress"),
+        run(WRITES_NOW),
+        ended("c1"),
+        end_turn(),
+    ];
+    test.open(&steps);
+    test.send(test.open_command(SessionKey(2)));
+    test.opened();
+    test.send(Command::Prompt { session: SessionKey(2), content: vec![Content::Text("y".into())] });
+    test.stop_reason();
+    test.prompt("x");
+    test.stop_reason();
+    let told = test.events().into_iter().find_map(|event| match event {
+        Event::FilesChanged { cause, .. } => Some(cause),
+        _ => None,
+    });
+    let Some(Cause::Session(activity)) = told else { panic!("{told:?}") };
+    let terminal = Some(TerminalId("terminal-1".into()));
+    assert_eq!((activity.session, activity.terminal), (SessionKey(2), terminal));
+}
+
+/// Two sessions are at work, and a command of the second one's starts what leaves it and writes for a while, and then
+/// does this.
+#[cfg(target_os = "linux")]
+fn commands_child_writes(then: &str) {
+    let mut test = Test::new();
+    test.file("a.txt", "one");
+    let [create, created, wait, waited] = leaves_a_writer(&test, then);
+    let steps = match then {
+        "" => [create, created, wait, waited, run(WRITES_NOW)],
+        _ => [create, created, run(WRITES_NOW), wait, waited],
+    };
+    assert_eq!(in_two_sessions(&mut test, &steps), ["c2 in a terminal: a.txt: one => two"]);
+}
+
+/// Has what [`leaves_a_writer`] has left write, and waits until it has.
+#[cfg(target_os = "linux")]
+const WRITES_NOW: &str = "touch ../go; until [ -e ../done ]; do sleep 0.01; done";
+
+/// A command of the session "s2" that leaves something behind in a session of its own, which is to write a.txt for a
+/// while, and that then does this; and the wait for its end.
+#[cfg(target_os = "linux")]
+fn leaves_a_writer(test: &Test, then: &str) -> [Value; 4] {
+    // Each write is an occasion to see who has the file open.
+    let writes = "import os, time
+open('../began', 'w')
+while not os.path.exists('../go'): time.sleep(0.01)
+f = open('a.txt', 'w')
+for _ in range(150):
+    f.seek(0); f.write('two'); f.flush(); time.sleep(0.02)
+f.close()
+open('../done', 'w')";
+    fs::write(test.folder.join("writes.py"), writes).unwrap();
+    let begun = "until [ -e ../began ]; do sleep 0.01; done";
+    let line = format!("setsid -f python3 ../writes.py; {begun}{then}");
+    let command = json!({"sessionId": "s2", "command": "sh", "args": ["-c", line]});
+    let wait = json!({"sessionId": "s2", "terminalId": "terminal-1"});
+    [
+        request(11, "terminal/create", &command),
+        json!({"answer": 11}),
+        request(12, "terminal/wait_for_exit", &wait),
+        json!({"answer": 12}),
+    ]
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn of_two_agents_at_work_it_was_the_one_whose_own_child_had_the_file_open() {
     own_child_writes("");
 }

@@ -162,10 +162,15 @@ impl Connection {
 
     /// What a command changes is its call's.
     fn command_began(&self, session: SessionKey, terminal: &TerminalId, began: Millis, ended: Option<Entry>) {
-        let process = self.shared.terminals.process(session, terminal);
-        self.shared.folder_indexes.command_began(session, terminal, process, began);
+        let root = self.shared.terminals.root(session, terminal);
+        self.shared.folder_indexes.command_began(session, terminal, root, began);
+        let ends = || {
+            let terminals = &self.shared.terminals;
+            terminals.wait(session, terminal).ok().zip(terminals.wait_for_all(session, terminal).ok())
+        };
         // One that is gone already has changed what it has.
-        let Ok(end) = self.shared.terminals.wait(session, terminal) else {
+        let Some((end, nothing_left)) = ends() else {
+            self.shared.folder_indexes.nothing_left(session, terminal);
             return self.shared.policy.holds.call_ended(session);
         };
         self.shared.policy.holds.command_began(session);
@@ -177,6 +182,8 @@ impl Connection {
             ended.into_iter().for_each(|ended| ended.exited(&exit));
             shared.folder_indexes.command_ended(session, &terminal);
             shared.policy.holds.command_ended(session);
+            nothing_left.await;
+            shared.folder_indexes.nothing_left(session, &terminal);
         });
     }
 }

@@ -366,11 +366,11 @@ impl FolderIndexes {
         &self,
         session: SessionKey,
         terminal: &TerminalId,
-        process: Option<u32>,
+        root: Option<u32>,
         began: Millis,
     ) {
-        if let Some(process) = process {
-            self.0.common.holders.command_began(process, session, terminal.clone());
+        if let Some(root) = root {
+            self.0.common.holders.command_began(root, session, terminal.clone());
         }
         lock(&self.0.common.activities).command_began(session, terminal.clone(), began);
     }
@@ -390,6 +390,11 @@ impl FolderIndexes {
         self.0.common.pass(now);
         self.0.common.holders.command_ended(session, terminal);
         drop(self.check(session));
+    }
+
+    /// Nor is anything left of what it has started.
+    pub fn nothing_left(&self, session: SessionKey, terminal: &TerminalId) {
+        self.0.common.holders.nothing_left(session, terminal);
     }
 
     /// The user has Neovim do something that may change files.

@@ -68,6 +68,7 @@ fn wait_for_end(terminal: &Terminal, registry: &Registry) {
         keeper.wait();
         registry.keeper_gone(terminal);
     }
+    terminal.nothing_left.send_replace(true);
 }
 
 fn wait_for_command(terminal: &Terminal, registry: &Registry) {

@@ -40,6 +40,8 @@ pub struct Terminal {
     pub is_agents_limit: bool,
     pub state: Mutex<State>,
     pub exit: watch::Sender<Option<Exit>>,
+    /// Nothing is left of what it has started and its keeper has kept.
+    pub nothing_left: watch::Sender<bool>,
     /// Something was put out.
     pub grown: Notify,
 }
@@ -139,7 +141,7 @@ impl Terminal {
             notifier: Some(notifier),
         };
         let (state, exit, time) = (Mutex::new(state), watch::Sender::new(None), limits.time);
-        let grown = Notify::new();
+        let (nothing_left, grown) = (watch::Sender::new(false), Notify::new());
         let terminal = Self {
             session,
             id,
@@ -151,6 +153,7 @@ impl Terminal {
             is_agents_limit: limits.is_agents,
             state,
             exit,
+            nothing_left,
             grown,
         };
         Ok((Arc::new(terminal), listener))
@@ -168,6 +171,14 @@ impl Terminal {
         async move {
             // The sender only goes after it has told the exit.
             exit.wait_for(Option::is_some).await.ok().and_then(|exit| exit.clone()).unwrap_or_default()
+        }
+    }
+
+    pub fn wait_for_all(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut nothing_left = self.nothing_left.subscribe();
+        async move {
+            // The sender only goes after it has told.
+            let _ = nothing_left.wait_for(|nothing_left| *nothing_left).await;
         }
     }
 

@@ -23,15 +23,24 @@ pub struct Holders {
 /// Whose a process is, with all that it has started.
 #[derive(Clone, Debug)]
 enum Root {
-    Command(SessionKey, TerminalId),
+    Command {
+        session: SessionKey,
+        terminal: TerminalId,
+        /// What it has left behind may go on.
+        is_over: bool,
+    },
     /// An agent, which runs commands itself, and its sessions.
     Agent(AgentId, BTreeSet<SessionKey>),
 }
 
 impl Root {
+    fn is_command(&self, session: SessionKey, terminal: &TerminalId) -> bool {
+        matches!(self, Self::Command { session: of, terminal: known, .. } if (*of, known) == (session, terminal))
+    }
+
     fn holder(&self) -> Holder {
         match self {
-            Self::Command(session, terminal) => {
+            Self::Command { session, terminal, .. } => {
                 Holder { sessions: BTreeSet::from([*session]), terminal: Some(terminal.clone()) }
             }
             Self::Agent(_, sessions) => Holder { sessions: sessions.clone(), terminal: None },
@@ -41,13 +50,25 @@ impl Root {
 
 impl Holders {
     pub fn command_began(&self, process: u32, session: SessionKey, terminal: TerminalId) {
-        lock(&self.roots).insert(process, Root::Command(session, terminal));
+        lock(&self.roots).insert(process, Root::Command { session, terminal, is_over: false });
     }
 
     pub fn command_ended(&self, session: SessionKey, terminal: &TerminalId) {
-        lock(&self.roots).retain(
-            |_, root| !matches!(root, Root::Command(of, known) if (*of, &*known) == (session, terminal)),
-        );
+        for root in lock(&self.roots).values_mut().filter(|root| root.is_command(session, terminal)) {
+            if let Root::Command { is_over, .. } = root {
+                *is_over = true;
+            }
+        }
+    }
+
+    /// The root is gone: its number may be another process's.
+    pub fn nothing_left(&self, session: SessionKey, terminal: &TerminalId) {
+        lock(&self.roots).retain(|_, root| !root.is_command(session, terminal));
+    }
+
+    /// Whether commands that are over may have left something behind that goes on.
+    pub fn is_anything_left(&self) -> bool {
+        lock(&self.roots).values().any(|root| matches!(root, Root::Command { is_over: true, .. }))
     }
 
     pub fn agent_began(&self, process: u32, agent: AgentId) {
@@ -70,7 +91,7 @@ impl Holders {
 
     pub fn session_ended(&self, session: SessionKey) {
         lock(&self.roots).retain(|_, root| match root {
-            Root::Command(of, _) => *of != session,
+            Root::Command { session: of, .. } => *of != session,
             Root::Agent(_, sessions) => {
                 sessions.remove(&session);
                 true

@@ -705,7 +705,11 @@ fn start_watch(
             }
         }),
         holder: Box::new(move |path| {
-            let is_contested = lock(&holders.activities).is_contested(path);
+            let is_left = holders.holders.is_anything_left();
+            let activities = lock(&holders.activities);
+            let is_contested =
+                activities.is_contested(path) || is_left && !activities.running(path).is_empty();
+            drop(activities);
             if is_contested { holders.holders.of(path) } else { None }
         }),
     };

@@ -85,6 +85,11 @@ impl CommandKeeper {
         self.status.get().copied()
     }
 
+    /// The keeper's process, from which all comes that it keeps, as long as there is one.
+    pub fn process(&self) -> Option<u32> {
+        lock(&self.running).as_ref().map(|_| self.process)
+    }
+
     /// Waits until nothing is left of all that it keeps.
     pub fn wait(&self) {
         let Some(process) = Pid::from_raw(self.process.cast_signed()) else { return };

@@ -40,6 +40,10 @@ impl CommandKeeper {
         match *self {}
     }
 
+    pub fn process(&self) -> Option<u32> {
+        match *self {}
+    }
+
     pub fn wait(&self) {
         match *self {}
     }
