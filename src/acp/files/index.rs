@@ -454,7 +454,7 @@ impl FolderIndexes {
             let written = sighting.stamp.and_then(|stamp| common.at_time(stamp.written));
             heard.max(written).unwrap_or_else(|| common.now())
         });
-        let written = is_same.then(|| common.written(path)).flatten();
+        let written = is_same.then(|| common.written(path, metadata.as_ref())).flatten();
         Times { first: at, last: at, written }
     }
 

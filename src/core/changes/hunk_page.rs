@@ -252,14 +252,16 @@ impl Page {
             let (level, next) = (self.folds[*row].strip_prefix('>'), self.folds.get(row + 1));
             level.is_some_and(|level| next.is_some_and(|next| goes_on(level, next)))
         };
-        let text = |row: usize| match self.hunks.binary_search_by_key(&row, |listed| listed.head) {
-            Ok(at) => {
-                let Listed { removed, added, .. } = &self.hunks[at];
-                (row, format!("{} \u{b7} +{} -{}", self.lines[row], added.count, removed.count), "AcpMeta")
-            }
-            Err(_) => {
-                (row, self.lines[row].clone(), if self.folds[row] == ">1" { "AcpTool" } else { "AcpMeta" })
-            }
+        let text = |row: usize| {
+            let line = &self.lines[row];
+            let (text, group) = match self.hunks.binary_search_by_key(&row, |listed| listed.head) {
+                Ok(at) => {
+                    let Listed { removed, added, .. } = &self.hunks[at];
+                    (format!("{line} \u{b7} +{} -{}", added.count, removed.count), "AcpMeta")
+                }
+                Err(_) => (line.clone(), if self.folds[row] == ">1" { "AcpTool" } else { "AcpMeta" }),
+            };
+            (row, text, group)
         };
         (0..self.folds.len()).filter(head).map(text).collect()
     }

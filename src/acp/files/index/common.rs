@@ -2,11 +2,12 @@
 //! doing, and the texts of changes that the editor's side may ask for later.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, Metadata};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use std::{fs, io};
 
 use super::allowed::AllowedCommands;
 use super::holders::Holders;
@@ -118,11 +119,12 @@ impl Common {
         Some(now.saturating_sub(Millis::try_from(ago).unwrap_or_default()))
     }
 
-    /// By when a file was changed last, by its own time; of one that is gone, its folder's.
-    pub fn written(&self, path: &Path) -> Option<Millis> {
-        let metadata =
-            fs::symlink_metadata(path).ok().or_else(|| fs::symlink_metadata(path.parent()?).ok())?;
-        let (seconds, nanos) = files::changed(&metadata);
+    /// By when a file in this state was changed last, by its own time; of one that is gone, its folder's.
+    pub fn written(&self, path: &Path, state: Option<&Metadata>) -> Option<Millis> {
+        let (seconds, nanos) = match state {
+            Some(state) => files::changed(state),
+            None => files::changed(&fs::symlink_metadata(path.parent()?).ok()?),
+        };
         let since_1970 = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?);
         // It is rounded up, as `since` rounds down: what is not certainly earlier is not.
         let ago = SystemTime::now().duration_since(UNIX_EPOCH + since_1970).unwrap_or_default();

@@ -3,6 +3,7 @@
 //! `before`'s, who is asked when a change is judged is `core::changes::attribution`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -517,7 +518,8 @@ impl Worker {
         drop(activities);
         for path in paths {
             if let Some(touched) = self.pending.files.get_mut(&path) {
-                touched.times.written = self.common.written(&path);
+                let state = fs::symlink_metadata(&path).ok();
+                touched.times.written = self.common.written(&path, state.as_ref());
             }
         }
     }
