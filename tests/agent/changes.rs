@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::Command as Program;
+use std::time::{Duration, SystemTime};
 
 use acp_nvim::core::ids::*;
 use acp_nvim::core::message::*;
@@ -295,13 +296,28 @@ fn texts_are_told_byte_for_byte() {
 #[test]
 fn why_a_text_is_not_known_is_said() {
     let mut test = Test::new();
-    test.file("large.txt", &"x".repeat((1 << 20) + 1));
     test.file("huge.txt", &"x".repeat((4 << 20) + 1));
+    assert_eq!(changed_by(&mut test, "echo >> huge.txt"), ["c0: huge.txt: ? => ? (larger than 4 MB)"]);
+}
+
+#[test]
+fn what_a_large_file_held_is_known_where_there_was_room_for_a_copy_of_it() {
+    let mut test = Test::new();
+    // All together take more than there is, and those that were changed last come first.
+    for number in 0..20 {
+        let path = test.file(&format!("large{number:02}.txt"), &"x".repeat(4 << 20));
+        let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 - number);
+        fs::File::options().write(true).open(path).unwrap().set_modified(changed).unwrap();
+    }
+    test.file("small.txt", "x");
+    after_turns(&mut test, &turns(&["for file in large00 large15 large16 small; do echo > $file.txt; done"]));
     assert_eq!(
-        changed_by(&mut test, "echo > large.txt; echo >> huge.txt"),
+        told_in_full(&mut test),
         [
-            "c0: huge.txt: ? => ? (larger than 4 MB)",
-            "c0: large.txt: ? => / (larger than 1 MB, so it was not copied before)"
+            "c0: large00.txt: 4194304 bytes of text => /",
+            "c0: large15.txt: ? => / (larger than 1 MB, and there was no room for a copy of it)",
+            "c0: large16.txt: ? => / (larger than 1 MB, and there was no room for a copy of it)",
+            "c0: small.txt: x => /",
         ]
     );
 }
@@ -309,13 +325,18 @@ fn why_a_text_is_not_known_is_said() {
 #[test]
 fn what_a_large_file_held_is_known_from_its_last_change() {
     let mut test = Test::new();
-    test.file("large.txt", &"x".repeat((1 << 20) + 1));
+    // There is room for sixteen of them, and this is not one of those.
+    for number in 0..16 {
+        test.file(&format!("other{number}.txt"), &"x".repeat(4 << 20));
+    }
+    let path = test.file("large.txt", &"x".repeat((1 << 20) + 1));
+    fs::File::options().write(true).open(path).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
     let steps = turns(&["echo >> large.txt", "echo >> large.txt", "mv large.txt b.txt", "rm b.txt"]);
     after_turns(&mut test, &steps);
     assert_eq!(
         told_in_full(&mut test),
         [
-            "c0: large.txt: ? => 1048578 bytes of text (larger than 1 MB, so it was not copied before)",
+            "c0: large.txt: ? => 1048578 bytes of text (larger than 1 MB, and there was no room for a copy of it)",
             "c1: large.txt: 1048578 bytes of text => 1048579 bytes of text",
             "c2: large.txt -> b.txt: 1048579 bytes of text => 1048579 bytes of text",
             "c3: b.txt: 1048579 bytes of text => nothing",

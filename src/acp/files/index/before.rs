@@ -1,6 +1,6 @@
 //! What files held before they changed, from the cheapest source that is true: the object that git has of a file that
 //! was not changed, else a copy taken in time. And what they hold now, which is copied for the next time: what was changed
-//! once is the likeliest to be changed again, so it is also copied if it is large, and has room of its own.
+//! once is the likeliest to be changed again, so it has room of its own.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::git::{Objects, Wanted};
-use super::texts::{self, Copies};
+use super::texts::Copies;
 use super::walk;
 use crate::core::changes::folder_index::{Difference, FileKind, FileState, FolderIndex};
 use crate::core::message::ChangedFile;
@@ -19,9 +19,12 @@ use crate::core::store::checkpoint::{self, Held, Mode};
 use crate::platform::files;
 
 const NO_COPY: &str = "what it held before is not known";
-const NOT_COPIED: &str = "larger than 1 MB, so it was not copied before";
+const NO_ROOM: &str = "larger than 1 MB, and there was no room for a copy of it";
 const TOO_LARGE: &str = "larger than 4 MB";
 const UNREADABLE: &str = "it can't be read";
+
+/// Larger files are copied before they are changed only where the others leave room for them.
+const SMALL: u64 = 1 << 20;
 
 /// Of a larger file it is not told what it holds.
 const MAX_TEXT_BYTES: u64 = checkpoint::MAX_FILE_BYTES as u64;
@@ -67,11 +70,12 @@ impl Before {
         }
         let mut rest: Vec<(PathBuf, FileState)> = index
             .files()
-            .filter(|(path, state)| state.size <= texts::MAX_COPIED_FILE_BYTES && !self.objects.has(path))
+            .filter(|(path, state)| state.size <= MAX_TEXT_BYTES && !self.objects.has(path))
             .map(|(path, state)| (path, *state))
             .collect();
         // What was worked on last is the likeliest to be changed, if there is no room for all.
         rest.sort_unstable_by_key(|(_, state)| std::cmp::Reverse(state.modified));
+        let large = rest.extract_if(.., |(_, state)| state.size > SMALL).collect::<Vec<_>>();
         let mut room = self.copies.room();
         rest.retain(|(_, state)| {
             let fits = state.size <= room;
@@ -79,6 +83,8 @@ impl Before {
             fits
         });
         self.copy_all(&rest);
+        // One by one, since several in memory would be much.
+        large.iter().for_each(|(path, state)| self.copy(path, *state));
     }
 
     /// Opening and reading many files takes most of the time, so several threads do it.
@@ -199,7 +205,7 @@ impl Before {
     fn before(&mut self, path: &Path, was: FileState, object: Option<Vec<u8>>) -> Content {
         let why = match was.size {
             size if size > MAX_TEXT_BYTES => TOO_LARGE,
-            size if size > texts::MAX_COPIED_FILE_BYTES => NOT_COPIED,
+            size if size > SMALL => NO_ROOM,
             _ => NO_COPY,
         };
         let copy = || self.changed.text(path, &was).or_else(|| self.copies.text(path, &was));

@@ -9,9 +9,6 @@ use std::path::{Path, PathBuf};
 
 use crate::core::changes::folder_index::FileState;
 
-/// A larger file is not copied before it is changed.
-pub const MAX_COPIED_FILE_BYTES: u64 = 1 << 20;
-
 /// All copies of a project's files together have no more bytes, and neither have those of what was changed in it.
 const MAX_COPIED_BYTES: u64 = 64 << 20;
 
@@ -125,7 +122,7 @@ impl Copies {
 
     /// Whether a text of this size would still be kept.
     pub fn has_room(&self, bytes: u64) -> bool {
-        bytes <= MAX_COPIED_FILE_BYTES && self.bytes + bytes <= MAX_COPIED_BYTES
+        self.bytes + bytes <= MAX_COPIED_BYTES
     }
 
     /// Keeps what a file holds in this state, if there is room for it.
