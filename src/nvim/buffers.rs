@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use mlua::Result;
 
 use crate::core::message::Stamp;
-use crate::core::store::checkpoint;
+use crate::core::store::checkpoint::{self, Mode};
 use crate::core::text::Text;
+use crate::core::text::encoding;
 use crate::core::text::file_format::as_file;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::texts::Texts;
@@ -142,15 +143,15 @@ pub fn held(editor: &Editor, buf: Buf, is_there: bool) -> checkpoint::Held {
 pub fn as_held(editor: &Editor, buf: Buf, text: &Text) -> checkpoint::Held {
     let read = || -> Result<checkpoint::Held> {
         let encoding: String = editor.buf_option(buf, "fileencoding")?;
-        if !matches!(encoding.as_str(), "" | "utf-8") {
-            return Ok(checkpoint::Held::Unknown);
-        }
         let format: String = editor.buf_option(buf, "fileformat")?;
-        let text = as_file(text, &format);
-        Ok(match editor.buf_option::<bool>(buf, "bomb")? {
-            true => checkpoint::Held::text("\u{feff}".to_owned() + &text),
-            false => checkpoint::Held::text(text),
-        })
+        let (text, bomb) = (as_file(text, &format), editor.buf_option::<bool>(buf, "bomb")?);
+        if matches!(encoding.as_str(), "" | "utf-8") {
+            let text = if bomb { Text::from("\u{feff}".to_owned() + &text) } else { text };
+            return Ok(checkpoint::Held::text(text));
+        }
+        let bytes = encoding::encode(&text, bomb, &encoding);
+        Ok(bytes
+            .map_or(checkpoint::Held::Unknown, |bytes| checkpoint::Held::of_bytes(bytes, Mode::default())))
     };
     read().unwrap_or(checkpoint::Held::Unknown)
 }

@@ -59,6 +59,26 @@ pub fn decode(bytes: Vec<u8>, encoding: &str) -> Option<(String, bool)> {
     })
 }
 
+/// What a file holds with this text, and a byte order mark if it has one. `None` where the encoding lacks a character, or
+/// is not known here.
+pub fn encode(text: &str, bomb: bool, encoding: &str) -> Option<Vec<u8>> {
+    let form = Form::named(encoding)?;
+    let mark = if bomb && form != Form::Latin1 { Some(BOM) } else { None };
+    let chars = || mark.into_iter().chain(text.chars());
+    Some(match form {
+        Form::Utf8 => chars().collect::<String>().into_bytes(),
+        Form::Latin1 => chars().map(|char| u8::try_from(u32::from(char)).ok()).collect::<Option<_>>()?,
+        Form::Utf16 { big } => {
+            let units = chars().flat_map(|char| char.encode_utf16(&mut [0; 2]).to_vec());
+            units.flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
+        }
+        Form::Utf32 { big } => {
+            let units = chars().map(u32::from);
+            units.flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
+        }
+    })
+}
+
 /// The first character of a text that cannot be written in an encoding. An encoding that is not known
 /// here is taken to have all.
 pub fn foreign(text: &str, encoding: &str) -> Option<char> {
@@ -81,6 +101,21 @@ mod tests {
         assert_eq!(decode(b"\xff\xfea\0".to_vec(), "utf-16le"), some("a", true));
         assert_eq!(decode(b"\xd8\x3d\xde\0".to_vec(), "utf-16"), some("\u{1f600}", false));
         assert_eq!(decode(b"\0\0\0a".to_vec(), "ucs-4"), some("a", false));
+    }
+
+    #[test]
+    fn text_is_written_as_it_is_read() {
+        let encodings = ["", "utf-8", "latin1", "utf-16", "utf-16le", "ucs-4", "ucs-4le"];
+        for encoding in encodings {
+            for bomb in [false, encoding != "latin1"] {
+                let text = "a\u{e4}\r\n";
+                let bytes = encode(text, bomb, encoding).expect("it has all of them");
+                assert_eq!(decode(bytes, encoding), Some((text.to_owned(), bomb)), "{encoding}");
+            }
+        }
+        assert_eq!(encode("\u{1f600}", false, "utf-16").as_deref(), Some(&b"\xd8\x3d\xde\0"[..]));
+        assert_eq!(encode("\u{20ac}", false, "latin1"), None);
+        assert_eq!(encode("a", false, "cp1252"), None);
     }
 
     #[test]

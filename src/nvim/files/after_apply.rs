@@ -206,6 +206,7 @@ impl Files {
             Some(text) => text.plain_lines(),
             None => landing.start.text.body(),
         };
+        let bytes = self.on_disk.bytes_of(&job.path).filter(|_| is_clean && !is_new && was == Held::Unknown);
         let before = if is_new { Held::Absent } else { reported.unwrap_or(was.with_mode(old_mode)) };
         let now = now.with_mode(mode);
         let news = self.on_disk.told.news(&job.path, &before, &now);
@@ -228,7 +229,7 @@ impl Files {
             buf: Some(job.buf),
             before: (!is_new).then_some(text_before),
             after: Some(landing.text.body()),
-            held: (before, as_held(&cx.editor, job.buf, &landing.text).with_mode(mode)),
+            held: bytes.unwrap_or((before, as_held(&cx.editor, job.buf, &landing.text).with_mode(mode))),
             ranges: landing.ranges,
             lines: Some((landing.start.lines, cx.editor.line_count(job.buf)?)),
             saved: is_clean,

@@ -119,6 +119,12 @@ impl OnDisk {
         report.map(|report| (report.file.before.mode(), report.file.after.mode())).unwrap_or_default()
     }
 
+    /// What a file held and holds, byte for byte, according to its report. Of a buffer in some encodings nobody can tell.
+    pub fn bytes_of(&self, path: &Path) -> Option<(Held, Held)> {
+        let file = &self.in_buffers.get(path)?.file;
+        Some((file.before.clone(), file.after.clone()))
+    }
+
     /// The text that a file had before it got this one, according to its report. A buffer that was opened while the file
     /// was being changed has never seen it.
     pub fn text_before(&self, path: &Path, now: &Held) -> Option<Held> {
