@@ -237,6 +237,7 @@ impl App {
             EditorEvent::FileChanged(change) => self.changed(*change)?,
             EditorEvent::FileChangedOutside(change) => self.changed_outside(&change)?,
             EditorEvent::ChangeAttributed(change) => self.attributed(&change)?,
+            EditorEvent::FileReplaced(path) => self.files.replaced(&mut self.cx, &path)?,
             EditorEvent::FileWritten(path) => self.files.on_disk.told.forget(&path),
             EditorEvent::FilePutBack { path, now } => self.files.put_back(&mut self.cx, &path, now)?,
             EditorEvent::FileTaskEnded(path) => self.files.finish_task(&mut self.cx, &path)?,

@@ -250,6 +250,8 @@ pub enum EditorEvent {
         path: PathBuf,
         held: Held,
     },
+    /// The user has had a file put back on the disk: a buffer that holds it is to learn of that.
+    FileReplaced(PathBuf),
     /// What the user has decided about a file was written into it.
     FileWritten(PathBuf),
     /// The same on the disk, past a buffer with unsaved edits or of a file that no buffer holds; what it has now, if

@@ -240,7 +240,8 @@ impl Checkpoints {
                         note_restored(cx, &outcome, &file.path);
                     }
                     let (path, held) = (file.path.clone(), file.target.clone());
-                    cx.raise(EditorEvent::FileRestored { path, held });
+                    cx.raise(EditorEvent::FileRestored { path: path.clone(), held });
+                    cx.raise(EditorEvent::FileReplaced(path));
                 }
                 this.put_one(cx, &outcome, &file.path, done)
             },

@@ -136,6 +136,11 @@ impl Files {
         self.file_touched(cx, writers, path)
     }
 
+    /// The user has had a file put back on the disk, which is nobody else's change.
+    pub fn replaced(&mut self, cx: &mut Context, path: &Path) -> Result<()> {
+        self.file_touched(cx, Writers::known(Vec::new()), path)
+    }
+
     /// Somebody may have written a file on the disk: a buffer that holds it takes what is there.
     pub fn file_touched(&mut self, cx: &mut Context, writers: Writers, path: &Path) -> Result<()> {
         let Some(buf) = cx.buf_of(path) else { return Ok(()) };

@@ -507,7 +507,10 @@ impl Reviews {
         let job = cx.expect_outcome(move |this: &mut Self, cx, outcome| {
             cx.raise(EditorEvent::FileWritten(named.clone()));
             this.draw_panel_once(cx);
-            let Outcome::PutBack(Err(why)) = outcome else { return Ok(()) };
+            let Outcome::PutBack(Err(why)) = outcome else {
+                cx.raise(EditorEvent::FileReplaced(named));
+                return Ok(());
+            };
             let text = format!("couldn't undo in {}: {why}", cx.short_name(None, &named));
             cx.notify(text, Level::Error);
             this.outdate(&named);
