@@ -150,11 +150,10 @@ impl Checkpoints {
         clear_the_way(&mut attempt.ready);
         for at in 0..attempt.ready.len() {
             let (file, others) = (&attempt.ready[at], &attempt.ready);
-            let is_blocked =
-                others.iter().any(|other| other.path != file.path && other.path.starts_with(&file.path));
-            // A buffer could be saved only when the folder in its place is gone.
+            // A buffer could be saved only when what is in the way is gone: a folder in its place, or a file in that of its
+            // folder.
             if let Some((buf, _)) =
-                file.buf.filter(|(buf, _)| is_blocked && !buffers::is_modified(&cx.editor, *buf))
+                file.buf.filter(|(buf, _)| file.is_blocked(others) && file.is_of_disk(cx, *buf))
             {
                 attempt.ready[at].road = Road::Disk;
                 attempt.ready[at].buf = Some((buf, 0));
@@ -398,6 +397,18 @@ fn clear_the_way(ready: &mut [Ready]) {
 }
 
 impl Ready {
+    /// Whether something else has to go before it can be written.
+    fn is_blocked(&self, all: &[Self]) -> bool {
+        let is_in_place = |other: &Self| other.path.starts_with(&self.path);
+        let is_above = |other: &Self| self.path.starts_with(&other.path) && other.target == Held::Absent;
+        all.iter().any(|other| other.path != self.path && (is_in_place(other) || is_above(other)))
+    }
+
+    /// Whether nothing of the user's is in its buffer: that of a file that is gone has kept the text.
+    fn is_of_disk(&self, cx: &Context, buf: Buf) -> bool {
+        !buffers::is_modified(&cx.editor, buf) || self.road == Road::NewFile && self.now == Held::Absent
+    }
+
     /// Whether its permissions are not yet what they were when its text is back.
     fn needs_mode(&self) -> bool {
         let is_there = self.disk.bytes().is_some() || self.road == Road::NewFile;
