@@ -726,6 +726,15 @@ const fn tried(what: &'static str, before: &'static str, run: &'static str) -> T
 const GIT: &str = "git init -q . && git config user.email a@b && git config user.name a && git add -A && \
                    git commit -qm first";
 
+const OTHER: &str = "git init -qb main . && git config user.email a@b && git config user.name a && git add -A && \
+                     git commit -qm 1 && git checkout -qb other && echo six >> a.txt && git rm -q b.txt && \
+                     echo c > c.txt && git add -A && git commit -qm 2 && git checkout -q main";
+
+const SUBMODULE: &str = "mkdir up && cd up && git init -q . && git config user.email a@b && git config user.name a && \
+                         echo s > s.txt && git add -A && git commit -qm 1 && cd .. && git init -q . && \
+                         git -c protocol.file.allow=always submodule add -q ./up sub 2>/dev/null && cd sub && \
+                         git config user.email a@b && git config user.name a";
+
 const TRIED: &[Tried] = &[
     tried(
         "a copy with rsync's manner",
@@ -800,6 +809,57 @@ const TRIED: &[Tried] = &[
         "touch -d 2001-01-01 old.txt; echo old > /tmp/acp-old.$PPID",
         "cp -p old.txt b.txt",
     ),
+    tried("a stream editor in place", "", "perl -pi -e 's/two/TWO/' a.txt b.txt d/*.txt"),
+    tried("opened for writing", "", "python3 -c 'open(\"a.txt\", \"w\").write(\"one\\nTWO\\n\")'"),
+    tried("a here-document", "", "cat > a.txt <<END\none\nTWO\nEND\ncat > c.txt <<END\nnew\nEND"),
+    tried("tee", "", "echo six | tee -a a.txt b.txt > c.txt"),
+    tried("moved by git", GIT, "git mv a.txt c.txt; git mv d e; echo six >> c.txt"),
+    tried(
+        "another branch",
+        GIT,
+        "git checkout -qb other; echo six >> a.txt; git commit -qam 2; git checkout -q -",
+    ),
+    tried("a branch that differs", OTHER, "git checkout -q other"),
+    tried("a file moved onto another", "", "mv a.txt b.txt"),
+    tried("a folder moved into another", "", "mkdir e; mv d e/d"),
+    tried(
+        "a generator",
+        "",
+        "mkdir -p gen/a gen/b; for i in 1 2 3 4 5; do echo $i > gen/a/$i.txt; cp a.txt gen/b/$i.txt; done",
+    ),
+    tried(
+        "a build into an ignored folder",
+        "echo target > .gitignore",
+        "mkdir -p target/d; echo x > target/d/main.o; echo six >> a.txt",
+    ),
+    tried("a submodule", SUBMODULE, "cd sub && echo six >> s.txt && git commit -qam 2"),
+    tried("a name that is no text", "", "printf 'x\\n' > \"$(printf 'a\\377b.txt')\""),
+    tried("a name that begins with a dash", "", "printf 'x\\n' > ./-rf; printf 'x\\n' > ./+cmd"),
+    tried(
+        "a text without an end, and an end",
+        "printf 'a\\nb' > c.txt; printf 'a\\nb\\n' > e.txt",
+        "printf 'a\\nb\\n' > c.txt; printf 'a\\nb' > e.txt",
+    ),
+    tried(
+        "other line ends",
+        "printf 'a\\r\\nb\\r\\n' > c.txt",
+        "sed -i 's/\\r$//' c.txt; sed -i 's/$/\\r/' b.txt",
+    ),
+    tried("another encoding", "printf '\\344\\nb\\n' > c.txt", "sed -i s/b/B/ c.txt"),
+    tried("written over by a link's target", "ln -s a.txt l", "echo six >> l"),
+    tried("a link becomes a file", "ln -s a.txt l", "sed -i s/two/TWO/ l"),
+    tried("a file becomes a link", "", "mv a.txt e.txt; ln -s e.txt a.txt"),
+    tried("other permissions of a removed file", "chmod 755 a.txt; chmod 600 b.txt", "rm a.txt b.txt"),
+    tried("a folder removed", "", "rm -r d"),
+    tried("a long name", "", "echo x > $(printf 'x%.0s' $(seq 240)).txt"),
+    tried(
+        "many folders deep",
+        "",
+        "mkdir -p 1/2/3/4/5/6/7/8/9/10/11/12; echo x > 1/2/3/4/5/6/7/8/9/10/11/12/x.txt",
+    ),
+    tried("a lock file", "", "(flock 9; echo six >> a.txt) 9> .lock; rm .lock"),
+    tried("a swap file's name", "", "echo x > .a.txt.swp; echo six >> a.txt; rm .a.txt.swp"),
+    tried("what is removed in a folder that goes", "", "rm d/two.txt; echo six >> d/deep.txt; mv d e"),
     tried(
         "a patch",
         "",
@@ -838,20 +898,126 @@ fn held(root: &std::path::Path) -> std::collections::BTreeMap<String, String> {
     all
 }
 
+/// How what a command did is tried.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    buffers: Buffers,
+    /// It is taken back by a checkpoint, not by the review.
+    by_checkpoint: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Buffers {
+    None,
+    /// All files are in buffers, one of them in two windows.
+    Saved,
+    /// The same, and the first line of that one is another one, not saved.
+    Unsaved,
+}
+
+const HOW: [How; 6] = {
+    const fn how(buffers: Buffers, by_checkpoint: bool) -> How {
+        How { buffers, by_checkpoint }
+    }
+    [
+        how(Buffers::None, false),
+        how(Buffers::None, true),
+        how(Buffers::Saved, false),
+        how(Buffers::Saved, true),
+        how(Buffers::Unsaved, false),
+        how(Buffers::Unsaved, true),
+    ]
+};
+
+/// Waits for what is to come, and goes on all the same: what is wrong then is told with all the rest.
+fn soon(mut is_there: impl FnMut() -> bool) {
+    let deadline = std::time::Instant::now() + Duration::from_secs(5);
+    while !is_there() && std::time::Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+}
+
+impl Ran {
+    /// Opens all of these that are text, and one of them in two windows.
+    fn open_all<'a>(&mut self, names: impl Iterator<Item = &'a String>) {
+        for name in names.filter(|name| !name.contains('\n')) {
+            self.chat.nvim.exec_lua("vim.cmd.edit(vim.fn.fnameescape(...))", [name.as_str().into()]);
+        }
+        self.chat.nvim.command("edit a.txt | split");
+    }
+
+    /// Buffers that hold something else than their files, or have unsaved edits.
+    fn wrong_buffers(&mut self) -> String {
+        let find = "local wrong = {}
+                    for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+                      local name = vim.api.nvim_buf_get_name(buf)
+                      local is_text = not name:find('%.bin$')
+                      if is_text and vim.bo[buf].buftype == '' and name ~= '' and vim.api.nvim_buf_is_loaded(buf) then
+                        local ok, lines = pcall(vim.fn.readfile, name)
+                        local file = ok and table.concat(lines, '\\n') or 'no file'
+                        local encoding = vim.bo[buf].fileencoding
+                        file = vim.iconv(file, encoding ~= '' and encoding or 'utf-8', 'utf-8') or file
+                        file = file:gsub('\\r', ''):gsub('^\\239\\187\\191', '')
+                        local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n'):gsub('\\r', '')
+                        if vim.bo[buf].modified or text ~= file then
+                          table.insert(wrong, name .. (vim.bo[buf].modified and ' modified' or '') .. ':\\n' .. text .. '\\n-- but the file:\\n' .. file)
+                        end
+                      end
+                    end
+                    return table.concat(wrong, '\\n')";
+        self.chat.nvim.exec_lua(find, []).as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Goes back to before the last turn. May leave what others have changed as it is.
+    fn go_back(&mut self, leaves: bool) {
+        let open = "local leaves = ...
+                    _G.told = {}
+                    vim.notify = function(text) table.insert(_G.told, text) end
+                    vim.ui.select = function(items, options, answer)
+                      table.insert(_G.told, options.prompt)
+                      local at = #_G.told > 1 and leaves and #items or 1
+                      vim.schedule(function() answer(items[at], at) end)
+                    end
+                    vim.cmd('Acp checkpoints')";
+        self.chat.nvim.exec_lua(open, [leaves.into()]);
+        let told = "return table.concat(_G.told, ' ')";
+        let mut is_shown = false;
+        soon(|| {
+            is_shown = self.chat.nvim.screen().contains("gX put back all");
+            is_shown || self.chat.nvim.exec_lua(told, []).as_str().unwrap_or_default().contains("no ")
+        });
+        if is_shown {
+            self.chat.nvim.input("gX");
+        }
+    }
+}
+
 /// What went otherwise than it should.
-fn try_one(tried: &Tried) -> Vec<String> {
+fn try_one(tried: &Tried, how: How) -> Vec<String> {
     let files = [("a.txt", LINES), ("b.txt", "one\nb\n"), ("d/deep.txt", LINES), ("d/two.txt", "two\n")];
     let mut ran = Ran::new(&files, &[turn_that_runs(&[tried.run])]);
     ran.outside("sh", &["-c", &format!("true; {}", tried.before)]);
     let root = ran.chat.project.path().to_owned();
     let before = held(&root);
+    let is_unsaved = how.buffers == Buffers::Unsaved;
+    if how.buffers != Buffers::None {
+        let is_file = |text: &str| !text.starts_with("->") && !text.ends_with("bytes");
+        ran.open_all(before.iter().filter(|(_, text)| is_file(text)).map(|(name, _)| name));
+    }
+    if is_unsaved {
+        // Where both have changed a line the user is asked, and nobody answers.
+        ran.chat.nvim.exec_lua("vim.ui.select = function(_, options) _G.asked = options.prompt end", []);
+        ran.chat.nvim.command("call setline(1, 'mine')");
+    }
     ran.open_chat();
     ran.turn();
     let after = held(&root);
     let changed = |name: &&String| before.get(*name) != after.get(*name);
     let all: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let expected: Vec<&String> = all.into_iter().filter(changed).collect();
+    let (ignored, expected): (Vec<&String>, Vec<&String>) =
+        all.into_iter().filter(changed).partition(|name| name.starts_with("target/"));
     let mut wrong = Vec::new();
+    let mut tell = |text: String| wrong.push(format!("{}, {how:?}: {text}", tried.what));
     let lines = "vim.cmd('silent! Acp review')
                  local page = vim.fn.bufnr('acp://review')
                  if page < 0 then return '' end
@@ -860,41 +1026,78 @@ fn try_one(tried: &Tried) -> Vec<String> {
                  return lines";
     let shown = |name: &str| name.replace('\n', "\u{2424}");
     let is_in = |review: &str, name: &str| {
-        let tail = name.rsplit('\n').next().unwrap_or(name);
-        review.lines().any(|line| line.contains(tail)) || review.contains(&shown(name))
+        let mut heads = review.lines().filter(|line| !line.starts_with("  "));
+        heads.any(|line| line.contains(shown(name).trim_start()))
     };
-    let mut review;
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
-    loop {
+    let mut review = String::new();
+    soon(|| {
         review = ran.chat.nvim.exec_lua(lines, []).as_str().unwrap_or_default().to_owned();
-        let is_all = expected.iter().all(|name| is_in(&review, name));
-        if is_all || std::time::Instant::now() > deadline {
-            break;
-        }
+        expected.iter().all(|name| is_in(&review, name))
+    });
+    let asked = ran.chat.nvim.exec_lua("return _G.asked or ''", []);
+    let asked = asked.as_str().unwrap_or_default();
+    for name in expected.iter().filter(|name| !is_in(&review, name) && !asked.contains(name.as_str())) {
+        tell(format!("{name:?} is not in the review:\n{review}, nor asked about: {asked}"));
     }
     for name in &expected {
-        if !is_in(&review, name) {
-            wrong.push(format!("{}: {name:?} is not in the review:\n{review}", tried.what));
+        let sides = [&before, &after].map(|all| all.get(*name).map_or("644 ", String::as_str));
+        let is_text =
+            |side: &&str| !side.starts_with("->") && !side.ends_with("bytes") && !side.contains("\\x");
+        let head = review.lines().find(|line| line.starts_with(name.as_str()) && line.contains(" \u{b7} +"));
+        let head = head.filter(|head| !head.contains("renamed") && !is_unsaved);
+        let Some(head) = head.filter(|_| sides.iter().all(is_text)) else { continue };
+        let [was, is] = sides.map(|side| side[4..].split_inclusive("\\n").collect::<Vec<_>>());
+        let (mut added, mut removed) = (0, 0);
+        for step in similar::capture_diff_slices(similar::Algorithm::Myers, &was, &is) {
+            added += if step.tag() == similar::DiffTag::Equal { 0 } else { step.new_range().len() };
+            removed += if step.tag() == similar::DiffTag::Equal { 0 } else { step.old_range().len() };
+        }
+        if !format!("{head} ").contains(&format!("+{added} -{removed} ")) {
+            tell(format!("{name} should be +{added} -{removed}:\n{review}"));
         }
     }
-    if expected.is_empty() && review.contains("@@") {
-        wrong.push(format!("{}: nothing has changed:\n{review}", tried.what));
+    if expected.is_empty() && review.contains("@@") || ignored.iter().any(|name| is_in(&review, name)) {
+        tell(format!("that is no change:\n{review}"));
     }
-    ran.chat.nvim.command("silent! Acp undo! all");
-    let is_back = |now: &std::collections::BTreeMap<String, String>| {
-        let left = |map: &std::collections::BTreeMap<String, String>| -> Vec<(String, String)> {
-            let known = map.iter().filter(|(name, _)| !tried.no_hunks.contains(&name.as_str()));
-            known.map(|(name, text)| (name.clone(), text.clone())).collect()
+    if how.by_checkpoint {
+        ran.go_back(is_unsaved);
+    } else {
+        ran.chat.nvim.command("silent! Acp undo! all");
+    }
+    if is_unsaved {
+        let is_kept = |ran: &mut Ran| {
+            let find = "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+                          if vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ''
+                            and vim.tbl_contains(vim.api.nvim_buf_get_lines(buf, 0, -1, false), 'mine') then
+                            return true
+                          end
+                        end
+                        return false";
+            ran.chat.nvim.exec_lua(find, []).as_bool() == Some(true)
         };
-        left(now) == left(&before)
-    };
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
-    while !is_back(&held(&root)) && std::time::Instant::now() < deadline {
-        std::thread::yield_now();
+        if !is_kept(&mut ran) {
+            tell("the user's line is gone".to_owned());
+        }
+        return wrong;
     }
-    let now = held(&root);
-    if !is_back(&now) {
-        wrong.push(format!("{}: was {before:#?}\nbecame {after:#?}\nand is {now:#?}\n{review}", tried.what));
+    let left = |map: &std::collections::BTreeMap<String, String>| -> Vec<(String, String)> {
+        let known = map.iter().filter(|(name, _)| !tried.no_hunks.contains(&name.as_str()));
+        known
+            .filter(|(name, _)| !ignored.contains(name))
+            .map(|(name, text)| (name.clone(), text.clone()))
+            .collect()
+    };
+    let is_back = || left(&held(&root)) == left(&before);
+    soon(is_back);
+    if !is_back() {
+        let told = ran.chat.nvim.exec_lua("return table.concat(_G.told or {}, '\\n')", []);
+        let now = held(&root);
+        tell(format!("was {before:#?}\nbecame {after:#?}\nand is {now:#?}\n{review}\n{told:?}"));
+    }
+    soon(|| ran.wrong_buffers().is_empty());
+    let buffers = ran.wrong_buffers();
+    if !buffers.is_empty() {
+        tell(format!("buffers: {buffers}"));
     }
     wrong
 }
@@ -902,23 +1105,25 @@ fn try_one(tried: &Tried) -> Vec<String> {
 #[test]
 fn whatever_a_command_does_is_seen_and_undone() {
     let only = std::env::var("ACP_TRIED").unwrap_or_default();
-    let waiting =
-        std::sync::Mutex::new(TRIED.iter().filter(|tried| tried.what.contains(&only)).collect::<Vec<_>>());
+    let all = HOW.into_iter().flat_map(|how| TRIED.iter().map(move |tried| (tried, how)));
+    let waiting = std::sync::Mutex::new(
+        all.filter(|(tried, how)| format!("{} {how:?}", tried.what).contains(&only)).collect::<Vec<_>>(),
+    );
     let wrong = std::sync::Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                while let Some(tried) = {
+                while let Some((tried, how)) = {
                     let mut all = waiting.lock().expect("no panic");
                     all.pop()
                 } {
-                    let found = std::panic::catch_unwind(|| try_one(tried))
-                        .unwrap_or_else(|_| vec![tried.what.to_owned()]);
+                    let found = std::panic::catch_unwind(|| try_one(tried, how))
+                        .unwrap_or_else(|_| vec![format!("{}, {how:?}", tried.what)]);
                     wrong.lock().expect("no panic").extend(found);
                 }
             });
         }
     });
     let wrong = wrong.into_inner().expect("no panic");
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), TRIED.len(), wrong.join("\n\n"));
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n\n"));
 }
