@@ -422,6 +422,37 @@ fn bytes_and_permissions_are_put_back_and_shown_in_words() {
 }
 
 #[test]
+fn files_in_other_encodings_are_put_back_byte_for_byte() {
+    let mut all = opened();
+    all.push(prompt());
+    all.extend(writes("a.txt", "\u{e4}\nTWO\n"));
+    all.extend(writes("b.txt", "\u{e4}\r\nTWO"));
+    all.extend([says("Done."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[], all);
+    let wide = "\u{feff}\u{e4}\r\ntwo".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    std::fs::write(chat.project.file("a.txt"), b"\xe4\ntwo\n").expect("a file");
+    std::fs::write(chat.project.file("b.txt"), &wide).expect("a file");
+    chat.nvim.command("edit ++enc=latin1 a.txt | edit ++enc=utf-16le b.txt");
+    chat.chat();
+    chat.send("Change two");
+    chat.wait_for("Done.");
+    chat.nvim.stop_insert();
+    answer_by_hand(&mut chat.nvim);
+    chat.nvim.command("wincmd h | Acp checkpoints");
+    picker(&mut chat);
+    choose(&mut chat, 1);
+    restore(&mut chat, None);
+    wait_told(&mut chat, "restored 2 files");
+    assert_eq!(std::fs::read(chat.project.file("a.txt")).expect("a file"), b"\xe4\ntwo\n");
+    assert_eq!(std::fs::read(chat.project.file("b.txt")).expect("a file"), wide);
+    let buffers = "return table.concat(vim.tbl_map(function(name)
+                     return table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr(name), 0, -1, false), ' ')
+                   end, { 'a.txt', 'b.txt' }), ', ')";
+    let are_back = |nvim: &mut Nvim| nvim.exec_lua(buffers, []).as_str() == Some("\u{e4} two, \u{e4} two");
+    chat.nvim.wait_until(are_back, "the buffers to take what is there");
+}
+
+#[test]
 fn another_neovim_finds_what_this_one_kept_and_says_what_is_damaged() {
     let mut first = two_turns();
     first.nvim.command("Acp checkpoints");

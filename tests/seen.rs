@@ -709,6 +709,73 @@ fn a_thousand_files_are_one_line_and_are_read_as_they_are_seen() {
     assert!((1..=lines + 8).contains(&most), "the review had {lines} lines, and {most} while all was undone");
 }
 
+/// Waits for a word of the test's, which no project knows of.
+const WAITS: &str = "until [ -e .agent/go ]; do sleep 0.01; done";
+
+#[test]
+fn a_file_that_is_opened_while_a_command_changes_it_has_all_of_the_change() {
+    for windows in ["edit a.txt", "edit a.txt | split"] {
+        let line = format!("echo six >> a.txt; {WAITS}; sed -i s/two/TWO/ a.txt");
+        let mut ran = Ran::new(&[("a.txt", LINES)], &[turn_that_runs(&[&line])]);
+        ran.open_chat();
+        ran.chat.nvim.command("AcpChat");
+        ran.chat.nvim.command("startinsert");
+        ran.chat.send("Go on");
+        ran.wait_for_file("a.txt", &format!("{LINES}six\n"));
+        ran.chat.nvim.stop_insert();
+        ran.chat.nvim.command("wincmd h");
+        ran.chat.nvim.command(windows);
+        ran.chat.project.write(".agent/go", "");
+        ran.chat.nvim.wait_until(|nvim| nvim.buffer_text(0).contains("TWO"), "the buffer to take the text");
+        ran.chat.wait_for("Done");
+        let review = ran.review("TWO");
+        assert!(review.contains("+2 -1"), "{windows}: {review}");
+        ran.chat.nvim.command("Acp undo! all");
+        ran.wait_for_file("a.txt", LINES);
+        ran.chat
+            .nvim
+            .wait_until(|nvim| nvim.buffer_text(0) == LINES.trim_end(), "the buffer to have it, too");
+    }
+}
+
+#[test]
+fn what_a_command_has_left_behind_writes_after_the_turn_is_from_outside() {
+    let begun = "until [ -e .agent/begun ]; do sleep 0.01; done";
+    let later = format!("touch .agent/begun; {WAITS}; echo six >> a.txt");
+    let line = format!("echo six >> b.txt; setsid -f sh -c '{later}'; {begun}");
+    let files = [("a.txt", LINES), ("b.txt", LINES)];
+    let mut ran = Ran::new(&files, &[turn_that_runs(&[&line])]);
+    ran.edit("a.txt");
+    ran.open_chat();
+    ran.turn();
+    ran.chat.project.write(".agent/go", "");
+    ran.chat.nvim.wait_until(|nvim| nvim.buffer_text(0).contains("six"), "the buffer to take the text");
+    let review = ran.review("b.txt");
+    assert!(!review.contains("a.txt"), "{review}");
+    ran.chat.nvim.command("Acp undo! all");
+    ran.wait_for_file("b.txt", LINES);
+    assert_eq!(ran.chat.project.read("a.txt"), format!("{LINES}six\n"));
+}
+
+#[test]
+fn five_thousand_files_are_taken_back_by_a_checkpoint() {
+    let names: Vec<String> = (0..5000).map(|number| format!("d{}/f{number:04}.txt", number / 100)).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), LINES)).collect();
+    let mut ran =
+        Ran::new(&files, &[turn_that_runs(&["sed -i s/two/TWO/ d*/f*.txt; rm -r d49; cp -r d1 e1"])]);
+    ran.open_chat();
+    ran.turn();
+    ran.chat.nvim.wait_for_screen("5100 files");
+    ran.go_back(false);
+    let project = &ran.chat.project;
+    let is_back = |name: &String| std::fs::read_to_string(project.file(name)).is_ok_and(|text| text == LINES);
+    ran.chat.nvim.wait_within(
+        Duration::from_secs(120),
+        |_| names.iter().all(is_back) && !project.file("e1").exists(),
+        "all to be back",
+    );
+}
+
 /// Command lines in a project that was prepared by others, and what is to come of them.
 struct Tried {
     what: &'static str,
