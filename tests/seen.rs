@@ -797,6 +797,10 @@ const OTHER: &str = "git init -qb main . && git config user.email a@b && git con
                      git commit -qm 1 && git checkout -qb other && echo six >> a.txt && git rm -q b.txt && \
                      echo c > c.txt && git add -A && git commit -qm 2 && git checkout -q main";
 
+const HIDDEN: &str = "git init -q . && git config user.email a@b && git config user.name a && git add -A && \
+                      git commit -qm first && git update-index --assume-unchanged a.txt && \
+                      git update-index --skip-worktree b.txt && sed -i s/two/TWO/ a.txt && sed -i s/one/ONE/ b.txt";
+
 const SUBMODULE: &str = "mkdir up && cd up && git init -q . && git config user.email a@b && git config user.name a && \
                          echo s > s.txt && git add -A && git commit -qm 1 && cd .. && git init -q . && \
                          git -c protocol.file.allow=always submodule add -q ./up sub 2>/dev/null && cd sub && \
@@ -900,6 +904,20 @@ const TRIED: &[Tried] = &[
         "mkdir -p target/d; echo x > target/d/main.o; echo six >> a.txt",
     ),
     tried("a submodule", SUBMODULE, "cd sub && echo six >> s.txt && git commit -qam 2"),
+    tried("a file that git is told to take for unchanged", HIDDEN, "echo six >> a.txt; echo six >> b.txt"),
+    tried(
+        "a file that goes through a filter of the user's",
+        "git init -q . && git config user.email a@b && git config user.name a && git config filter.r.clean 'tr a-z b-za' && \
+         git config filter.r.smudge 'tr b-za a-z' && echo '*.txt filter=r' > .gitattributes && git add -A && \
+         git commit -qm first",
+        "echo six >> a.txt; rm b.txt",
+    ),
+    tried(
+        "other line ends than git's",
+        "git init -q . && git config user.email a@b && git config user.name a && git config core.autocrlf true && \
+         sed -i 's/$/\\r/' a.txt && git add -A 2>/dev/null && git commit -qm first",
+        "printf 'six\\r\\n' >> a.txt; rm b.txt",
+    ),
     tried("a name that is no text", "", "printf 'x\\n' > \"$(printf 'a\\377b.txt')\""),
     tried("a name that begins with a dash", "", "printf 'x\\n' > ./-rf; printf 'x\\n' > ./+cmd"),
     tried(

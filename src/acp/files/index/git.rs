@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::platform::files::path_of_bytes;
+use crate::platform::files::{bytes_of_path, path_of_bytes};
 
 /// Git takes longer only where something is wrong with it, or with the disk.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -25,8 +25,15 @@ const MOST_IGNORED: usize = 1000;
 /// The objects of unchanged files.
 #[derive(Debug, Default)]
 pub struct Objects {
-    repositories: Vec<PathBuf>,
+    repositories: Vec<Repository>,
     files: HashMap<PathBuf, (usize, Name)>,
+}
+
+#[derive(Debug)]
+struct Repository {
+    folder: PathBuf,
+    /// Git makes something else of some files than it keeps, by other programs.
+    has_filters: bool,
 }
 
 /// An object's name, which is hexadecimal.
@@ -51,18 +58,22 @@ pub fn kept_though_ignored(folder: &Path) -> Vec<PathBuf> {
 impl Objects {
     /// Asks git about a folder of a repository. An error means that nothing is known of it.
     pub fn learn(&mut self, folder: &Path) -> io::Result<()> {
-        let listed = run(git(folder).args(["ls-files", "--stage", "-z"]))?;
+        let listed = run(git(folder).args(["ls-files", "--stage", "-v", "-z"]))?;
         let changed = run(git(folder).args(["diff-files", "--relative", "--name-only", "-z"]))?;
         let changed: HashSet<&[u8]> = changed.split(|byte| *byte == 0).collect();
         let repository = self.repositories.len();
-        self.repositories.push(folder.to_owned());
+        // It fails where there is none.
+        let has_filters = run(git(folder).args(["config", "--get-regexp", r"^filter\."])).is_ok();
+        self.repositories.push(Repository { folder: folder.to_owned(), has_filters });
         for entry in listed.split(|byte| *byte == 0) {
-            // "mode name stage\tpath"
+            // "tag mode name stage\tpath"
             let Some(tab) = entry.iter().position(|byte| *byte == b'\t') else { continue };
             let (facts, path) = (&entry[..tab], &entry[tab + 1..]);
             let mut facts = facts.split(|byte| *byte == b' ');
-            let (mode, name, stage) = (facts.next(), facts.next(), facts.next());
-            let is_file = mode.is_some_and(|mode| mode.starts_with(b"100")) && stage == Some(b"0");
+            let (tag, mode, name, stage) = (facts.next(), facts.next(), facts.next(), facts.next());
+            // Of what it is told to take for unchanged (`git update-index --assume-unchanged`) git doesn't know.
+            let is_known = tag == Some(b"H") && stage == Some(b"0");
+            let is_file = is_known && mode.is_some_and(|mode| mode.starts_with(b"100"));
             if let Some(name) = name.and_then(|name| std::str::from_utf8(name).ok())
                 && is_file
                 && !changed.contains(path)
@@ -86,7 +97,7 @@ impl Objects {
     pub fn read(&self, wanted: &[Wanted]) -> HashMap<PathBuf, Vec<u8>> {
         let mut texts = HashMap::new();
         let mut filtered = 0;
-        for (at, folder) in self.repositories.iter().enumerate() {
+        for (at, Repository { folder, has_filters }) in self.repositories.iter().enumerate() {
             let here: Vec<(&Wanted, &Name)> = wanted
                 .iter()
                 .filter_map(|wanted| {
@@ -97,11 +108,16 @@ impl Objects {
             if here.is_empty() {
                 continue;
             }
+            let filters = if *has_filters { filtered_of(folder, &here) } else { HashSet::new() };
             // What git doesn't give is not known.
             let objects = objects(folder, &here).unwrap_or_default();
             for ((wanted, name), object) in here.iter().zip(objects) {
                 let text = match object {
-                    Some(text) if text.len() as u64 == wanted.size => Some(text),
+                    Some(text)
+                        if text.len() as u64 == wanted.size && !filters.contains(wanted.path.as_path()) =>
+                    {
+                        Some(text)
+                    }
                     // The file on the disk has other line ends, or is kept elsewhere.
                     Some(_) if filtered < FILTERED => {
                         filtered += 1;
@@ -119,7 +135,7 @@ impl Objects {
 /// In the order in which they are wanted.
 fn objects(folder: &Path, wanted: &[(&Wanted, &Name)]) -> io::Result<Vec<Option<Vec<u8>>>> {
     let names: String = wanted.iter().flat_map(|(_, name)| [&***name, "\n"]).collect();
-    let output = run_with(git(folder).args(["cat-file", "--batch"]), Some(names))?;
+    let output = run_with(git(folder).args(["cat-file", "--batch"]), Some(names.into_bytes()))?;
     let mut rest = &output[..];
     let mut objects = Vec::new();
     for _ in wanted {
@@ -138,6 +154,22 @@ fn objects(folder: &Path, wanted: &[(&Wanted, &Name)]) -> io::Result<Vec<Option<
         });
     }
     Ok(objects)
+}
+
+/// Those of which git keeps something else than they hold, which may be as long.
+fn filtered_of<'a>(folder: &Path, wanted: &[(&'a Wanted, &Name)]) -> HashSet<&'a Path> {
+    let names = |wanted: &'a Wanted| Some((wanted, bytes_of_path(wanted.path.strip_prefix(folder).ok()?)));
+    let wanted: Vec<_> = wanted.iter().filter_map(|(wanted, _)| names(wanted)).collect();
+    let input = wanted.iter().flat_map(|(_, name)| name.iter().copied().chain([0])).collect();
+    let told = run_with(git(folder).args(["check-attr", "-z", "--stdin", "filter"]), Some(input));
+    // "path\0filter\0value\0", in the order in which they were asked about
+    let told = told.unwrap_or_default();
+    let values = told.split(|byte| *byte == 0).skip(2).step_by(3);
+    let is_none = |value: &[u8]| value == b"unspecified" || value == b"unset";
+    let with_values = wanted.iter().zip(values.map(Some).chain(std::iter::repeat(None)));
+    // Of whom nothing is told it is not known.
+    let filtered = with_values.filter(|(_, value)| !value.is_some_and(is_none));
+    filtered.map(|((wanted, _), _)| wanted.path.as_path()).collect()
 }
 
 fn through_filters(folder: &Path, wanted: &Wanted, name: &str) -> Option<Vec<u8>> {
@@ -166,7 +198,7 @@ fn run(git: &mut Command) -> io::Result<Vec<u8>> {
 }
 
 /// What git writes, if it ends well and in time.
-fn run_with(git: &mut Command, input: Option<String>) -> io::Result<Vec<u8>> {
+fn run_with(git: &mut Command, input: Option<Vec<u8>>) -> io::Result<Vec<u8>> {
     if input.is_some() {
         git.stdin(Stdio::piped());
     }
@@ -180,10 +212,10 @@ fn run_with(git: &mut Command, input: Option<String>) -> io::Result<Vec<u8>> {
     if status.success() { result } else { Err(io::Error::other(format!("git ended with {status}"))) }
 }
 
-fn talk(child: &mut Child, input: Option<String>) -> io::Result<Vec<u8>> {
+fn talk(child: &mut Child, input: Option<Vec<u8>>) -> io::Result<Vec<u8>> {
     if let Some((mut stdin, input)) = child.stdin.take().zip(input) {
         // By itself: git writes before it has read all.
-        thread::Builder::new().name("acp-git".into()).spawn(move || stdin.write_all(input.as_bytes()))?;
+        thread::Builder::new().name("acp-git".into()).spawn(move || stdin.write_all(&input))?;
     }
     let Some(mut stdout) = child.stdout.take() else { return Ok(Vec::new()) };
     let (tell, told) = mpsc::sync_channel(1);
