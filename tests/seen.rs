@@ -1053,6 +1053,18 @@ impl Ran {
         self.chat.nvim.exec_lua(find, []).as_str().unwrap_or_default().to_owned()
     }
 
+    /// Whether a line is in any buffer of a file.
+    fn holds_line(&mut self, line: &str) -> bool {
+        let find = "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+                      if vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ''
+                        and vim.tbl_contains(vim.api.nvim_buf_get_lines(buf, 0, -1, false), ...) then
+                        return true
+                      end
+                    end
+                    return false";
+        self.chat.nvim.exec_lua(find, [line.into()]).as_bool() == Some(true)
+    }
+
     /// Goes back to before the last turn. May leave what others have changed as it is.
     fn go_back(&mut self, leaves: bool) {
         let open = "local leaves = ...
@@ -1076,6 +1088,41 @@ impl Ran {
         }
     }
 }
+
+/// The files that the review says something else of than was done to them: by how many lines were added and removed.
+fn wrong_counts(
+    review: &str,
+    expected: &[&String],
+    held: [&std::collections::BTreeMap<String, String>; 2],
+) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for name in expected {
+        let sides = held.map(|all| all.get(*name).map_or("644 ", String::as_str));
+        let is_text =
+            |side: &&str| !side.starts_with("->") && !side.ends_with("bytes") && !side.contains("\\x");
+        let head = review.lines().find(|line| line.starts_with(name.as_str()) && line.contains(" \u{b7} +"));
+        let head = head.filter(|head| !head.contains("renamed"));
+        let Some(head) = head.filter(|_| sides.iter().all(is_text)) else { continue };
+        let [was, is] = sides.map(|side| side[4..].split_inclusive("\\n").collect::<Vec<_>>());
+        let (mut added, mut removed) = (0, 0);
+        for step in similar::capture_diff_slices(similar::Algorithm::Myers, &was, &is) {
+            added += if step.tag() == similar::DiffTag::Equal { 0 } else { step.new_range().len() };
+            removed += if step.tag() == similar::DiffTag::Equal { 0 } else { step.old_range().len() };
+        }
+        if !format!("{head} ").contains(&format!("+{added} -{removed} ")) {
+            wrong.push(format!("{name} should be +{added} -{removed}:\n{review}"));
+        }
+    }
+    wrong
+}
+
+/// The review's lines, of which there are none where there is nothing to review.
+const PAGE: &str = "vim.cmd('silent! Acp review')
+             local page = vim.fn.bufnr('acp://review')
+             if page < 0 then return '' end
+             local lines = table.concat(vim.api.nvim_buf_get_lines(page, 0, -1, false), '\\n')
+             vim.api.nvim_buf_delete(page, { force = true })
+             return lines";
 
 /// What went otherwise than it should.
 fn try_one(tried: &Tried, how: How) -> Vec<String> {
@@ -1103,12 +1150,6 @@ fn try_one(tried: &Tried, how: How) -> Vec<String> {
         all.into_iter().filter(changed).partition(|name| name.starts_with("target/"));
     let mut wrong = Vec::new();
     let mut tell = |text: String| wrong.push(format!("{}, {how:?}: {text}", tried.what));
-    let lines = "vim.cmd('silent! Acp review')
-                 local page = vim.fn.bufnr('acp://review')
-                 if page < 0 then return '' end
-                 local lines = table.concat(vim.api.nvim_buf_get_lines(page, 0, -1, false), '\\n')
-                 vim.api.nvim_buf_delete(page, { force = true })
-                 return lines";
     let shown = |name: &str| name.replace('\n', "\u{2424}");
     let is_in = |review: &str, name: &str| {
         let mut heads = review.lines().filter(|line| !line.starts_with("  "));
@@ -1116,7 +1157,7 @@ fn try_one(tried: &Tried, how: How) -> Vec<String> {
     };
     let mut review = String::new();
     soon(|| {
-        review = ran.chat.nvim.exec_lua(lines, []).as_str().unwrap_or_default().to_owned();
+        review = ran.chat.nvim.exec_lua(PAGE, []).as_str().unwrap_or_default().to_owned();
         expected.iter().all(|name| is_in(&review, name))
     });
     let asked = ran.chat.nvim.exec_lua("return _G.asked or ''", []);
@@ -1124,22 +1165,8 @@ fn try_one(tried: &Tried, how: How) -> Vec<String> {
     for name in expected.iter().filter(|name| !is_in(&review, name) && !asked.contains(name.as_str())) {
         tell(format!("{name:?} is not in the review:\n{review}, nor asked about: {asked}"));
     }
-    for name in &expected {
-        let sides = [&before, &after].map(|all| all.get(*name).map_or("644 ", String::as_str));
-        let is_text =
-            |side: &&str| !side.starts_with("->") && !side.ends_with("bytes") && !side.contains("\\x");
-        let head = review.lines().find(|line| line.starts_with(name.as_str()) && line.contains(" \u{b7} +"));
-        let head = head.filter(|head| !head.contains("renamed") && !is_unsaved);
-        let Some(head) = head.filter(|_| sides.iter().all(is_text)) else { continue };
-        let [was, is] = sides.map(|side| side[4..].split_inclusive("\\n").collect::<Vec<_>>());
-        let (mut added, mut removed) = (0, 0);
-        for step in similar::capture_diff_slices(similar::Algorithm::Myers, &was, &is) {
-            added += if step.tag() == similar::DiffTag::Equal { 0 } else { step.new_range().len() };
-            removed += if step.tag() == similar::DiffTag::Equal { 0 } else { step.old_range().len() };
-        }
-        if !format!("{head} ").contains(&format!("+{added} -{removed} ")) {
-            tell(format!("{name} should be +{added} -{removed}:\n{review}"));
-        }
+    if !is_unsaved {
+        wrong_counts(&review, &expected, [&before, &after]).into_iter().for_each(&mut tell);
     }
     if expected.is_empty() && review.contains("@@") || ignored.iter().any(|name| is_in(&review, name)) {
         tell(format!("that is no change:\n{review}"));
@@ -1150,17 +1177,7 @@ fn try_one(tried: &Tried, how: How) -> Vec<String> {
         ran.chat.nvim.command("silent! Acp undo! all");
     }
     if is_unsaved {
-        let is_kept = |ran: &mut Ran| {
-            let find = "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-                          if vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ''
-                            and vim.tbl_contains(vim.api.nvim_buf_get_lines(buf, 0, -1, false), 'mine') then
-                            return true
-                          end
-                        end
-                        return false";
-            ran.chat.nvim.exec_lua(find, []).as_bool() == Some(true)
-        };
-        if !is_kept(&mut ran) {
+        if !ran.holds_line("mine") {
             tell("the user's line is gone".to_owned());
         }
         return wrong;
