@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use crate::acp::files::disk::{Located, Roots};
+use crate::acp::wire::draft::Draft;
 use crate::acp::wire::framing::{Framer, TooLong, trim};
 use crate::acp::wire::from_acp::{self, Chunk, Fact};
 use crate::acp::wire::rpc::{self, Message};
@@ -69,6 +70,12 @@ pub fn envelope(data: &[u8]) {
             assert_eq!(long, vec![Fact::Update(chunk.clone().update())], "{line}");
             assert_eq!(from_acp::session_of(params).as_deref(), Some(chunk.session.as_str()), "{line}");
         }
+        if let Some(told) = Draft::new(1).quick(&line) {
+            assert!(id.is_none() && method == "session/update", "{line}");
+            let (long, mut draft) = (rpc::read(&line).expect("a message"), Draft::new(1));
+            let long: Vec<_> = draft.incoming(long).messages.iter().flat_map(facts).collect();
+            assert_eq!(told.facts(), long, "{line}");
+        }
         let mut written = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         if let Some(id) = id {
             // As it came, also where no number of ours could hold it.
@@ -100,6 +107,13 @@ fn lines(reads: &[&[u8]]) -> (Vec<Vec<u8>>, Option<TooLong>) {
 }
 
 /// As their texts: a number of JSON may be none that equals itself.
+fn facts(message: &Message) -> Vec<Fact> {
+    match message {
+        Message::Notification { params, .. } => from_acp::update(&params["update"]),
+        _ => Vec::new(),
+    }
+}
+
 fn same(one: &Message, other: &Message) -> bool {
     format!("{one:?}") == format!("{other:?}")
 }

@@ -56,8 +56,8 @@ use super::shared::Shared;
 use super::wire::dialect::Converter;
 use super::wire::fast_path::{FastPath, Listener, SessionNames};
 use super::wire::from_acp::{self, Notification};
+use super::wire::incoming::Incoming;
 use super::wire::log::AgentLog;
-use super::wire::message_reader::Incoming;
 use super::wire::outbox::Outbox;
 use super::wire::rpc::{self, Message, Noise, OpenRequests, RpcError};
 use super::wire::to_acp;
@@ -379,6 +379,7 @@ impl Connection {
         let limit = self.shared.settings.message_limit >> 20;
         match incoming {
             Incoming::Chunk(chunk) => self.chunk(chunk),
+            Incoming::Told(told) => self.told(told),
             Incoming::Message(message) => return self.message(message),
             Incoming::Refused(id, error) => self.outbox.error(&id, &error),
             Incoming::Noise(noise, line) if !self.noise_told => {

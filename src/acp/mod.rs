@@ -34,8 +34,9 @@ pub use settings::Settings;
 
 use crate::core::message::{Dialect, Launch};
 use wire::dialect::Converter;
+use wire::incoming::Incoming;
 use wire::log::{AgentLog, WireLog};
-use wire::message_reader::{Incoming, MessageReader};
+use wire::message_reader::MessageReader;
 use wire::ring::AgentRing;
 use wire::{from_acp, rpc};
 
@@ -77,6 +78,7 @@ impl Reading {
         };
         bytes.chunks(READ).flat_map(read).flat_map(|output| match output {
             Incoming::Chunk(chunk) => vec![from_acp::Fact::Update(chunk.update())],
+            Incoming::Told(told) => told.facts(),
             Incoming::Message(rpc::Message::Notification { params, .. }) => {
                 from_acp::update(&params["update"])
             }

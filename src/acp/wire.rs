@@ -3,10 +3,11 @@
 
 mod converted;
 pub(crate) mod dialect;
-pub(super) mod draft;
+pub(crate) mod draft;
 pub(crate) mod fast_path;
 pub(crate) mod framing;
 pub mod from_acp;
+pub(crate) mod incoming;
 pub(crate) mod log;
 #[cfg(test)]
 pub(crate) mod memory_transport;

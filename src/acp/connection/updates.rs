@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::open_requests::OutgoingRequest;
 use super::state::Connection;
 use super::subagents::Actor;
-use crate::acp::wire::from_acp::{self, Chunk, Fact, Roots};
-use crate::acp::wire::message_reader::Incoming;
+use crate::acp::wire::from_acp::{self, Chunk, Fact, Roots, Told};
+use crate::acp::wire::incoming::Incoming;
 use crate::acp::wire::rpc::Message;
 use crate::core::changes::attribution::CallNews;
 use crate::core::changes::half_written::Millis;
@@ -25,18 +25,19 @@ impl Connection {
     pub(super) fn paths_named(&self, batch: &[Incoming]) -> Vec<PathBuf> {
         let mut named = BTreeSet::new();
         for output in batch {
-            let Incoming::Message(Message::Notification { params, .. } | Message::Request { params, .. }) =
-                output
-            else {
-                continue;
+            let (session, paths) = match output {
+                Incoming::Told(told) => (Some(told.session.clone()), told.paths()),
+                Incoming::Message(Message::Notification { params, .. } | Message::Request { params, .. }) => {
+                    (from_acp::session_of(params), from_acp::paths_named(params).map(Path::new).collect())
+                }
+                _ => continue,
             };
-            let mut paths = from_acp::paths_named(params).peekable();
-            if paths.peek().is_none() {
+            if paths.is_empty() {
                 continue;
             }
-            let actor = from_acp::session_of(params).and_then(|acp_id| self.actor(&acp_id));
+            let actor = session.and_then(|acp_id| self.actor(&acp_id));
             let Some(place) = actor.and_then(|actor| self.place_of(&actor)) else { continue };
-            named.extend(paths.map(|path| place.cwd.join(path)));
+            named.extend(paths.into_iter().map(|path| place.cwd.join(path)));
         }
         named.into_iter().collect()
     }
@@ -48,6 +49,13 @@ impl Connection {
                 self.post(Event::Updated { session, update: chunk.update() });
             }
             None => self.updated(chunk.params()),
+        }
+    }
+
+    pub(super) fn told(&mut self, told: Told) {
+        match self.actor(&told.session) {
+            Some(actor) => told.facts().into_iter().for_each(|fact| self.fact(&actor, fact)),
+            None => self.updated(told.params()),
         }
     }
 

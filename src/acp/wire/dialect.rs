@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::converted::Converted;
 use super::draft::Draft;
 use super::from_acp::Chunk;
+use super::incoming::Incoming;
 use super::paths::Paths;
 use super::rpc::{Message, RequestId, RpcError};
 use super::v2::V2;
@@ -64,13 +65,15 @@ impl Converter {
 }
 
 impl Translation {
-    /// How a message is read that is only a piece of text, and needs no conversion.
-    pub fn quick(&self) -> fn(&str) -> Option<Chunk> {
+    /// Reads a line that comes often, and needs no conversion as a message.
+    pub fn quick(&mut self, line: &str) -> Option<Incoming> {
         match self {
-            Self::Draft(draft) if !draft.ends_messages() => Chunk::read_draft,
-            Self::Draft(_) => |_| None,
+            Self::Draft(draft) => {
+                let chunk = if draft.ends_messages() { None } else { Chunk::read_draft(line) };
+                chunk.map(Incoming::Chunk).or_else(|| draft.quick(line).map(Incoming::Told))
+            }
             // Each piece counts for what is told of the whole message later.
-            Self::V2(_) => |_| None,
+            Self::V2(_) => None,
         }
     }
 

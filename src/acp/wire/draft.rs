@@ -3,13 +3,15 @@
 //! the conversation, which knows the official protocol only: each message is converted on its way, and no
 //! spelling of the one is ever written to an agent that speaks the other.
 //!
-//! Requests of ours and their answers are in `ours`, the agent's in `theirs`, what it tells in `updates`.
+//! Requests of ours and their answers are in `ours`, the agent's in `theirs`, what it tells in `updates`, and what of
+//! that comes often in `quick`.
 
 mod content;
 mod errors;
 mod fields;
 mod left_out;
 mod ours;
+mod quick;
 mod state;
 mod theirs;
 mod updates;
@@ -97,6 +99,10 @@ impl Draft {
         Converted { messages, refused: None }
     }
 }
+
+/// What the document itself shows of an agent's messages.
+#[cfg(test)]
+const EXAMPLES: &str = include_str!("draft/examples.jsonl");
 
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@ mod notifications;
 mod options;
 mod requests;
 mod subagents;
+mod told;
 mod updates;
 mod usage;
 
@@ -25,7 +26,8 @@ pub use self::chunk::Chunk;
 pub use self::notifications::{Notification, notification};
 pub use self::requests::{AgentRequest, FORCE, Scope, TIMEOUT, request};
 pub use self::subagents::{Roots, roots, started_by};
-pub use self::updates::{Data, Fact, command, update};
+pub use self::told::{Told, What};
+pub use self::updates::{Data, Fact, TOOK, command, kind, milliseconds, plan_status, status, update};
 
 use self::json::{each, id, text};
 use self::options::{named, options};

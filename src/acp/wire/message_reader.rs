@@ -7,26 +7,11 @@ use super::converted::Converted;
 use super::dialect::{Converter, Translation};
 use super::framing::{Framer, TooLong, is_length_header, trim};
 use super::from_acp::Chunk;
+use super::incoming::Incoming;
 use super::log::{AgentLog, Direction};
 use super::paths::Paths;
 use super::ring::Taking;
-use super::rpc::{self, Message, Noise, RequestId, RpcError};
-
-/// What the agent wrote.
-#[derive(Debug)]
-pub enum Incoming {
-    /// A message that is a piece of text, and is nothing else.
-    Chunk(Chunk),
-    Message(Message),
-    /// A request that is answered by this already.
-    Refused(RequestId, RpcError),
-    /// A line that is no message, or its beginning.
-    Noise(Noise, String),
-    /// A message longer than allowed; nothing can be read after it.
-    TooLong,
-    /// Messages are framed as a language server does.
-    LengthHeader,
-}
+use super::rpc::{self, Message, RequestId};
 
 /// From the bytes of an agent, in whatever pieces they come, to messages.
 pub struct MessageReader {
@@ -56,13 +41,16 @@ impl MessageReader {
         let paths = self.converter.paths();
         let pushed = match self.converter.translation() {
             None => self.framer.push(bytes, |line| {
-                let incoming = read_line(line, Chunk::read, had_message, (log, &mut taking));
-                batch.extend(incoming.map(|incoming| translated(paths, incoming)));
+                match read_line(line, chunk, had_message, (log, &mut taking)) {
+                    Some((incoming, _)) if paths.is_none() => batch.push(incoming),
+                    Some((incoming, _)) => batch.push(translated(paths, incoming)),
+                    None => {}
+                }
             }),
             Some(mut translation) => self.framer.push(bytes, |line| {
-                let quick = translation.quick();
-                if let Some(incoming) = read_line(line, quick, had_message, (log, &mut taking)) {
-                    convert(&mut translation, (paths, log), incoming, &mut batch);
+                let quick = |line: &str| translation.quick(line);
+                if let Some(read) = read_line(line, quick, had_message, (log, &mut taking)) {
+                    convert(&mut translation, (paths, log), read, &mut batch);
                 }
             }),
         };
@@ -81,14 +69,14 @@ impl MessageReader {
         let paths = self.converter.paths();
         match self.converter.translation() {
             None => {
-                let incoming = read_line(&line, Chunk::read, &mut self.had_message, (&self.log, &mut taking));
-                batch.extend(incoming.map(|incoming| translated(paths, incoming)));
+                let read = read_line(&line, chunk, &mut self.had_message, (&self.log, &mut taking));
+                batch.extend(read.map(|(incoming, _)| translated(paths, incoming)));
             }
             Some(mut translation) => {
-                let quick = translation.quick();
-                let incoming = read_line(&line, quick, &mut self.had_message, (&self.log, &mut taking));
-                if let Some(incoming) = incoming {
-                    convert(&mut translation, (paths, &self.log), incoming, &mut batch);
+                let quick = |line: &str| translation.quick(line);
+                let read = read_line(&line, quick, &mut self.had_message, (&self.log, &mut taking));
+                if let Some(read) = read {
+                    convert(&mut translation, (paths, &self.log), read, &mut batch);
                 }
             }
         }
@@ -96,48 +84,66 @@ impl MessageReader {
     }
 }
 
+/// How a line was read: what comes by the thousand is read as the conversation knows it at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    Quick,
+    Careful,
+}
+
+fn chunk(line: &str) -> Option<Incoming> {
+    Chunk::read(line).map(Incoming::Chunk)
+}
+
 /// What was sent in another version or dialect.
 fn convert(
     translation: &mut Translation,
     (paths, log): (&Paths, &AgentLog),
-    incoming: Incoming,
+    (incoming, manner): (Incoming, Manner),
     batch: &mut Vec<Incoming>,
 ) {
-    let Incoming::Message(message) = incoming else { return batch.push(incoming) };
-    let Converted { messages, refused } = translation.incoming(message);
+    match incoming {
+        Incoming::Message(message) if manner == Manner::Careful => {
+            let Converted { messages, refused } = translation.incoming(message);
+            batch.extend(messages.into_iter().map(|message| translated(paths, Incoming::Message(message))));
+            batch.extend(refused.map(|(id, error)| Incoming::Refused(id, error)));
+        }
+        incoming => batch.push(translated(paths, incoming)),
+    }
     log.left_out(translation.left_out());
-    batch.extend(messages.into_iter().map(|message| translated(paths, Incoming::Message(message))));
-    batch.extend(refused.map(|(id, error)| Incoming::Refused(id, error)));
 }
 
 /// With the paths of this machine.
 fn translated(paths: &Paths, incoming: Incoming) -> Incoming {
-    match incoming {
-        Incoming::Message(message) => match paths.to_here(message) {
-            Ok(message) => Incoming::Message(message),
-            Err((id, error)) => Incoming::Refused(id, error),
-        },
-        other => other,
+    let message = match incoming {
+        Incoming::Message(message) => message,
+        // Where paths may stand in it, messages know.
+        Incoming::Told(told) if !paths.is_none() => {
+            Message::Notification { method: "session/update".to_owned(), params: told.params() }
+        }
+        other => return other,
+    };
+    match paths.to_here(message) {
+        Ok(message) => Incoming::Message(message),
+        Err((id, error)) => Incoming::Refused(id, error),
     }
 }
 
-/// `quick` reads what comes by the thousand.
 fn read_line(
     line: &[u8],
-    quick: fn(&str) -> Option<Chunk>,
+    quick: impl FnOnce(&str) -> Option<Incoming>,
     had_message: &mut bool,
     (log, taking): (&AgentLog, &mut Taking<'_>),
-) -> Option<Incoming> {
+) -> Option<(Incoming, Manner)> {
     if let Ok(text) = str::from_utf8(trim(line))
-        && let Some(chunk) = quick(text)
+        && let Some(incoming) = quick(text)
     {
         *had_message = true;
         log.message(Direction::FromAgent, trim(line));
-        let chunk = Incoming::Chunk(chunk);
-        taking.line(trim(line), || envelope(&chunk));
-        return Some(chunk);
+        taking.line(trim(line), || envelope(&incoming));
+        return Some((incoming, Manner::Quick));
     }
-    read_message(line, had_message, (log, taking))
+    read_message(line, had_message, (log, taking)).map(|incoming| (incoming, Manner::Careful))
 }
 
 fn read_message(
@@ -171,7 +177,11 @@ fn read_message(
 
 /// What a message is without what is in it.
 fn envelope(incoming: &Incoming) -> Vec<u8> {
-    let Incoming::Message(message) = incoming else { return Vec::new() };
+    let message = match incoming {
+        Incoming::Message(message) => message,
+        Incoming::Chunk(_) | Incoming::Told(_) => return br#"{"method":"session/update"}"#.to_vec(),
+        _ => return Vec::new(),
+    };
     let mut fields = Map::new();
     let mut id = |id: &RequestId| {
         // An id is JSON already.

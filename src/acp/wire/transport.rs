@@ -12,8 +12,9 @@ use tokio::time::Instant;
 
 use super::dialect::Converter;
 use super::fast_path::FastPath;
+use super::incoming::Incoming;
 use super::log::AgentLog;
-use super::message_reader::{Incoming, MessageReader};
+use super::message_reader::MessageReader;
 use crate::acp::mutex::lock;
 use crate::acp::processes::escaped::Origin;
 use crate::core::changes::half_written::Millis;

@@ -10,9 +10,6 @@ use super::*;
 use crate::acp::wire::{from_acp, rpc};
 use crate::core::message::FailureKind;
 
-/// What the document itself shows of an agent's messages.
-const EXAMPLES: &str = include_str!("examples.jsonl");
-
 fn draft() -> Draft {
     let mut draft = Draft::new(5);
     draft.exists = |path| path.starts_with("/p/there") || path == Path::new("/p");
@@ -64,9 +61,14 @@ fn initialized(draft: &mut Draft, capabilities: &Value) -> Value {
 fn update_of(kind: &str, data: &Value) -> Value {
     let mut draft = draft();
     let params = json!({ "sessionId": "s", "type": kind, "data": data, "timestamp": "2026-02-04T10:30:00Z" });
-    let mut taken = taken(&mut draft, &json!({ "method": "session/update", "params": params }));
+    let message = json!({ "method": "session/update", "params": params });
+    let mut taken = taken(&mut draft, &message);
     for params in &taken {
         is::<v1::SessionNotification>(params);
+    }
+    // Most calls and plans are not converted, but read at once.
+    if let Some(told) = self::draft().quick(&message.to_string()) {
+        assert_eq!(told.facts(), from_acp::update(&taken[0]["update"]), "{message}");
     }
     taken.remove(0)["update"].take()
 }

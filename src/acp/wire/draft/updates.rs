@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use super::content;
 use super::fields::{notice, object, take, update, with};
 use super::state::{CALLS, Draft};
+use crate::acp::wire::from_acp::TOOK;
 use crate::acp::wire::rpc::Message;
 
-/// Where the official protocol has no place for it: the milliseconds that a call took.
-const TOOK: &str = "acp.nvim/durationMs";
+/// What a call shows that was not allowed, where the agent says no more of it.
+pub const DENIED: &str = "permission denied";
 
 /// What a call or an update of one says.
 #[derive(Default)]
@@ -165,19 +166,14 @@ impl Draft {
         }
         let status = call.status.as_ref().and_then(Value::as_str);
         if let Some(status) = status {
-            let known = match status {
-                "awaiting_permission" => "pending",
-                "denied" | "cancelled" => "failed",
-                other => other,
-            };
-            put("status", known.into());
+            put("status", status_of(status).into());
         }
         let mut output = call.output.map(|output| self.output(output)).unwrap_or_default();
         match call.error {
             Some(Value::String(error)) => output.shown.push(text(&error)),
             Some(error) => output.shown.push(text(&error.to_string())),
             None if status == Some("denied") && output.shown.is_empty() => {
-                output.shown.push(text("permission denied"));
+                output.shown.push(text(DENIED));
             }
             None => {}
         }
@@ -226,7 +222,7 @@ impl Draft {
         call
     }
 
-    fn remember(&mut self, id: &str) {
+    pub(super) fn remember(&mut self, id: &str) {
         if self.calls.len() == CALLS {
             self.calls.pop_front();
         }
@@ -248,7 +244,7 @@ impl Draft {
 }
 
 /// A call's tool with what it is about, as people read it.
-fn title(tool: &str, input: Option<&Value>) -> String {
+pub fn title(tool: &str, input: Option<&Value>) -> String {
     let main = input.and_then(|input| {
         ["path", "command", "url", "pattern", "query"].iter().find_map(|key| input[*key].as_str())
     });
@@ -260,7 +256,16 @@ fn title(tool: &str, input: Option<&Value>) -> String {
     }
 }
 
-fn kind_of(tool: &str) -> &'static str {
+/// A call's status in the official protocol's words.
+pub fn status_of(status: &str) -> &str {
+    match status {
+        "awaiting_permission" => "pending",
+        "denied" | "cancelled" => "failed",
+        other => other,
+    }
+}
+
+pub fn kind_of(tool: &str) -> &'static str {
     match tool {
         "fs/read_text_file" => "read",
         "fs/write_text_file" => "edit",
@@ -310,25 +315,27 @@ impl Draft {
         self.left_out.rest("diff", &output);
         let location = hunks.first().and_then(|hunk| hunk["newStart"].as_u64());
         let location = location.map(|line| (path.clone(), line));
-        for (name, _) in hunks.iter().filter_map(Value::as_object).flatten() {
-            if !["content", "newStart"].contains(&name.as_str()) {
+        for (name, value) in hunks.iter().filter_map(Value::as_object).flatten() {
+            if !["content", "newStart"].contains(&name.as_str()) && !value.is_null() {
                 self.left_out.field("diff.hunks", name);
             }
         }
-        let shown = match sides(&hunks) {
+        let contents = hunks.iter().map(|hunk| hunk["content"].as_str());
+        let shown = match contents.clone().collect::<Option<Vec<_>>>().and_then(|all| sides(&all)) {
             Some((old, new)) => {
                 let sides = [("oldText", old.into()), ("newText", new.into())];
                 let mut diff = object([("type", "diff".into()), ("path", path)], 4);
                 diff.extend(sides.map(|(key, text)| (key.to_owned(), text)));
                 vec![diff.into()]
             }
-            None => hunks.iter().filter_map(|hunk| hunk["content"].as_str()).map(text).collect(),
+            None => contents.flatten().map(text).collect(),
         };
         Output { shown, raw: None, location }
     }
 }
 
-fn printed(output: &Value) -> String {
+/// What stands for a command that ran elsewhere.
+pub fn printed(output: &Value) -> String {
     let printed: String = ["stdout", "stderr"].iter().filter_map(|key| output[*key].as_str()).collect();
     let command = output["command"].as_str().map(|command| format!("$ {command}\n{printed}"));
     command.unwrap_or(printed)
@@ -336,12 +343,11 @@ fn printed(output: &Value) -> String {
 
 /// The texts on both sides of a diff's hunks, one after the other. The lines count, not what the head says of
 /// them. Nothing where a line doesn't say which side it is of.
-fn sides(hunks: &[Value]) -> Option<(String, String)> {
-    let room = hunks.iter().filter_map(|hunk| hunk["content"].as_str()).map(str::len).sum();
+pub fn sides(hunks: &[&str]) -> Option<(String, String)> {
+    let room = hunks.iter().map(|content| content.len()).sum();
     let (mut old, mut new) = (String::with_capacity(room), String::with_capacity(room));
     for hunk in hunks {
-        let content = hunk["content"].as_str()?;
-        let mut rest = content;
+        let mut rest = *hunk;
         while !rest.is_empty() {
             let end = memchr::memchr(b'\n', rest.as_bytes());
             let line = end.map_or(rest, |end| &rest[..end]);

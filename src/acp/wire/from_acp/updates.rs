@@ -159,14 +159,18 @@ fn plan(entries: &Value) -> Option<Vec<PlanItem>> {
                 Some("low") => Priority::Low,
                 _ => Priority::Medium,
             };
-            let status = match entry["status"].as_str() {
-                Some("in_progress") => PlanStatus::InProgress,
-                Some("completed") => PlanStatus::Completed,
-                _ => PlanStatus::Pending,
-            };
+            let status = plan_status(entry["status"].as_str());
             Some(PlanItem { content, priority, status })
         })
     })
+}
+
+pub fn plan_status(status: Option<&str>) -> PlanStatus {
+    match status {
+        Some("in_progress") => PlanStatus::InProgress,
+        Some("completed") => PlanStatus::Completed,
+        _ => PlanStatus::Pending,
+    }
 }
 
 fn plan_content(plan: &Value) -> Option<PlanContent> {
@@ -206,20 +210,24 @@ fn notice(update: &Value) -> Option<Update> {
 }
 
 fn tool_call(update: &Value) -> Option<Vec<Fact>> {
-    let patch = patch(update)?;
+    patch(update).map(|patch| call(Box::new(patch), &update["_meta"]))
+}
+
+/// What an update of a call says, with what is beside it.
+pub fn call(patch: Box<ToolCallPatch>, meta: &Value) -> Vec<Fact> {
     let status =
         patch.status.clone().map(|status| tool_call::next(Status::Running, &Cause::Reported(status)));
     let over = status.is_some_and(Status::is_over);
     let over = over.then(|| Fact::CallOver { call: patch.id.clone(), exit: exit(patch.raw_output.as_ref()) });
-    let mut facts = terminal(&update["_meta"], &patch);
+    let mut facts = terminal(meta, &patch);
     // An update that only carries output says nothing about the call itself.
-    if facts.is_empty() || patch != ToolCallPatch::new(&*patch.id.0) {
+    if facts.is_empty() || *patch != ToolCallPatch::new(&*patch.id.0) {
         // A terminal comes before the call that shows it.
         let at = usize::from(matches!(facts.first(), Some(Fact::TerminalStarted { .. })));
-        facts.insert(at, Fact::Update(Update::ToolCall(Box::new(patch))));
+        facts.insert(at, Fact::Update(Update::ToolCall(patch)));
     }
     facts.extend(over);
-    Some(facts)
+    facts
 }
 
 /// How a command ended, where a call's own output says so in one of the ways that are seen.
@@ -254,15 +262,20 @@ pub fn patch(call: &Value) -> Option<ToolCallPatch> {
     })
 }
 
-/// As the dialects that have it are converted. More than a day is no time of a call.
+/// As the dialects that have it are converted.
 fn took(meta: &Value) -> Option<u64> {
-    meta["acp.nvim/durationMs"]
-        .as_f64()
-        .filter(|took| (0.0..=86_400_000.0).contains(took))
-        .map(|took| took as u64)
+    meta[TOOK].as_f64().and_then(milliseconds)
 }
 
-fn kind(kind: &str) -> ToolKind {
+/// Where the protocol has no place for it: the milliseconds that a call took.
+pub const TOOK: &str = "acp.nvim/durationMs";
+
+/// More than a day is no time of a call.
+pub fn milliseconds(took: f64) -> Option<u64> {
+    (0.0..=86_400_000.0).contains(&took).then_some(took as u64)
+}
+
+pub fn kind(kind: &str) -> ToolKind {
     match kind {
         "read" => ToolKind::Read,
         "edit" => ToolKind::Edit,
@@ -278,7 +291,7 @@ fn kind(kind: &str) -> ToolKind {
 }
 
 /// The crate turns words it does not know into "pending" or nothing; here they are kept.
-fn status(status: &str) -> WireStatus {
+pub fn status(status: &str) -> WireStatus {
     match status {
         "pending" => WireStatus::Pending,
         "in_progress" => WireStatus::InProgress,
