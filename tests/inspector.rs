@@ -411,3 +411,82 @@ fn a_broken_recording_is_refused_with_its_line() {
     let said = failure(&mut chat.nvim, "Acp replay broken.jsonl fast");
     assert!(said.contains("is no speed"), "{said}");
 }
+
+#[test]
+fn a_file_that_is_no_recording_is_refused_and_says_why() {
+    let mut chat = scripted((100, 30), 0);
+    let foreign = "{\"level\":\"info\",\"msg\":\"started\"}\n{\"level\":\"warn\",\"msg\":{\"id\":1}}\n";
+    for (text, said) in [
+        (b"".as_slice(), "there is no session in it"),
+        (b"\n\n", "there is no session in it"),
+        (foreign.as_bytes(), "line 1: "),
+        (b"[1, 2]\n", "line 1: "),
+        (b"\x89PNG\r\n\x1a\n\0\0", "line 1: "),
+        (b"{\"t\":0,\"dir\":\"agent->client\",\"msg\":\"\"}\n", "line 1: "),
+        (b"{\"t\":0,\"dir\":\"sideways\",\"msg\":{}}\n", "line 1: "),
+    ] {
+        std::fs::write(chat.project.file("other.jsonl"), text).expect("the file");
+        let told = failure(&mut chat.nvim, "Acp replay other.jsonl");
+        assert!(told.contains("couldn't replay") && told.contains(said), "{text:?}: {told}");
+    }
+}
+
+#[test]
+fn a_recording_that_can_not_be_saved_stays_on_the_screen() {
+    let mut chat = scripted((100, 30), 1);
+    chat.chat();
+    ask(&mut chat);
+    chat.nvim.stop_insert();
+    let folder = chat.project.file("sub");
+    std::fs::create_dir(&folder).expect("a folder");
+    chat.nvim.command("Acp record sub/bug.jsonl");
+    chat.nvim.wait_for_screen(":w saves");
+    std::fs::remove_dir(&folder).expect("the folder");
+    chat.nvim.command("write");
+    chat.nvim.wait_for_screen("couldn't");
+    assert_eq!(chat.nvim.exec_lua("return vim.bo.filetype", []).as_str(), Some("acp-recording"));
+    assert!(chat.nvim.buffer_text(0).contains("session/prompt"));
+    // Once it can be, it is.
+    std::fs::create_dir(&folder).expect("a folder");
+    chat.nvim.command("write");
+    chat.nvim.wait_until(|_| folder.join("bug.jsonl").exists(), "the file");
+}
+
+#[test]
+fn the_last_of_a_hundred_thousand_messages_and_a_huge_one_are_shown_in_no_time() {
+    let chunk = json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "sessionId": "s1",
+        "update": { "sessionUpdate": "agent_thought_chunk", "content": { "type": "text", "text": "x " } } } });
+    let huge = json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "sessionId": "s1",
+        "update": { "sessionUpdate": "tool_call", "toolCallId": "c", "title": "huge", "rawInput": "h".repeat(5 << 20) } } });
+    let parts = [
+        prompt(),
+        json!({ "repeat": 100, "steps": [{ "raw": format!("{chunk}\n").repeat(1000) }] }),
+        json!({ "raw": format!("{huge}\n") }),
+        says("Done."),
+        ends("end_turn"),
+    ];
+    let mut chat = Scripted::sized(&[], opened().into_iter().chain(parts).collect(), 100, 30);
+    chat.chat();
+    ask(&mut chat);
+    chat.nvim.stop_insert();
+    let took = "local begun = vim.uv.hrtime()
+                vim.cmd('Acp inspect')
+                return (vim.uv.hrtime() - begun) / 1e6";
+    let opening = chat.nvim.exec_lua(took, []).as_f64().expect("a number");
+    let all = wait_for_lines(&mut chat.nvim, "the end of the turn", |lines| {
+        lines.last().is_some_and(|line| line.contains("answer to a request that is not here"))
+    });
+    // The beginning was given up, and the request with it, which is nothing wrong; the end is whole.
+    assert!(all.len() >= 5_000 && all.len() < 100_000, "{}", all.len());
+    assert!(!chat.nvim.screen().contains("answers nothing"), "{}", chat.nvim.screen());
+    assert!(opening < 500.0, "{opening} ms");
+    let row = row_of(&all, "tool_call");
+    assert!(all[row - 1].contains("5.") && all[row - 1].contains("MB"), "{}", all[row - 1]);
+    go_to(&mut chat.nvim, row);
+    chat.nvim.input("<CR>");
+    chat.nvim.wait_until(
+        |nvim| nvim.exec_lua("return vim.bo.filetype", []).as_str() == Some("acp-message"),
+        "the message",
+    );
+    assert!(chat.nvim.buffer_text(0).len() < 1 << 20, "only its beginning is kept");
+}

@@ -100,6 +100,8 @@ type Asked = (u32, Way, String);
 pub struct Table {
     pub agents: Vec<String>,
     rows: VecDeque<Row>,
+    /// The number of the oldest message that there still is.
+    first: u64,
     /// The number that comes next.
     next: u64,
     open: HashMap<Asked, u64>,
@@ -136,7 +138,7 @@ impl Table {
         }
         self.open.retain(|_, number| *number >= batch.first);
         self.agents = batch.agents;
-        self.next = batch.next;
+        (self.first, self.next) = (batch.first, batch.next);
         let begin = batch.summaries.first().map_or(batch.next, |summary| summary.number);
         let mut changed = Vec::new();
         for summary in batch.summaries {
@@ -172,10 +174,8 @@ impl Table {
                         self.answered(&mut row, request, (at, code));
                         changed.push(request);
                     }
-                    None if self.rows.iter().any(|row| row.summary.agent == agent) => {
-                        row.problem = Some(Problem::Unasked);
-                    }
-                    // What it answers was forgotten before anybody looked.
+                    None if self.has_all_of(agent) => row.problem = Some(Problem::Unasked),
+                    // What it answers may be forgotten.
                     None => row.problem = code.map(Problem::Failed),
                 }
             }
@@ -194,6 +194,16 @@ impl Table {
             Kind::Text(_) => {}
         }
         row
+    }
+
+    /// Whether nothing that went to the agent or came from it was given up to make room.
+    fn has_all_of(&self, agent: u32) -> bool {
+        let is_beginning = |row: &Row| {
+            let summary = &row.summary;
+            summary.agent == agent
+                && matches!(&summary.kind, Kind::Request { method, .. } if method == "initialize")
+        };
+        self.first == 0 || self.rows.iter().any(is_beginning)
     }
 
     fn answered(&mut self, answer: &mut Row, request: u64, (at, code): (u64, Option<i64>)) {
@@ -398,6 +408,28 @@ mod tests {
         assert_eq!(table.add(batch), [0; 0], "who is gone does not change");
         assert_eq!(table.rows().map(|row| row.summary.number).collect::<Vec<_>>(), [2, 3]);
         assert!(table.get(0).is_none() && table.slow_at(0).is_none());
+    }
+
+    #[test]
+    fn an_answer_whose_request_was_given_up_for_room_is_no_problem() {
+        let problems = |first: u64, summaries: Vec<Summary>| {
+            let mut table = Table::default();
+            table.add(Batch { first, next: 20, summaries, ..Batch::default() });
+            table.rows().map(|row| row.problem.clone()).collect::<Vec<_>>()
+        };
+        let told = || Kind::Notification { method: "session/update".into(), update: None };
+        let late = |number| vec![came(number, 0, IN, told()), came(number + 1, 0, IN, answer("3", None))];
+        assert_eq!(problems(0, late(0)), [None, Some(Problem::Unasked)]);
+        assert_eq!(problems(7, late(7)), [None, None]);
+        let failed = vec![came(7, 0, IN, told()), came(8, 0, IN, answer("3", Some((-32603, "no".into()))))];
+        assert_eq!(problems(7, failed), [None, Some(Problem::Failed(-32603))]);
+        // Others' messages may be given up; of an agent that began later all is there.
+        let later = [vec![came(8, 0, OUT, request("1", "initialize"))], late(9)].concat();
+        assert_eq!(problems(7, later), [None, None, Some(Problem::Unasked)]);
+        // So it is where somebody looked all the time.
+        let mut table = table(vec![came(0, 0, OUT, request("3", "session/prompt"))]);
+        table.add(Batch { first: 5, next: 7, summaries: late(5), ..Batch::default() });
+        assert!(table.rows().all(|row| row.problem.is_none()));
     }
 
     proptest! {
