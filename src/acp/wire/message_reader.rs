@@ -207,3 +207,36 @@ fn envelope(incoming: &Incoming) -> Vec<u8> {
     }
     Value::Object(fields).to_string().into_bytes()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::acp::wire::from_acp::{paths_named, session_of};
+    use crate::acp::wire::log::WireLog;
+    use crate::core::message::{Dialect, Launch};
+    use crate::core::text::elsewhere::PathRules;
+
+    #[test]
+    fn what_is_read_quickly_of_an_agent_elsewhere_has_the_paths_of_this_machine() {
+        let paths = PathRules::new([("/remote/src", "/home/me/src")]);
+        let launch = Launch { dialect: Some(Dialect::Draft), paths, ..Launch::default() };
+        let log = WireLog::start(None).agent("", &[]);
+        let mut reader = MessageReader::new(1 << 20, log, Converter::to(&launch, 1));
+        let call = r#"{"method":"session/update","params":{"sessionId":"s","type":"tool_call","data":{"id":"c","tool":"fs/read_text_file","input":{"path":"/remote/src/a"},"location":{"path":"/remote/src/a","line":3}}}}"#;
+        let diff = r#"{"method":"session/update","params":{"sessionId":"s","type":"tool_call_update","data":{"id":"c","output":{"type":"diff","path":"/remote/src/b","hunks":[{"newStart":2,"content":"+x"}]}}}}"#;
+        let elsewhere = r#"{"method":"session/update","params":{"sessionId":"s","type":"tool_call","data":{"id":"d","tool":"t","location":{"path":"/etc/a"}}}}"#;
+        let read = reader.push(format!("{call}\n{diff}\n{elsewhere}\n").as_bytes());
+        let named: Vec<Vec<String>> = read
+            .iter()
+            .map(|incoming| match incoming {
+                Incoming::Message(Message::Notification { params, .. }) => {
+                    assert_eq!(session_of(params).as_deref(), Some("s"));
+                    assert!(!params["update"]["rawInput"].to_string().contains("/remote/"), "{params}");
+                    paths_named(params).map(str::to_owned).collect()
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(named, [vec!["/home/me/src/a"], vec!["/home/me/src/b", "/home/me/src/b"], vec![]]);
+    }
+}
