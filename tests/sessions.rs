@@ -163,6 +163,49 @@ fn a_stored_session_is_listed_by_pages_and_taken_up_with_all_that_was_said() {
 }
 
 #[test]
+fn a_prompt_that_is_told_again_has_the_time_that_its_agent_says_or_none() {
+    let update = |kind: &str, text: &str, meta: Value| {
+        json!({ "send": { "method": "session/update", "params": { "sessionId": "old", "_meta": meta, "update": {
+            "sessionUpdate": kind, "content": { "type": "text", "text": text } } } } })
+    };
+    let sent = 1_788_754_813_345_u64;
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            stores_sessions(),
+            vec![
+                json!({ "expect": "session/list" }),
+                json!({ "reply": "session/list", "result": { "sessions": [listed("old", "Old")] } }),
+                json!({ "expect": "session/load" }),
+                update("user_message_chunk", "And before?", json!({})),
+                update("agent_message_chunk", "Nothing.", json!({})),
+                update("user_message_chunk", "What was it?", json!({ "agentTimestampMs": sent })),
+                update("agent_message_chunk", "It was this.", json!({})),
+                json!({ "reply": "session/load", "result": null }),
+                prompt(),
+            ],
+        ]),
+    );
+    chat.configure("timestamps = true");
+    chat.chat();
+    pick(&mut chat.nvim, &[2]);
+    chat.nvim.command("Acp sessions");
+    chat.wait_for("It was this.");
+    chat.send("And now?");
+    chat.got("session/prompt");
+    chat.nvim.wait_for_screen("And now?");
+    let at = chat.nvim.exec_lua("return os.date('%H:%M', ...)", [(sent / 1000).into()]);
+    let screen = chat.nvim.screen();
+    let times: Vec<&str> = screen
+        .lines()
+        .filter_map(|line| line.split_once("You"))
+        .map(|(_, right)| right.trim_matches(|letter: char| !letter.is_ascii_digit()))
+        .collect();
+    assert_eq!(times[..2], ["", at.as_str().expect("a time")], "{screen}");
+    assert!(times.len() == 3 && times[2].len() == 5, "{screen}");
+}
+
+#[test]
 fn neovims_own_picker_shows_a_long_list_a_screenful_at_a_time() {
     let names: Vec<Value> =
         (1..=40).map(|number| listed(&format!("old {number}"), &format!("Number {number}"))).collect();

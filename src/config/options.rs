@@ -110,7 +110,8 @@ options! {
             "Marks such as a tick for a tool call that is done. `false` writes `[x]` instead; nothing is said by \
              an icon alone.";
         timestamps: bool = false, BOOLEAN,
-            "Whether the transcript shows the times of your prompts and of the ends of turns.";
+            "Whether the transcript shows the times of your prompts and of the ends of turns. A prompt of a session \
+             that was loaded has one if its agent says when it was sent.";
         follow: FollowOptions = FollowOptions::default(), FOLLOW,
             "Whether agents are followed; see |acp-follow|. A table sets more than that: `follow = { enabled = \
              true, resume_after = 10 }`.";

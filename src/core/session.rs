@@ -142,6 +142,8 @@ pub struct Session {
     pub commands: Vec<SlashCommand>,
     /// What the agent suggests to say next.
     pub suggestions: Vec<Text>,
+    /// When the prompt was sent that is told next.
+    dated: Option<u64>,
     pub usage: Option<(u64, u64)>,
     pub cost: Option<Cost>,
     /// Updates of kinds this client does not know, by kind.
@@ -299,6 +301,7 @@ impl Session {
             unset: Unset::default(),
             commands: Vec::new(),
             suggestions: Vec::new(),
+            dated: None,
             usage: None,
             cost: None,
             unknown: BTreeMap::new(),
@@ -568,7 +571,8 @@ impl Session {
     fn add(&mut self, body: Body, now: Moment) -> EntryId {
         let id = EntryId(self.entries.len());
         let parent = self.joins(id);
-        self.entries.push(Entry { at: now, parent, body, open: false, refused: false });
+        let clock = (!self.is_replaying()).then_some(now.0);
+        self.entries.push(Entry { at: now, clock, parent, body, open: false, refused: false });
         self.touched.insert(id);
         id
     }

@@ -146,7 +146,8 @@ pub fn draw(
         }
         Body::User { text, attachments } => {
             let refused = entry.refused.then(|| "refused, no longer in the context".to_owned());
-            let facts: Vec<String> = refused.into_iter().chain(style.clock(entry.at.0)).collect();
+            let facts: Vec<String> =
+                refused.into_iter().chain(entry.clock.and_then(|at| style.clock(at))).collect();
             if !facts.is_empty() {
                 drawing.right.push((drawing.lines.len(), facts.join(" · ")));
             }
@@ -199,7 +200,8 @@ pub fn draw(
         Body::Stop { reason, silent, took, tokens, cost } => {
             let row = drawing.lines.len();
             draw_stop(&mut drawing, reason, *silent, &used(*took, tokens.as_ref(), cost.as_ref()));
-            let clock = style.clock(entry.at.0).filter(|clock| drawing.has_room_beside(row, clock, style));
+            let clock = entry.clock.and_then(|at| style.clock(at));
+            let clock = clock.filter(|clock| drawing.has_room_beside(row, clock, style));
             drawing.right.extend(clock.map(|clock| (row, clock)));
         }
         Body::TurnFailed(failure, then) => draw_failure(&mut drawing, failure, *then, style),

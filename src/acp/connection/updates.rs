@@ -77,6 +77,9 @@ impl Connection {
         let update = &params["update"];
         // In a session of its own a subagent need not be told from others.
         actor.branch = actor.branch.or_else(|| from_acp::started_by(update));
+        if let Some(at) = from_acp::said_at(&params) {
+            self.fact(&actor, Fact::Update(Update::Dated(at)));
+        }
         for fact in from_acp::update(update) {
             match fact {
                 Fact::Update(Update::Subagent(patch)) => {

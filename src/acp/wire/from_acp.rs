@@ -37,6 +37,7 @@ use crate::core::message::{
     AgentInfo, AuthKind, AuthMethod, Capabilities, ConfigOption, Failure, FailureKind, Models, Modes, Opened,
     Steering, StoredSession, StoredState, TurnEnd,
 };
+use crate::core::store::stored_sessions::milliseconds as milliseconds_of;
 
 /// The answer to `initialize`. Another version of the protocol is a failure.
 pub fn connected(result: &Value) -> Result<AgentInfo, Failure> {
@@ -321,6 +322,29 @@ pub fn session_of(params: &Value) -> Option<String> {
     id(&params["sessionId"])
 }
 
+/// When the prompt was sent that an update is a piece of, in milliseconds since 1970, for agents that say so: Grok,
+/// Qwen, and those whose dialect has a field for it.
+pub fn said_at(params: &Value) -> Option<u64> {
+    let update = &params["update"];
+    let metas = [&params["_meta"], &update["_meta"]]
+        .into_iter()
+        .filter(|_| update["sessionUpdate"] == "user_message_chunk");
+    metas.flat_map(|meta| ["agentTimestampMs", "timestamp", TIMESTAMP].map(|name| &meta[name])).find_map(time)
+}
+
+/// The protocol has no place for it.
+pub const TIMESTAMP: &str = "acp.nvim/timestamp";
+
+fn time(time: &Value) -> Option<u64> {
+    match time {
+        Value::String(time) => milliseconds_of(time),
+        // Until the year 9999.
+        time => {
+            time.as_f64().filter(|time| (0.0..253_402_300_800_000.0).contains(time)).map(|time| time as u64)
+        }
+    }
+}
+
 /// The paths in an update or a question for permission: those of a call's places and diffs, as the agent
 /// wrote them.
 pub fn paths_named(params: &Value) -> impl Iterator<Item = &str> {
@@ -362,6 +386,32 @@ mod tests {
 
     use super::*;
     use crate::core::message::{Named, OptionGroup, OptionKind, StopReason};
+
+    #[test]
+    fn a_prompt_was_sent_when_its_agent_says() {
+        let told = |kind: &str, of_params: Value, of_update: Value| {
+            let update = json!({ "sessionUpdate": kind, "_meta": of_update });
+            said_at(&json!({ "sessionId": "s", "update": update, "_meta": of_params }))
+        };
+        let user = |of_params: Value, of_update: Value| told("user_message_chunk", of_params, of_update);
+        let at = Some(1_788_754_813_345);
+        for (meta, expected) in [
+            (json!({ "agentTimestampMs": 1_788_754_813_345_u64, "turnStartMs": 5 }), at),
+            (json!({ "timestamp": 1_788_754_813_345_u64 }), at),
+            (json!({ "timestamp": "2026-02-04T10:30:00Z" }), Some(1_770_201_000_000)),
+            (json!({ "acp.nvim/timestamp": "2026-02-04T11:30:00+01:00" }), Some(1_770_201_000_000)),
+            (json!({ "timestamp": "yesterday" }), None),
+            (json!({ "timestamp": -1 }), None),
+            (json!({ "timestamp": 1e300 }), None),
+            (json!({ "timestamp": [] }), None),
+            (json!("odd"), None),
+            (Value::Null, None),
+        ] {
+            assert_eq!(user(meta.clone(), Value::Null), expected, "{meta}");
+            assert_eq!(user(Value::Null, meta.clone()), expected, "{meta}");
+            assert_eq!(told("agent_message_chunk", meta, Value::Null), None);
+        }
+    }
 
     fn version(version: &Value) -> Result<(), FailureKind> {
         connected(&json!({ "protocolVersion": version })).map(drop).map_err(|failure| failure.kind)

@@ -25,6 +25,8 @@ pub enum Update {
         message: Option<String>,
         content: Content,
     },
+    /// When the prompt was sent whose message comes next, in milliseconds since 1970, as the agent says.
+    Dated(u64),
     /// `tool_call` and `tool_call_update` alike: given fields replace, absent ones stay.
     ToolCall(Box<ToolCallPatch>),
     /// The whole plan.
@@ -109,6 +111,7 @@ impl Update {
     pub fn is_told_again(&self) -> bool {
         match self {
             Self::Message { .. }
+            | Self::Dated(_)
             | Self::ToolCall(_)
             | Self::Plan(_)
             | Self::PlanTold { .. }

@@ -21,6 +21,9 @@ use crate::core::text::{Text, one_line};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub at: Moment,
+    /// When that was by the clock on the wall, in milliseconds since 1970; of what was said before it was loaded
+    /// only the agent knows.
+    pub clock: Option<u64>,
     /// The entry that it stands under: that of a subagent, or of the call that started one.
     pub parent: Option<EntryId>,
     pub body: Body,

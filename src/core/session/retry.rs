@@ -20,6 +20,7 @@ impl Session {
         let is_state = match update {
             Update::Message { role, .. } => *role == Role::User,
             Update::Commands(_)
+            | Update::Dated(_)
             | Update::Mode(_)
             | Update::Options(_)
             | Update::Info { .. }

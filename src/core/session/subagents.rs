@@ -176,7 +176,11 @@ impl Session {
             }
             Update::Usage { used, cost, .. } => session.used(used, cost),
             // These are the subagent's own; nothing of it can be chosen here.
-            Update::Commands(_) | Update::Mode(_) | Update::Options(_) | Update::Info { .. } => {}
+            Update::Commands(_)
+            | Update::Mode(_)
+            | Update::Options(_)
+            | Update::Info { .. }
+            | Update::Dated(_) => {}
             update => session.apply(update, now),
         });
     }

@@ -41,6 +41,7 @@ impl Session {
         self.note_work(&update);
         match update {
             Update::Message { role, message, content } => self.message(role, message, content, now),
+            Update::Dated(at) => self.dated = Some(at),
             Update::ToolCall(patch) => self.call_told(*patch, now),
             Update::Plan(items) => self.steps_told(items, now),
             Update::PlanTold { id, plan } => self.plan_told(id, plan, now),
@@ -179,6 +180,7 @@ impl Session {
     }
 
     fn message(&mut self, role: Role, message: Option<String>, content: Content, now: Moment) {
+        let dated = self.dated.take();
         let content = match content {
             Content::Picture(picture) if role != Role::User => {
                 return self.picture(role, message, *picture, now);
@@ -223,7 +225,9 @@ impl Session {
         let entry = known.unwrap_or_else(|| match role {
             Role::User => {
                 self.speaker_shown = false;
-                self.add(Body::User { text: Text::default(), attachments: Vec::new() }, now)
+                let entry = self.add(Body::User { text: Text::default(), attachments: Vec::new() }, now);
+                self.entries[entry.0].clock = dated.or(self.entries[entry.0].clock);
+                entry
             }
             Role::Agent => self.say(Body::Message { text: String::new() }, now),
             Role::Thought => self.say(Body::Thought { text: String::new(), ended: None }, now),

@@ -78,7 +78,7 @@ fn used(stored: &StoredSession) -> u64 {
 }
 
 /// A time of ISO 8601 in milliseconds since 1970.
-fn milliseconds(time: &str) -> Option<u64> {
+pub fn milliseconds(time: &str) -> Option<u64> {
     let number = |range: std::ops::Range<usize>| time.get(range)?.parse::<i64>().ok();
     let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
     let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19).unwrap_or(0));

@@ -624,7 +624,8 @@ fn whatever_an_agent_sends_is_so_many_lines_of_such_a_length_at_most() {
             ),
         ];
         for body in bodies {
-            let entry = Entry { at: Moment(0), parent: None, body, open: true, refused: false };
+            let entry =
+                Entry { at: Moment(0), clock: Some(0), parent: None, body, open: true, refused: false };
             let drawing = draw(None, &entry, &style(true), &|_| None);
             let longest = drawing.lines.iter().map(String::len).max().unwrap_or_default();
             let what = format!("{:.30?}", entry.body);
@@ -898,7 +899,14 @@ fn what_stands_at_the_right_edge_never_stands_over_the_text() {
     for body in limits.into_iter().chain(choices).chain(others) {
         for (width, open) in (40..160).flat_map(|width| [(width, false), (width, true)]) {
             let style = Style { width, clock: Some(0), ..style(true) };
-            let entry = Entry { at: Moment(0), parent: None, body: body.clone(), open, refused: false };
+            let entry = Entry {
+                at: Moment(0),
+                clock: Some(0),
+                parent: None,
+                body: body.clone(),
+                open,
+                refused: false,
+            };
             let drawing = draw(None, &entry, &style, &|_| None);
             for (row, right) in &drawing.right {
                 let (left, right) = (cells(&drawing.lines[*row]), cells(right));

@@ -276,6 +276,7 @@ impl Chat {
         // The text itself comes by `append`, piece by piece.
         let empty = Entry {
             at: entry.at,
+            clock: entry.clock,
             parent: None,
             body: Body::Message { text: String::new() },
             open: entry.open,

@@ -655,6 +655,64 @@ fn each_update_becomes_one_of_the_official_protocol() {
 }
 
 #[test]
+fn a_prompt_that_is_told_again_keeps_the_time_at_which_it_was_sent() {
+    let told = |kind: &str, timestamp: Value, meta: Value| {
+        let mut draft = under_way();
+        let params = json!({ "sessionId": "sess_abc123", "timestamp": timestamp, "type": kind, "_meta": meta,
+            "data": { "content": "Hello" } });
+        let message = json!({ "method": "session/update", "params": params });
+        assert!(
+            kind != "user_message_chunk"
+                || crate::acp::wire::from_acp::Chunk::read_draft(&message.to_string()).is_none()
+        );
+        let params = taken(&mut draft, &message).remove(0);
+        is::<v1::SessionNotification>(&params);
+        (from_acp::said_at(&params), params["_meta"]["trace"] == "t", draft.left_out())
+    };
+    let (time, none) = (json!("2026-02-04T10:30:00Z"), Vec::<String>::new());
+    let at = Some(1_770_201_000_000);
+    assert_eq!(told("user_message_chunk", time.clone(), json!({ "trace": "t" })), (at, true, none.clone()));
+    assert_eq!(told("user_message_chunk", time.clone(), Value::Null), (at, false, none.clone()));
+    assert_eq!(told("user_message_chunk", json!("soon"), Value::Null), (None, false, none));
+    let left_out = vec!["session/update.timestamp".to_owned()];
+    assert_eq!(told("agent_message_chunk", time, Value::Null), (None, false, left_out));
+}
+
+/// What the document shows of a future, and what it names and gives no form.
+#[test]
+fn words_that_the_document_only_mentions_do_no_harm() {
+    let mut draft = under_way();
+    let method = json!({ "id": 7, "method": "_mcp/request", "params": { "serverName": "remote-tool",
+        "mcpMethod": "tools/call", "mcpParams": { "name": "search", "arguments": { "query": "..." } } } });
+    assert_eq!(taken(&mut draft, &method), [method["params"].clone()], "a method of its own stays as it is");
+    let meta =
+        json!({ "clientVersion": "2.0.0", "experimentalFeature": true, "customTracingId": "trace_xyz" });
+    let prompt = json!({ "sessionId": "sess_abc123", "prompt": [], "_meta": meta });
+    assert_eq!(draft.request(9, "session/prompt", prompt)["_meta"], meta);
+    let own = json!({ "_custom": { "aiPairProgramming": { "enabled": true, "modes": ["driver"] } },
+        "sessionCapabilities": { "modes": ["architect", "ask"] } });
+    let result = initialized(&mut draft, &own);
+    assert_eq!(result["agentCapabilities"]["_meta"]["aiPairProgramming"]["enabled"], true);
+    let new =
+        draft.request(4, "session/new", json!({ "cwd": "/p", "mcpServers": [], "initialMode": "architect" }));
+    assert_eq!(new["initialMode"], "architect");
+
+    // A process has no number for a machine elsewhere, and what is pushed is no request: nothing is received for it.
+    ask(&mut draft, "terminal/create", json!({ "command": "ls" })).expect("served");
+    assert_eq!(answer(&mut draft, json!({ "terminalId": "t" })).get("pid"), None);
+    let stray = json!({ "id": 99, "result": { "received": true } });
+    assert_eq!(taken(&mut draft, &stray), [json!({ "received": true })], "an answer to nothing is nobody's");
+    for method in ["api_key", "oauth2", "custom"] {
+        let sent = draft.request(5, "authenticate", json!({ "methodId": method }));
+        assert_eq!(sent, json!({ "method": method, "credentials": {} }));
+    }
+    let error = json!({ "id": 5, "error": { "code": -32000, "message": "Session not found",
+        "data": { "sessionId": "sess_invalid", "suggestion": "Create a new session with session/new" } } });
+    let told = taken(&mut draft, &error).remove(0);
+    assert_eq!((&told["code"], &told["data"]["sessionId"]), (&json!(-32002), &json!("sess_invalid")));
+}
+
+#[test]
 fn a_thought_that_is_not_to_be_seen_is_only_named_in_the_log() {
     let mut draft = under_way();
     let data = json!({ "content": "Hm", "index": 0, "visible": false });

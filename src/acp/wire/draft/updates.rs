@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::content;
 use super::fields::{notice, object, take, update, with};
 use super::state::{CALLS, Draft};
-use crate::acp::wire::from_acp::TOOK;
+use crate::acp::wire::from_acp::{TIMESTAMP, TOOK};
 use crate::acp::wire::rpc::Message;
 
 /// What a call shows that was not allowed, where the agent says no more of it.
@@ -44,7 +44,7 @@ impl Draft {
         let Some(fields) = params.as_object_mut().filter(|_| is_known) else {
             return vec![Message::Notification { method: "session/update".to_owned(), params }];
         };
-        let (mut kind, mut data) = (String::new(), Value::Null);
+        let (mut kind, mut data, mut timestamp) = (String::new(), Value::Null, None);
         // The object stays, without what the official protocol has elsewhere: a new one costs more than all that is read.
         fields.retain(|name, value| match (name.as_str(), value) {
             (_, Value::Null) => false,
@@ -57,11 +57,24 @@ impl Draft {
                 data = value.take();
                 false
             }
+            ("timestamp", value) => {
+                timestamp = Some(value.take());
+                false
+            }
             _ => {
                 self.left_out.field("session/update", name);
                 false
             }
         });
+        match timestamp {
+            // Of a prompt that is told again it is when that was sent.
+            Some(time) if kind == "user_message_chunk" => {
+                let meta = fields.remove("_meta").filter(Value::is_object).unwrap_or_else(|| json!({}));
+                fields.insert("_meta".to_owned(), with(meta, TIMESTAMP, time));
+            }
+            Some(_) => self.left_out.field("session/update", "timestamp"),
+            None => {}
+        }
         let meta = take(&mut data, "_meta");
         let session = params["sessionId"].as_str().unwrap_or_default();
         let mut converted = self.converted(session, &kind, &mut data);

@@ -69,6 +69,7 @@ struct DraftParams<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
     data: DraftSaid,
+    timestamp: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -105,6 +106,10 @@ impl Chunk {
         };
         let Said { kind, message, content: Text { kind: "text", text } } = params.update else { return None };
         let role = role(kind)?;
+        // A prompt may say when it was sent.
+        if role == Role::User && line.contains("imestamp") {
+            return None;
+        }
         Some(Self { session: params.session, role, message, text })
     }
 
@@ -124,6 +129,10 @@ impl Chunk {
         }
         // Its word for a thought is another one; one of the official protocol's goes the other way.
         let role = role(params.kind).filter(|_| params.kind != "agent_thought_chunk")?;
+        // A prompt may say when it was sent.
+        if role == Role::User && params.timestamp.is_some() {
+            return None;
+        }
         Some(Self { session: params.session, role, message: None, text: params.data.content })
     }
 
@@ -218,6 +227,11 @@ mod tests {
         }
         let plain = line(&chunk("a"));
         assert!(Chunk::read(&plain).is_some());
+        // A prompt's time is no part of a piece of text.
+        let prompt = plain.replacen("agent_message_chunk", "user_message_chunk", 1);
+        assert!(Chunk::read(&prompt).is_some());
+        let dated = prompt.replacen("\"update\"", "\"_meta\":{\"agentTimestampMs\":5},\"update\"", 1);
+        assert!(dated != prompt && Chunk::read(&dated).is_none());
         for (from, to) in [
             ("\"method\"", "\"id\":null,\"method\""),
             ("\"method\"", "\"method\":\"m\",\"method\""),
