@@ -568,6 +568,8 @@ fn a_line_that_a_command_wrote_is_blamed_on_its_call() {
         ("b.txt", 3, ["Fake · turn 2", "run sed -i s/three/3/ b.txt", "asked: Go on"]),
     ] {
         ran.edit(file);
+        // Whose it was may be found out a moment later.
+        ran.chat.nvim.wait_until(|nvim| has_hunk_in(nvim, line), "the line to be an agent's");
         ran.chat.nvim.command(&line.to_string());
         ran.chat.nvim.command("Acp blame");
         // The chat beside it names the calls, too.
@@ -581,6 +583,13 @@ fn a_line_that_a_command_wrote_is_blamed_on_its_call() {
     ran.chat.nvim.command("4");
     ran.chat.nvim.command("Acp blame");
     ran.chat.nvim.wait_for_screen("no agent wrote this line");
+}
+
+/// Whether a line of the buffer has a mark of the review.
+fn has_hunk_in(nvim: &mut support::Nvim, line: u64) -> bool {
+    let code = "local ns, row = vim.api.nvim_get_namespaces()['acp.review'], ... - 1
+        return ns ~= nil and #vim.api.nvim_buf_get_extmarks(0, ns, { row, 0 }, { row, -1 }, { overlap = true }) > 0";
+    nvim.exec_lua(code, [line.into()]) == true.into()
 }
 
 /// The text of all floating windows.
@@ -968,7 +977,9 @@ fn held(root: &std::path::Path) -> std::collections::BTreeMap<String, String> {
             if about.is_dir() {
                 folders.push(path);
             } else if about.is_symlink() {
-                all.insert(key, format!("-> {}", std::fs::read_link(&path).expect("a link").display()));
+                // It may go at this moment.
+                let Ok(target) = std::fs::read_link(&path) else { continue };
+                all.insert(key, format!("-> {}", target.display()));
             } else if about.len() > 1 << 20 {
                 all.insert(key, format!("{} bytes", about.len()));
             } else {
@@ -1100,7 +1111,8 @@ fn wrong_counts(
         let sides = held.map(|all| all.get(*name).map_or("644 ", String::as_str));
         let is_text =
             |side: &&str| !side.starts_with("->") && !side.ends_with("bytes") && !side.contains("\\x");
-        let head = review.lines().find(|line| line.starts_with(name.as_str()) && line.contains(" \u{b7} +"));
+        let head =
+            review.lines().find(|line| line.starts_with(&format!("{name} ")) && line.contains(" \u{b7} +"));
         let head = head.filter(|head| !head.contains("renamed"));
         let Some(head) = head.filter(|_| sides.iter().all(is_text)) else { continue };
         let [was, is] = sides.map(|side| side[4..].split_inclusive("\\n").collect::<Vec<_>>());
@@ -1152,22 +1164,27 @@ fn try_one(tried: &Tried, how: How) -> Vec<String> {
     let mut tell = |text: String| wrong.push(format!("{}, {how:?}: {text}", tried.what));
     let shown = |name: &str| name.replace('\n', "\u{2424}");
     let is_in = |review: &str, name: &str| {
+        let name = shown(name);
+        let name = name.trim_start();
         let mut heads = review.lines().filter(|line| !line.starts_with("  "));
-        heads.any(|line| line.contains(shown(name).trim_start()))
+        // Not of one whose name only begins like that.
+        heads.any(|line| line.ends_with(name) || line.contains(&format!("{name} ")))
+    };
+    let wrong_counts = |review: &str| match is_unsaved {
+        true => Vec::new(),
+        false => wrong_counts(review, &expected, [&before, &after]),
     };
     let mut review = String::new();
     soon(|| {
         review = ran.chat.nvim.exec_lua(PAGE, []).as_str().unwrap_or_default().to_owned();
-        expected.iter().all(|name| is_in(&review, name))
+        expected.iter().all(|name| is_in(&review, name)) && wrong_counts(&review).is_empty()
     });
     let asked = ran.chat.nvim.exec_lua("return _G.asked or ''", []);
     let asked = asked.as_str().unwrap_or_default();
     for name in expected.iter().filter(|name| !is_in(&review, name) && !asked.contains(name.as_str())) {
         tell(format!("{name:?} is not in the review:\n{review}, nor asked about: {asked}"));
     }
-    if !is_unsaved {
-        wrong_counts(&review, &expected, [&before, &after]).into_iter().for_each(&mut tell);
-    }
+    wrong_counts(&review).into_iter().for_each(&mut tell);
     if expected.is_empty() && review.contains("@@") || ignored.iter().any(|name| is_in(&review, name)) {
         tell(format!("that is no change:\n{review}"));
     }
