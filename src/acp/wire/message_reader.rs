@@ -231,7 +231,7 @@ mod tests {
             .map(|incoming| match incoming {
                 Incoming::Message(Message::Notification { params, .. }) => {
                     assert_eq!(session_of(params).as_deref(), Some("s"));
-                    assert!(!params["update"]["rawInput"].to_string().contains("/remote/"), "{params}");
+                    assert!(!params.to_string().contains("/remote/"), "{params}");
                     paths_named(params).map(str::to_owned).collect()
                 }
                 other => panic!("{other:?}"),

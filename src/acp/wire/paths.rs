@@ -83,11 +83,11 @@ impl Paths {
                 if method == "terminal/create" {
                     words(params, &here);
                 }
-                leave_out_strange_places(params.get_mut("toolCall"), &here);
+                tell_here(params.get_mut("toolCall"), &here);
                 walk(params, &here);
             }
             Message::Notification { params, .. } => {
-                leave_out_strange_places(params.get_mut("update"), &here);
+                tell_here(params.get_mut("update"), &here);
                 walk(params, &here);
             }
             Message::Response { result: Ok(result), .. } => walk(result, &here),
@@ -131,10 +131,32 @@ fn words(params: &mut Value, here: &impl Fn(&str) -> Option<String>) {
     }
 }
 
+/// What a call says beside the fields that name a file.
+fn tell_here(call: Option<&mut Value>, here: &impl Fn(&str) -> Option<String>) {
+    if let Some(call) = call {
+        title(call, here);
+        leave_out_strange_places(call, here);
+    }
+}
+
+/// A title names the call's places as they are called here. Other words in it may be a command of the agent's machine.
+fn title(call: &mut Value, here: &impl Fn(&str) -> Option<String>) {
+    let named = |word: &str| {
+        let bare = word.trim_matches(['`', '"', '\'']);
+        let places = call["locations"].as_array().into_iter().flatten();
+        let is_place = places.filter_map(|place| place["path"].as_str()).any(|path| path == bare);
+        let path = here(bare).filter(|_| is_place && uri::is_path(bare))?;
+        Some(word.replace(bare, &path))
+    };
+    let Some(title) = call["title"].as_str() else { return };
+    let words = || title.split(' ').map(|word| named(word).unwrap_or_else(|| word.to_owned()));
+    let told = named(title).unwrap_or_else(|| words().collect::<Vec<_>>().join(" "));
+    call["title"] = told.into();
+}
+
 /// Nobody can be taken to a file that isn't here, and another one of that name must not be shown for it.
-fn leave_out_strange_places(call: Option<&mut Value>, here: &impl Fn(&str) -> Option<String>) {
-    let places = call.and_then(|call| call.get_mut("locations")).and_then(Value::as_array_mut);
-    if let Some(places) = places {
+fn leave_out_strange_places(call: &mut Value, here: &impl Fn(&str) -> Option<String>) {
+    if let Some(places) = call.get_mut("locations").and_then(Value::as_array_mut) {
         let is_strange = |place: &Value| {
             place
                 .get("path")
@@ -225,7 +247,8 @@ mod tests {
     #[test]
     fn what_the_agent_sends_is_in_the_words_of_this_machine() {
         let update = json!({ "method": "session/update", "params": { "sessionId": "s", "update": {
-            "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Edit /remote/src/a.rs",
+            "sessionUpdate": "tool_call", "toolCallId": "c",
+            "title": "Edit `/remote/src/a.rs`  like /remote/src/b.rs",
             "locations": [{ "path": "/remote/src/a.rs", "line": 3 }, { "path": "/etc/hosts" }],
             "rawInput": { "file_path": "/remote/src/a.rs", "command": "cat /remote/src/a.rs" },
             "content": [{ "type": "diff", "path": "/remote/src/a.rs", "oldText": "/remote/src", "newText": "b" }],
@@ -233,12 +256,17 @@ mod tests {
         assert_eq!(
             here(update),
             Ok(json!({ "sessionId": "s", "update": {
-                "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Edit /remote/src/a.rs",
+                "sessionUpdate": "tool_call", "toolCallId": "c",
+                "title": "Edit `/home/me/src/a.rs`  like /remote/src/b.rs",
                 "locations": [{ "path": "/home/me/src/a.rs", "line": 3 }],
                 "rawInput": { "file_path": "/home/me/src/a.rs", "command": "cat /remote/src/a.rs" },
                 "content": [{ "type": "diff", "path": "/home/me/src/a.rs", "oldText": "/remote/src", "newText": "b" }],
             } })),
         );
+        let path = "/remote/src/a b.rs";
+        let whole = json!({ "method": "session/update", "params": { "sessionId": "s", "update": {
+            "sessionUpdate": "tool_call", "title": path, "locations": [{ "path": path }] } } });
+        assert_eq!(here(whole).expect("an update")["update"]["title"], "/home/me/src/a b.rs");
         let listed =
             json!({ "id": 3, "result": { "sessions": [{ "sessionId": "s", "cwd": "/remote/src" }] } });
         assert_eq!(here(listed), Ok(json!({ "sessions": [{ "sessionId": "s", "cwd": "/home/me/src" }] })));
