@@ -1026,6 +1026,24 @@ fn a_buffer_that_is_saved_as_another_file_leaves_its_changes_to_the_one_it_held(
 }
 
 #[test]
+fn what_was_undone_beside_unsaved_edits_is_undecided_again_where_they_are_thrown_away() {
+    for away in ["edit!", "bdelete! a.txt | edit a.txt"] {
+        let mut chat = written();
+        chat.nvim.command("edit a.txt");
+        chat.nvim.wait_until(|nvim| marks(nvim) == "2+ 2^ 6+", "both hunks");
+        chat.nvim.command("call setline(4, 'mine')");
+        chat.nvim.command("2 | Acp undo");
+        chat.nvim.wait_until(|nvim| marks(nvim) == "6+", "one hunk");
+        chat.nvim.command(away);
+        chat.nvim
+            .wait_until(|nvim| marks(nvim) == "2+ 2^ 6+", "both hunks, as the file on the disk has them");
+        chat.nvim.command("2 | Acp undo");
+        let project = &chat.project;
+        chat.nvim.wait_until(|_| project.read("a.txt").starts_with("one\ntwo\n"), "it to be undone");
+    }
+}
+
+#[test]
 fn edits_that_went_with_their_buffer_are_not_in_the_review() {
     let mut chat = written();
     chat.nvim.command("edit a.txt");

@@ -238,6 +238,13 @@ impl Reviews {
         }
     }
 
+    /// A buffer was written into its file.
+    pub fn saved(&mut self, buf: Buf) {
+        if let Some(file) = self.of_buf(buf).and_then(|reviewed| reviewed.file.as_mut()) {
+            file.saved();
+        }
+    }
+
     pub fn buffer_unloaded(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
         let path = self.path_of(buf).map(Path::to_owned);
         self.release(buf);

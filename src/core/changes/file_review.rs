@@ -32,6 +32,9 @@ pub struct FileReview {
     last: Option<OriginId>,
     /// Hunks of texts before this one: Neovim's own undo may bring them back.
     history: HunkHistory,
+    /// The file may hold this text, which comes back where edits are thrown away.
+    #[serde(default)]
+    is_saved: bool,
     /// Hunks have come back since this was last set to false.
     pub has_hunks_back: bool,
     /// The row that the user has changed last, if it was that row alone.
@@ -87,6 +90,7 @@ impl FileReview {
             is_there,
             last: None,
             history,
+            is_saved: true,
             has_hunks_back: false,
             typed_in: None,
             missing: Missing::default(),
@@ -208,6 +212,7 @@ impl FileReview {
         if let Some(splice) = self.review.difference(after.unwrap_or_default()) {
             self.agent_spliced(splice, Some(origin));
         }
+        self.is_saved = true;
     }
 
     /// What was behind the last change of an agent's is known to be something else, or nothing that is reviewed: then it
@@ -279,6 +284,7 @@ impl FileReview {
         if let Some(splice) = self.review.difference(text) {
             self.spliced_by_user(splice, is_told);
         }
+        self.is_saved = true;
     }
 
     /// Somebody has removed the file: what was left to decide in it waits until it is there again. Where it is gone
@@ -292,6 +298,11 @@ impl FileReview {
         let missing = std::mem::take(&mut self.missing);
         *self = Self { missing, ..Self::new(None) };
         left.into_iter().for_each(|each| self.missing.add(each, true));
+    }
+
+    /// The file holds this text by now.
+    pub fn saved(&mut self) {
+        self.is_saved = true;
     }
 
     /// The user changed lines. An earlier text that this brings back has its hunks again: `u` and its like do that.
@@ -362,12 +373,13 @@ impl FileReview {
         // Who types in one row of several needs no text per key: the hunk stays.
         let goes_on = typed_in.is_some() && self.typed_in == typed_in && self.review.is_within_hunk(rows);
         self.typed_in = typed_in;
-        if !goes_on
-            && (self.review.has_hunks_near(rows)
-                || self.history.find(self.review.print_after(splice)).is_some())
-        {
+        let concerns_hunk = || {
+            self.review.has_hunks_near(rows) || self.history.find(self.review.print_after(splice)).is_some()
+        };
+        if self.is_saved || !goes_on && concerns_hunk() {
             self.remember_text();
         }
+        self.is_saved = false;
     }
 
     fn remember_text(&mut self) {
@@ -541,6 +553,7 @@ impl FileReview {
 
     /// Lines of an agent's were replaced by what was there before.
     fn put_back(&mut self, splice: &Splice) {
+        self.is_saved = true;
         self.authors.undone(splice.rows.clone(), splice.lines.len());
         self.authors.fit(self.review.line_count());
         if self.review.is_settled() {
@@ -622,6 +635,30 @@ mod tests {
         assert_eq!(file.author(2), Some((OriginId(1), false)));
         file.user_wrote("a\nb\nc\nd");
         assert!(file.is_settled());
+    }
+
+    #[test]
+    fn what_was_undone_after_other_edits_is_back_when_all_of_that_is_thrown_away() {
+        let before: Vec<String> = (0..40).map(|line| line.to_string()).collect();
+        let mut after = before.clone();
+        (after[1], after[38]) = ("one".into(), "last but one".into());
+        for is_saved_again in [false, true] {
+            let mut file = reviewed(&before.join("\n"), &after.join("\n"));
+            let mut on_disk = file.current();
+            if is_saved_again {
+                file.user_spliced(Splice { rows: 0..0, lines: vec!["mine".into()] });
+                file.saved();
+                on_disk = file.current();
+            }
+            let hunks = file.hunks();
+            // Far from what the agent has changed.
+            let row = 20;
+            file.user_spliced(Splice { rows: row..row + 1, lines: vec!["typed".into()] });
+            assert!(file.undo(0).is_some());
+            file.user_wrote(&on_disk);
+            assert_eq!(file.hunks(), hunks);
+            assert_eq!(file.origins(0), [OriginId(1)].into());
+        }
     }
 
     #[test]
