@@ -516,6 +516,10 @@ fn closing_a_session_ends_its_agent_and_takes_the_chat_away() {
 
 #[test]
 fn who_closes_a_chat_in_normal_mode_is_in_normal_mode_in_the_next_one() {
+    ["", "<C-w>k", "<C-w>h"].into_iter().for_each(close_in_normal_mode);
+}
+
+fn close_in_normal_mode(goes: &str) {
     let mut chat = Scripted::new(
         &[],
         steps([initialized(json!({}), json!([])), new_session("s1").into(), new_session("s2").into()]),
@@ -527,11 +531,16 @@ fn who_closes_a_chat_in_normal_mode_is_in_normal_mode_in_the_next_one() {
     chat.nvim.wait_until(|nvim| nvim.exec_lua(count, []).as_u64() == Some(2), "a second chat");
     chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "the cursor in its prompt");
     chat.nvim.stop_insert();
-    chat.nvim.input(":Acp close<CR>");
+    chat.nvim.input(&format!("{goes}:Acp close<CR>"));
     chat.nvim.wait_until(|nvim| nvim.exec_lua(count, []).as_u64() == Some(1), "the second chat to go");
     let prompt = "return vim.api.nvim_get_current_buf() == require('acp').status().sessions[1].prompt";
-    chat.nvim.wait_until(|nvim| nvim.exec_lua(prompt, []) == true.into(), "the first chat");
-    assert_eq!(chat.nvim.mode().name, "n");
+    let is_there = goes != "<C-w>h";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(prompt, []) == is_there.into(), "the first chat");
+    // The screen says so, too.
+    assert!(!chat.nvim.screen().contains("(insert)"), "{goes} {}", chat.nvim.screen());
+    chat.nvim.input("ix<Esc>");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(0).contains('x'), "an x");
+    assert_eq!((chat.nvim.mode().name.as_str(), chat.nvim.buffer_text(0).as_str()), ("n", "x"), "{goes}");
 }
 
 #[test]

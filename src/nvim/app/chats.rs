@@ -48,12 +48,17 @@ impl App {
 
     /// Shows a session's chat; buffers that the user wiped are made anew from the session.
     pub fn show(&mut self, key: SessionKey) -> Result<()> {
+        self.show_undrawn(key)?;
+        self.cx.editor.command("redraw")
+    }
+
+    /// The same for those who go on with windows, or with the mode, which is drawn, too.
+    pub(super) fn show_undrawn(&mut self, key: SessionKey) -> Result<()> {
         if self.chats.drop_wiped(&mut self.cx, key) {
             self.make_chat(key)?;
         }
         with_tails!(self.show(&mut self.cx, key))?;
-        self.update_bar(key)?;
-        self.cx.editor.command("redraw")
+        self.update_bar(key)
     }
 
     pub fn toggle_chat(&mut self) -> Result<()> {

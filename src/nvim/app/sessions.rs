@@ -166,11 +166,12 @@ impl App {
         let was_there =
             self.cx.chats.get(&gone).is_some_and(|chat| chat.prompt == buf || chat.transcript == buf);
         let was_normal = self.cx.editor.mode().0 == "n";
-        self.show(other)?;
+        self.show_undrawn(other)?;
         if was_normal {
             // Nobody asked to type there.
             self.cx.editor.command("stopinsert")?;
         }
+        self.cx.editor.command("redraw")?;
         match was_there || !self.cx.editor.win_is_valid(win) {
             true => Ok(()),
             false => self.cx.editor.set_current_win(win),
