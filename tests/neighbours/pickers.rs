@@ -68,6 +68,16 @@ const DRESSING: Picker = Picker {
     filetype: "TelescopePrompt",
 };
 
+/// Its own list, which is no line to search in.
+const DRESSING_LIST: Picker = Picker {
+    plugins: &["dressing.nvim"],
+    since: "0.10",
+    recipe: "",
+    plain: "require('dressing').setup({ select = { backend = { 'builtin' } } })",
+    preview: "",
+    filetype: "DressingSelect",
+};
+
 const FZF: Picker = Picker {
     plugins: &["fzf-lua"],
     since: "0.10",
@@ -231,6 +241,23 @@ fn telescope_leaves_the_proposal_in_view() {
 #[ignore = "make test-neighbours"]
 fn telescope_previews_the_proposal_where_dressing_opens_it() {
     a_preview_shows_the_proposal(&DRESSING);
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn a_list_of_dressings_that_opens_over_an_empty_prompt_is_answered_by_its_keys() {
+    let then = [answered("p"), says("Answered."), ends("end_turn")];
+    let setup = DRESSING_LIST.plain;
+    let Some(mut chat) = asking(&DRESSING_LIST, setup, (120, 34), &then) else { return };
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "the prompt to be typed into");
+    chat.nvim.input("go<C-s>");
+    let filetype = "return vim.bo.filetype";
+    let is_open = |nvim: &mut Nvim| nvim.exec_lua(filetype, []).as_str() == Some(DRESSING_LIST.filetype);
+    chat.nvim.wait_until(is_open, "the list");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "keys to be the list's");
+    chat.nvim.input("<CR>");
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "a");
+    chat.wait_for("Answered.");
 }
 
 #[test]

@@ -102,6 +102,14 @@ local function close(before)
   end
 end
 
+-- A list, unlike a line to search in, has no use for the insert mode that the user was in: keys would become text in it.
+local function leave_insert()
+  local is_list = vim.bo.filetype == "DressingSelect" or not vim.bo.modifiable
+  if is_list and api.nvim_get_mode().mode:find("^i") then
+    vim.cmd("stopinsert")
+  end
+end
+
 -- Whether Neovim's own picker is drawn by noice: in the middle of the screen, over what is asked about.
 local function is_popup()
   local noice = package.loaded["noice.config"]
@@ -112,6 +120,11 @@ return {
   add_preview = add_preview,
   close = close,
   is_popup = is_popup,
+  -- Some open a moment later.
+  opened = function()
+    leave_insert()
+    vim.schedule(leave_insert)
+  end,
   windows = api.nvim_list_wins,
   -- The buffer goes when nothing is asked any more.
   forget = function()

@@ -51,6 +51,9 @@ pub fn offer(editor: &Editor, offer: Offer, then: impl FnOnce(Option<usize>) + '
     })?;
     selector(editor)?.call::<()>((items, options, chosen))?;
     answer.shown();
+    if !is_builtin(editor) {
+        helpers(editor)?.get::<Function>("opened")?.call::<()>(())?;
+    }
     Ok(())
 }
 
