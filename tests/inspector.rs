@@ -391,6 +391,12 @@ fn a_recording_of_the_second_version_is_played_into_a_chat() {
 fn a_replay_can_be_played_message_by_message() {
     let mut chat = scripted((100, 30), 0);
     chat.nvim.command(&format!("Acp replay {RECORDING}sdk-example-stream.jsonl step"));
+    chat.nvim.wait_until(
+        |nvim| {
+            nvim.messages().contains(":Acp replay plays the next message, and so does ]m in the transcript")
+        },
+        "what to do",
+    );
     chat.nvim.wait_for_screen("Recording of");
     let before = transcript(&mut chat.nvim);
     chat.nvim.command("Acp replay");
