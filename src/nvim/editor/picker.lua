@@ -104,8 +104,9 @@ end
 
 -- A list, unlike a line to search in, has no use for the insert mode that the user was in: keys would become text in it.
 local function leave_insert()
-  local is_list = vim.bo.filetype == "DressingSelect" or not vim.bo.modifiable
-  if is_list and api.nvim_get_mode().mode:find("^i") then
+  local floats = api.nvim_win_get_config(0).relative ~= ""
+  local is_list = vim.bo.filetype == "DressingSelect" or vim.bo.buftype == "nofile" and not vim.bo.modifiable
+  if floats and is_list and api.nvim_get_mode().mode:find("^i") then
     vim.cmd("stopinsert")
   end
 end
