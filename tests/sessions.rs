@@ -909,22 +909,24 @@ fn prompts_that_were_never_answered_stand_apart_when_they_are_told_again() {
     assert_eq!(text.matches("You\n").count(), 2, "{text}");
 }
 
+/// An agent that takes the session up where it was, and sends nothing of what was said.
+fn resumes() -> Vec<Value> {
+    steps([
+        initialized(json!({ "sessionCapabilities": { "resume": {} } }), json!([])),
+        vec![
+            json!({ "expect": "session/resume", "params": { "sessionId": "s1" } }),
+            json!({ "reply": "session/resume", "result": {} }),
+        ],
+    ])
+}
+
 #[test]
 fn resume_takes_up_the_last_session_of_the_project() {
     let mut first = Scripted::new(&[], one_turn());
     talked(&mut first, "Remember this");
     let cwd = first.project.path().to_string_lossy().into_owned();
     first.nvim.quit();
-    let mut second = after(
-        &first,
-        steps([
-            initialized(json!({ "sessionCapabilities": { "resume": {} } }), json!([])),
-            vec![
-                json!({ "expect": "session/resume", "params": { "sessionId": "s1" } }),
-                json!({ "reply": "session/resume", "result": {} }),
-            ],
-        ]),
-    );
+    let mut second = after(&first, resumes());
     second.nvim.listen();
     second.nvim.command("Acp resume");
     second.nvim.wait_until(|nvim| said(nvim).contains("no earlier session is known in"), "to be told");
@@ -946,12 +948,7 @@ fn beside(first: &Scripted, steps: Vec<Value>) -> Scripted {
 fn a_session_that_another_neovim_has_open_is_left_to_it_until_that_is_gone() {
     let mut first = Scripted::new(&[], one_turn());
     talked(&mut first, "Remember this");
-    let taken_up = vec![
-        json!({ "expect": "session/resume", "params": { "sessionId": "s1" } }),
-        json!({ "reply": "session/resume", "result": {} }),
-    ];
-    let can_resume = json!({ "sessionCapabilities": { "resume": {} } });
-    let mut second = beside(&first, steps([initialized(can_resume, json!([])), taken_up]));
+    let mut second = beside(&first, resumes());
     second.nvim.command("Acp resume");
     second.nvim.wait_until(|nvim| said(nvim).contains("session is open in another Neovim"), "to be told");
     pick(&mut second.nvim, &[]);
@@ -972,14 +969,7 @@ fn a_session_that_another_neovim_has_open_is_left_to_it_until_that_is_gone() {
 fn a_session_that_is_closed_or_chosen_all_the_same_can_be_taken_up_beside_another_neovim() {
     let mut first = Scripted::new(&[], one_turn());
     talked(&mut first, "Remember this");
-    let taken_up = || {
-        vec![
-            json!({ "expect": "session/resume", "params": { "sessionId": "s1" } }),
-            json!({ "reply": "session/resume", "result": {} }),
-        ]
-    };
-    let can_resume = || initialized(json!({ "sessionCapabilities": { "resume": {} } }), json!([]));
-    let mut second = beside(&first, steps([can_resume(), taken_up()]));
+    let mut second = beside(&first, resumes());
     pick(&mut second.nvim, &[1]);
     second.nvim.command("Acp sessions");
     second.wait_for("Another Neovim has this session open, too.");
@@ -987,7 +977,7 @@ fn a_session_that_is_closed_or_chosen_all_the_same_can_be_taken_up_beside_anothe
     second.nvim.wait_until(|nvim| processes(nvim) == 0, "the agent to be gone");
     first.nvim.command("Acp close");
     first.nvim.wait_until(|nvim| processes(nvim) == 0, "the agent to be gone");
-    let mut third = beside(&first, steps([can_resume(), taken_up()]));
+    let mut third = beside(&first, resumes());
     third.nvim.command("Acp resume");
     third.wait_for("sends nothing of what was said");
     assert!(!third.transcript().contains("Another Neovim has"), "{}", third.transcript());

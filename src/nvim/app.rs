@@ -220,6 +220,7 @@ impl App {
             EditorEvent::FileRestored { path, held } => {
                 self.files.on_disk.told.holds(&path, &held);
                 self.file_restored(&path, &held)?;
+                self.files.replaced(&mut self.cx, &path)?;
             }
             EditorEvent::RestoreEnded => self.reviews.draw_reviews(&mut self.cx)?,
             EditorEvent::ChangeUndone { session, name, before } => {

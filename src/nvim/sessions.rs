@@ -67,7 +67,7 @@ pub struct Sessions {
     /// The sessions being resumed, as the record knows them.
     resumed: HashMap<SessionKey, Kept>,
     /// What other Neovims were told to be open here.
-    told_open: BTreeSet<SessionName>,
+    told_open: Vec<SessionName>,
     /// Those being taken up that another Neovim has open.
     open_twice: BTreeSet<SessionKey>,
     /// Stored sessions as they are being listed, page by page.
@@ -108,7 +108,7 @@ impl Sessions {
             recalls: HashMap::new(),
             recorded: BTreeMap::new(),
             resumed: HashMap::new(),
-            told_open: BTreeSet::new(),
+            told_open: Vec::new(),
             open_twice: BTreeSet::new(),
             listing: HashMap::new(),
             listing_for: Purpose::default(),

@@ -3,7 +3,7 @@
 //! sessions that it has open. A thread of its own does it, in the order in which it was asked for. What
 //! the lines say is `core::store::record`'s word.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ impl Index {
         }
     }
 
-    fn tell_open(&mut self, folder: &Path, sessions: &BTreeSet<SessionName>) -> io::Result<()> {
+    fn tell_open(&mut self, folder: &Path, sessions: &[SessionName]) -> io::Result<()> {
         if sessions.is_empty() {
             if let Some(owned) = self.open.remove(folder) {
                 owned.remove();
@@ -124,20 +124,19 @@ impl Index {
         let read = |path: &PathBuf| Kept::read(&String::from_utf8_lossy(&fs::read(path).ok()?));
         let mut kept: Vec<Kept> = files(folder)?.iter().filter_map(|(_, path)| read(path)).collect();
         for kept in &mut kept {
-            let Owner { agent, acp_id, .. } = kept.owner.clone();
-            kept.elsewhere = elsewhere.contains(&SessionName { agent, acp_id });
+            kept.elsewhere = elsewhere.iter().any(|name| kept.owner.is_called(name));
         }
         kept.sort_by_key(|kept| std::cmp::Reverse(kept.used));
         Ok(kept)
     }
 
     /// The sessions that other Neovims have open. What those have left that are gone is removed.
-    fn open_elsewhere(&self, folder: &Path) -> io::Result<BTreeSet<SessionName>> {
+    fn open_elsewhere(&self, folder: &Path) -> io::Result<Vec<SessionName>> {
         let (gone, living) = others(folder, OPEN, self.open.get(folder))?;
         gone.into_iter().for_each(Owned::remove);
         // A Neovim that goes at this moment has none, and what a later version writes may be another thing.
         let read = |path: &PathBuf| serde_json::from_slice(&fs::read(path).ok()?).ok();
-        Ok(living.iter().filter_map(read).flat_map(|open: BTreeSet<SessionName>| open).collect())
+        Ok(living.iter().filter_map(read).flat_map(|open: Vec<SessionName>| open).collect())
     }
 }
 
@@ -302,9 +301,9 @@ mod tests {
             kept.into_iter().filter(|kept| kept.elsewhere).map(|kept| kept.owner.acp_id).collect()
         };
         let (mut first, second) = (index(), index());
-        first.tell_open(folder, &BTreeSet::from([name("a"), name("new")])).expect("to tell");
+        first.tell_open(folder, &[name("a"), name("new")]).expect("to tell");
         assert_eq!((elsewhere(&first), elsewhere(&second)), (vec![], vec!["a".to_owned()]));
-        first.tell_open(folder, &BTreeSet::from([name("b")])).expect("to tell");
+        first.tell_open(folder, &[name("b")]).expect("to tell");
         assert_eq!(elsewhere(&second), ["b"]);
         // Its lock goes with it, its file stays.
         drop(first);

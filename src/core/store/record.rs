@@ -2,7 +2,6 @@
 //! can be found and resumed after Neovim has exited. A session's record is an append-only list of facts,
 //! so that no process overwrites another's. Where it is stored is left to `acp::store::session_index`.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +25,13 @@ pub struct Owner {
     pub acp_id: String,
     #[serde(with = "stored_path")]
     pub cwd: PathBuf,
+}
+
+impl Owner {
+    /// Whether it is the session of this name.
+    pub fn is_called(&self, name: &SessionName) -> bool {
+        (&self.agent, &self.acp_id) == (&name.agent, &name.acp_id)
+    }
 }
 
 /// One line of a record.
@@ -61,7 +67,7 @@ pub struct SessionName {
 pub enum RecordRequest {
     /// All that this Neovim has open, for others to know.
     TellOpen {
-        sessions: BTreeSet<SessionName>,
+        sessions: Vec<SessionName>,
     },
     Keep {
         owner: Owner,

@@ -239,8 +239,7 @@ impl Checkpoints {
                         note_restored(cx, &outcome, &file.path);
                     }
                     let (path, held) = (file.path.clone(), file.target.clone());
-                    cx.raise(EditorEvent::FileRestored { path: path.clone(), held });
-                    cx.raise(EditorEvent::FileReplaced(path));
+                    cx.raise(EditorEvent::FileRestored { path, held });
                 }
                 this.put_one(cx, &outcome, &file.path, done)
             },

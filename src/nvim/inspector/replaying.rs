@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
-use crate::core::ids::JobId;
+use crate::core::ids::{AgentId, JobId};
 use crate::core::inspector::Request;
 use crate::core::message::{Command, Launch};
 use crate::core::replay::{NAME, Pace, Replay};
@@ -18,11 +18,11 @@ impl Inspector {
     /// `:Acp replay {file} [speed]`; in a replay, without a file, its next message.
     pub fn replay(&mut self, cx: &mut Context, args: &Args) -> Result<()> {
         let Some(name) = args.first() else {
-            let session = cx.session_here().and_then(|key| cx.sessions.get(&key));
-            return match session.is_some_and(|session| session.agent_name == NAME) {
-                true => Self::play_next(cx),
-                false => fail("name the recording to play, as in :Acp replay bug.jsonl"),
+            let Some(agent) = replay_here(cx) else {
+                return fail("name the recording to play, as in :Acp replay bug.jsonl");
             };
+            cx.send(Command::PlayNext { agent });
+            return Ok(());
         };
         let pace = match args.words.get(1).map(String::as_str).filter(|word| !word.is_empty()) {
             None => Pace::Percent(100),
@@ -74,12 +74,16 @@ impl Inspector {
 
     /// Plays the next message of the replay here.
     pub fn play_next(cx: &mut Context) -> Result<()> {
-        let session = cx.session_here().and_then(|key| cx.sessions.get(&key));
-        let Some(agent) = session.filter(|session| session.agent_name == NAME).map(|session| session.agent)
-        else {
+        let Some(agent) = replay_here(cx) else {
             return fail("this chat is no replay; :Acp replay {file} step begins one");
         };
         cx.send(Command::PlayNext { agent });
         Ok(())
     }
+}
+
+/// Who plays the replay whose chat this is.
+fn replay_here(cx: &Context) -> Option<AgentId> {
+    let session = cx.sessions.get(&cx.session_here()?)?;
+    (session.agent_name == NAME).then_some(session.agent)
 }

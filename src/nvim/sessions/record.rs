@@ -1,8 +1,6 @@
 //! What the plugin itself remembers of sessions: what is told to the record as they go on, what is
 //! recalled from it, and resuming a session that it knows.
 
-use std::collections::BTreeSet;
-
 use mlua::Result;
 
 use crate::core::ids::{JobId, SessionKey};
@@ -98,16 +96,15 @@ impl Sessions {
             return;
         }
         let open = cx.sessions.values().filter(|session| session.agent_name != NAME);
-        let sessions: BTreeSet<SessionName> = open
-            .filter_map(|session| {
-                let acp_id = session.stored_id()?.to_owned();
-                Some(SessionName { agent: session.agent_name.clone(), acp_id })
-            })
-            .collect();
-        if sessions != self.told_open {
-            self.told_open.clone_from(&sessions);
-            self.tell_record(cx, RecordRequest::TellOpen { sessions });
+        let open = open.filter_map(|session| Some((session.agent_name.as_str(), session.stored_id()?)));
+        // This is asked at every change of a session, and nearly always nothing is new.
+        if open.clone().eq(self.told_open.iter().map(|told| (told.agent.as_str(), told.acp_id.as_str()))) {
+            return;
         }
+        let name = |(agent, acp_id): (&str, &str)| SessionName { agent: agent.into(), acp_id: acp_id.into() };
+        self.told_open = open.map(name).collect();
+        let sessions = self.told_open.clone();
+        self.tell_record(cx, RecordRequest::TellOpen { sessions });
     }
 
     /// Recalls all sessions; `then` gets those that are not open here.

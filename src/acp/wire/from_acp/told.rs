@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::updates::{self, Fact, TOOK};
 use crate::core::message::{
-    Content, Location, PlanContent, PlanItem, PlanStatus, Priority, ToolCallPatch, ToolContent, ToolKind,
-    Update, WireStatus,
+    Content, Location, PlanContent, PlanItem, PlanStatus, Priority, ToolCallPatch, ToolContent, Update,
+    WireStatus,
 };
 
 /// An update of a session.
@@ -77,7 +77,7 @@ fn call(is_first: bool, patch: &ToolCallPatch) -> Value {
         ("toolCallId", Some(patch.id.0.as_str().into())),
         ("title", patch.title.as_deref().map(Value::from)),
         ("name", patch.name.as_deref().map(Value::from)),
-        ("kind", patch.kind.map(|kind| kind_word(kind).into())),
+        ("kind", patch.kind.map(|kind| kind.word().into())),
         ("status", patch.status.as_ref().map(|status| status_word(status).into())),
         ("content", content),
         ("locations", places),
@@ -107,21 +107,6 @@ fn place(place: &Location) -> Value {
     match place.line {
         Some(line) => json!({ "path": place.path, "line": line }),
         None => json!({ "path": place.path }),
-    }
-}
-
-fn kind_word(kind: ToolKind) -> &'static str {
-    match kind {
-        ToolKind::Read => "read",
-        ToolKind::Edit => "edit",
-        ToolKind::Delete => "delete",
-        ToolKind::Move => "move",
-        ToolKind::Search => "search",
-        ToolKind::Execute => "execute",
-        ToolKind::Think => "think",
-        ToolKind::Fetch => "fetch",
-        ToolKind::SwitchMode => "switch_mode",
-        ToolKind::Other => "other",
     }
 }
 
