@@ -374,7 +374,7 @@ fn a_busy_server_costs_one_request_and_no_answer() {
 }
 
 #[test]
-fn streams_that_break_are_opened_again_and_nothing_is_lost() {
+fn streams_that_break_are_opened_again_and_bring_what_was_not_yet_on_its_way() {
     let mut test = Test::with(hasty()).carried_over("http");
     test.open(&[
         expect("session/prompt"),
@@ -384,10 +384,18 @@ fn streams_that_break_are_opened_again_and_nothing_is_lost() {
         update(&chunk("lo")),
         end_turn(),
     ]);
-    test.servers[0].cut();
+    // The connection's and the session's own, which comes right after it was opened.
+    wait_for("both streams", || test.servers[0].streams() == 2);
+    let cut = |test: &Test| {
+        let server = &test.servers[0];
+        let before = server.streams();
+        server.cut();
+        wait_for("both streams again", || server.streams() >= before + 2);
+    };
+    cut(&test);
     test.prompt("Hi");
     let (ask, _) = test.question();
-    test.servers[0].cut();
+    cut(&test);
     test.answer(ask, Answer::Selected("yes".into()));
     assert_eq!(test.stop_reason(), StopReason::EndTurn);
     assert_eq!(said(&mut test), "Hello");
@@ -432,10 +440,7 @@ fn who_gives_signs_of_life_is_there_although_nothing_is_said() {
         test.send(Command::Connect { agent: AGENT, launch: Box::new(launch) });
         test.send(test.open_command(SESSION));
         test.opened();
-        let streams = |test: &Test| {
-            let heads = test.servers[0].requests.lock().expect("requests");
-            heads.iter().filter(|head| head.starts_with("GET ")).count()
-        };
+        let streams = |test: &Test| test.servers[0].streams();
         // The session's own comes right after it was opened.
         let all = if scheme == "http" { 2 } else { 1 };
         wait_for("its streams", || streams(&test) == all);

@@ -71,7 +71,13 @@ struct Connection {
 
 /// What waits for a stream, and the end that a stream takes and gives back.
 #[derive(Clone)]
-struct Mailbox(Sender<Option<String>>, Arc<Mutex<Option<Receiver<Option<String>>>>>);
+struct Mailbox(Sender<Option<String>>, Arc<Mutex<Option<Mail>>>);
+
+struct Mail {
+    queue: Receiver<Option<String>>,
+    /// A message that a broken stream could not take: it is the next one's first.
+    undelivered: Option<String>,
+}
 
 type Connections = Arc<Mutex<HashMap<String, Arc<Connection>>>>;
 
@@ -113,15 +119,21 @@ impl Server {
         Self { port, requests, refuses, manners, connections, sockets }
     }
 
-    /// The network between here and all clients breaks.
+    /// The network between here and all clients breaks. Nobody is served anew before all of it has broken.
     pub fn cut(&self) {
-        for connection in self.connections.lock().unwrap().values() {
-            connection.end_streams();
-        }
-        for socket in self.sockets.lock().unwrap().drain(..) {
+        let mut sockets = self.sockets.lock().unwrap();
+        for socket in sockets.drain(..) {
             // One that is gone already needs no end.
             let _ = socket.shutdown(Shutdown::Both);
         }
+        for connection in self.connections.lock().unwrap().values() {
+            connection.end_streams();
+        }
+    }
+
+    /// So many streams have been asked for.
+    pub fn streams(&self) -> usize {
+        self.requests.lock().unwrap().iter().filter(|head| head.starts_with("GET ")).count()
     }
 
     /// As when it is started anew: it knows nothing of what was.
@@ -307,8 +319,8 @@ impl Request {
                     Err(status) => return plain(&format!("{status} No")),
                 };
                 let taken = mailbox.1.lock().unwrap().take();
-                let Some(mail) = taken else { return plain("409 Conflict") };
-                let over = stream_out(stream, &mail, &place.manners);
+                let Some(mut mail) = taken else { return plain("409 Conflict") };
+                let over = stream_out(stream, &mut mail, &place.manners);
                 *mailbox.1.lock().unwrap() = Some(mail);
                 over
             }
@@ -359,7 +371,7 @@ impl Request {
     }
 }
 
-fn stream_out(mut stream: &TcpStream, mail: &Receiver<Option<String>>, manners: &Manners) -> Option<()> {
+fn stream_out(mut stream: &TcpStream, mail: &mut Mail, manners: &Manners) -> Option<()> {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).ok()?;
     let less = |short: u32| short.checked_sub(1);
@@ -371,7 +383,11 @@ fn stream_out(mut stream: &TcpStream, mail: &Receiver<Option<String>>, manners: 
         beat => Duration::from_millis(beat.into()),
     };
     loop {
-        let event = match mail.recv_timeout(beat) {
+        let next = match mail.undelivered.take() {
+            Some(message) => Ok(Some(message)),
+            None => mail.queue.recv_timeout(beat),
+        };
+        let event = match &next {
             Ok(Some(message)) => format!("data: {message}\n\n"),
             Err(RecvTimeoutError::Timeout) => {
                 manners.beats.fetch_add(1, Ordering::AcqRel);
@@ -381,7 +397,10 @@ fn stream_out(mut stream: &TcpStream, mail: &Receiver<Option<String>>, manners: 
                 return stream.write_all(b"0\r\n\r\n").ok();
             }
         };
-        write!(stream, "{:x}\r\n{event}\r\n", event.len()).ok()?;
+        if write!(stream, "{:x}\r\n{event}\r\n", event.len()).is_err() {
+            mail.undelivered = next.ok().flatten();
+            return None;
+        }
     }
 }
 
@@ -389,8 +408,8 @@ impl Connection {
     fn mailbox(&self, session: &Option<String>) -> Mailbox {
         let mut boxes = self.boxes.lock().unwrap();
         let mailbox = boxes.entry(session.clone()).or_insert_with(|| {
-            let (send, receive) = channel();
-            Mailbox(send, Arc::new(Mutex::new(Some(receive))))
+            let (send, queue) = channel();
+            Mailbox(send, Arc::new(Mutex::new(Some(Mail { queue, undelivered: None }))))
         });
         mailbox.clone()
     }
