@@ -399,7 +399,20 @@ fn streams_that_break_are_opened_again_and_bring_what_was_not_yet_on_its_way() {
     test.answer(ask, Answer::Selected("yes".into()));
     assert_eq!(test.stop_reason(), StopReason::EndTurn);
     assert_eq!(said(&mut test), "Hello");
+    // The first cut came while nothing was asked.
+    let notes: Vec<String> = test.events().into_iter().filter_map(noted).collect();
+    assert_eq!(
+        notes,
+        ["the connection to the agent broke for a moment; what it said just then may be missing"]
+    );
     assert_eq!(test.finish().all("initialize").len(), 1);
+}
+
+fn noted(event: Event) -> Option<String> {
+    match event {
+        Event::Noted { text, .. } => Some(text),
+        _ => None,
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! what it has to say meanwhile. Some servers have no stream for a session before they know it by a request.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -54,6 +55,8 @@ struct Link {
     taken_back: TakenBack,
     /// Something was taken or answered, so that a stream may be given that wasn't before.
     moved: Notify,
+    /// A stream has broken off while something was under way, and the user was told.
+    has_told_of_a_break: AtomicBool,
     news: mpsc::Sender<News>,
 }
 
@@ -77,8 +80,10 @@ type Streams = HashMap<Option<String>, AbortHandle>;
 
 /// How a try to read a stream went.
 enum Attempt {
-    /// It was open.
+    /// It was open, and ended as streams do.
     Ended(Came),
+    /// It was open, and broke off: what was on its way is lost.
+    Broke(Came),
     /// Nobody listens any more.
     Unheard,
     Refused(StatusCode, Trouble),
@@ -148,6 +153,7 @@ pub async fn run(dial: Dial, pipe: &mut Pipe) -> Result<(), Trouble> {
         asked: Asked::default(),
         taken_back: TakenBack::default(),
         moved: Notify::new(),
+        has_told_of_a_break: AtomicBool::new(false),
         news,
     });
     let Some(first) = pipe.lines.recv().await else { return Ok(()) };
@@ -438,9 +444,12 @@ impl Link {
             let begun = Instant::now();
             let attempt = self.attempt(session.as_deref(), &mut tell).await;
             let is_asked = session.as_deref().is_some_and(|session| self.asked.waits_for(session));
+            if is_asked && matches!(attempt, Attempt::Broke(_)) {
+                self.tell_of_the_first_break();
+            }
             let (trouble, is_over) = match attempt {
                 Attempt::Unheard => return Ok(Done::Stream(session)),
-                Attempt::Ended(came) => {
+                Attempt::Ended(came) | Attempt::Broke(came) => {
                     was_open = true;
                     noted.clear();
                     // On the way here idle streams may be ended again and again.
@@ -499,10 +508,7 @@ impl Link {
                 // Whoever waited may have had enough.
                 let _ = tell.send(());
             }
-            return match self.read(response.into_body()).await {
-                Ok(came) => Attempt::Ended(came),
-                Err(()) => Attempt::Unheard,
-            };
+            return self.read(response.into_body()).await;
         }
         let complaint = self.complaint(response).await;
         let trouble = match (status, session) {
@@ -527,17 +533,34 @@ impl Link {
         }
     }
 
-    /// Until the stream's end. An error when nobody listens any more.
-    async fn read(&self, mut body: Incoming) -> Result<Came, ()> {
+    /// Streams have no numbers to go on from, so what is lost can't be asked for again. On bad ways it happens again
+    /// and again, and is said once.
+    fn tell_of_the_first_break(&self) {
+        if !self.has_told_of_a_break.swap(true, Ordering::AcqRel) {
+            let text =
+                "the connection to the agent broke for a moment; what it said just then may be missing";
+            (self.dial.tell)(text.to_owned());
+        }
+    }
+
+    /// Until the stream's end.
+    async fn read(&self, mut body: Incoming) -> Attempt {
         let mut reader = EventReader::new(self.dial.limit);
         let (mut came, mut is_lively) = (Came::Nothing, false);
         loop {
             // A server that shows that it is there is missed when it stops.
             let next = match is_lively {
-                true => timeout(self.dial.pace.silence, body.frame()).await.unwrap_or(None),
+                true => match timeout(self.dial.pace.silence, body.frame()).await {
+                    Ok(next) => next,
+                    Err(_) => return Attempt::Broke(came),
+                },
                 false => body.frame().await,
             };
-            let Some(Ok(frame)) = next else { return Ok(came) };
+            let frame = match next {
+                Some(Ok(frame)) => frame,
+                None => return Attempt::Ended(came),
+                Some(Err(_)) => return Attempt::Broke(came),
+            };
             let Ok(bytes) = frame.into_data() else { continue };
             came = came.max(Came::SignsOfLife);
             let mut messages = Vec::new();
@@ -553,10 +576,13 @@ impl Link {
             }
             if let Err(TooLong(beginning)) = read {
                 // Whoever reads messages says so.
-                return self.incoming.send(beginning).await.map(|()| came).map_err(drop);
+                return match self.incoming.send(beginning).await {
+                    Ok(()) => Attempt::Ended(came),
+                    Err(_) => Attempt::Unheard,
+                };
             }
             if self.incoming.is_closed() {
-                return Err(());
+                return Attempt::Unheard;
             }
         }
     }
