@@ -1364,6 +1364,34 @@ fn an_agents_account_is_shown_where_one_logs_in() {
 }
 
 #[test]
+fn a_logout_that_the_agent_refuses_is_told_and_the_login_stands() {
+    let mut chat = Scripted::new(
+        &[],
+        steps([
+            initialized(json!({ "auth": { "logout": {} } }), json!([])),
+            new_session("s1").into(),
+            vec![
+                json!({ "expect": "logout" }),
+                json!({ "reply": "logout", "error": { "code": -32603, "message": "the keyring is locked" } }),
+                prompt(),
+                says("Still here."),
+                ends("end_turn"),
+                json!({ "expect": "logout" }),
+                json!({ "reply": "logout", "result": {} }),
+            ],
+        ]),
+    );
+    chat.chat();
+    chat.nvim.command("Acp logout");
+    chat.wait_for("couldn't log out: the keyring is locked");
+    chat.send("hello");
+    chat.wait_for("Still here.");
+    assert!(!chat.transcript().contains("Logged out"), "{}", chat.transcript());
+    chat.nvim.command("Acp logout");
+    chat.wait_for("Logged out; :Acp login logs in again");
+}
+
+#[test]
 fn a_name_that_the_user_gives_is_kept_by_an_agent_that_takes_one() {
     let told = |id: &str, answer: Value| {
         let mut reply = json!({ "reply": id });
