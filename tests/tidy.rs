@@ -41,6 +41,7 @@ const PARTS: &[Part] = &[
         name: "core",
         parts: &[],
         crates: &[
+            "aho_corasick",
             "base64",
             "foldhash",
             "regex_lite",

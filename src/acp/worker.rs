@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use super::mutex::lock;
 
@@ -67,6 +68,8 @@ impl<M: Send + 'static> Worker<M> {
         let running = lock(&self.thread).take();
         if let Some(Running { sender, thread }) = running {
             drop(sender);
+            // One that gathers goes on at once.
+            thread.thread().unpark();
             // It can only fail by a panic, which the panic hook has logged.
             let _ = thread.join();
         }
@@ -76,6 +79,9 @@ impl<M: Send + 'static> Worker<M> {
 /// What a service does on its thread.
 pub trait Serve: Send + 'static {
     type Request: Send + 'static;
+
+    /// What comes within this time is taken together.
+    const GATHERS: Duration = Duration::ZERO;
 
     /// Does what is asked for; `at` is the folder or the file that it is about.
     fn serve(&mut self, at: &Path, request: Self::Request);
@@ -118,6 +124,10 @@ impl<S: Serve> Service<S> {
             let mut server = (self.begin)();
             move |queue: Receiver<(PathBuf, S::Request)>| {
                 while let Ok((at, request)) = queue.recv() {
+                    if !S::GATHERS.is_zero() {
+                        // Who sends more meanwhile need not wake it for that.
+                        thread::park_timeout(S::GATHERS);
+                    }
                     server.serve(&at, request);
                     queue.try_iter().for_each(|(at, request)| server.serve(&at, request));
                     server.pause();
@@ -178,6 +188,36 @@ mod tests {
         service.clone().request("/b".into(), "two");
         service.finish();
         assert_eq!(told.try_iter().collect::<Vec<_>>(), ["/a one 1", "/b two 2", "ended"]);
+    }
+
+    /// Tells how many requests it served between two pauses.
+    struct Gathering(Sender<usize>, usize);
+
+    impl Serve for Gathering {
+        const GATHERS: Duration = Duration::from_secs(600);
+
+        type Request = ();
+
+        fn serve(&mut self, _: &Path, (): ()) {
+            self.1 += 1;
+        }
+
+        fn pause(&mut self) {
+            self.0.send(std::mem::take(&mut self.1)).expect("the test");
+        }
+
+        fn refuse(&mut self, _: &Path, (): (), _: &io::Error) {
+            panic!("a thread could not be started");
+        }
+    }
+
+    #[test]
+    fn a_service_that_gathers_takes_all_together_and_its_end_does_not_wait_for_more() {
+        let (tell, told) = mpsc::channel();
+        let service = Service::named("acp-test", move || Gathering(tell.clone(), 0));
+        (0..3).for_each(|_| service.request("/a".into(), ()));
+        service.finish();
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), [3]);
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Case {
             resolve,
         };
         let who = Who { agent: &self.agent, mode: self.mode.as_deref() };
-        work(&Judge { rules: &self.rules, who, place })
+        work(&Judge::new(&self.rules, who, place))
     }
 }
 

@@ -7,6 +7,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::acp::files::disk;
 use crate::acp::worker::{Serve, Service};
@@ -20,7 +21,7 @@ use crate::platform::files::{create_private_folder, private, wait_lock};
 const LOCK: &str = "audit.lock";
 
 /// Lines that are appended in one go at the most.
-const TOGETHER: usize = 64;
+const TOGETHER: usize = 256;
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +81,9 @@ impl Service<Log> {
 }
 
 impl Serve for Log {
+    /// A file is opened and locked once for all that an agent does in this time. Only if Neovim is killed is that lost.
+    const GATHERS: Duration = Duration::from_millis(20);
+
     type Request = AuditRequest;
 
     fn serve(&mut self, folder: &Path, request: AuditRequest) {
@@ -143,7 +147,7 @@ fn keep(folder: &Path, lines: Vec<Line>, secrets: &[String], bounds: Bounds) -> 
     let mut scrubber = Line::scrubber(secrets);
     let mut text = String::new();
     for line in lines {
-        text.push_str(&line.written(&mut scrubber).to_string());
+        text.push_str(&line.written(&mut scrubber));
         text.push('\n');
     }
     create_private_folder(folder)?;

@@ -109,12 +109,20 @@ impl Line {
         Scrubber::new(&Origin::default(), secrets)
     }
 
-    /// As it is written: without secrets, and no longer than a line should be.
-    pub fn written(mut self, scrubber: &mut Scrubber) -> Value {
+    /// As it is written, as JSON: without secrets, and no longer than a line should be.
+    pub fn written(mut self, scrubber: &mut Scrubber) -> String {
         let error = self.error.take().map(|error| short(&error));
         self.error = error;
         self.args = self.args.iter().take(MOST_PATHS).map(|arg| short(arg)).collect();
-        let mut value = serde_json::to_value(&self).unwrap_or_default();
+        match serde_json::to_string(&self) {
+            // Most hold no secret, and no field is called like one.
+            Ok(text) if !scrubber.may_find(&text) => text,
+            _ => self.without_secrets(scrubber).to_string(),
+        }
+    }
+
+    fn without_secrets(&self, scrubber: &mut Scrubber) -> Value {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
         scrubber.message(&mut value);
         value
     }
@@ -152,7 +160,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::core::audit::line::What;
+    use proptest::prelude::*;
+
+    use crate::core::audit::line::{Outcome, What};
     use crate::core::message::question::PermissionKind;
 
     #[test]
@@ -169,7 +179,8 @@ mod tests {
         line.decided(policy::Decision { verdict: Verdict::Ask, reason: Reason::AgentAsks });
         line.answered("allow_once", true);
         let written = line.clone().written(&mut Line::scrubber(&[]));
-        assert_eq!(serde_json::from_value::<Line>(written.clone()).expect("a line"), line);
+        assert_eq!(serde_json::from_str::<Line>(&written).expect("a line"), line);
+        let written: Value = serde_json::from_str(&written).expect("JSON");
         assert_eq!(written["command"], "cargo test");
         assert_eq!(written["tool"], "Execute");
         assert_eq!(written["options"], json!(["allow_once", "reject_once"]));
@@ -192,7 +203,7 @@ mod tests {
         let mut line = Line { what: What::Command, command: Some("curl".into()), ..Line::default() };
         line.args = vec!["-H".into(), "Authorization: Bearer abcdefghi".into(), "of-the-environment".into()];
         line.error = Some("sk-0123456789abcdef is no key".into());
-        let written = line.written(&mut Line::scrubber(&["of-the-environment".into()])).to_string();
+        let written = line.written(&mut Line::scrubber(&["of-the-environment".into()]));
         for secret in ["abcdefghi", "of-the-environment", "0123456789abcdef"] {
             assert!(!written.contains(secret), "{secret} in {written}");
         }
@@ -201,9 +212,62 @@ mod tests {
     #[test]
     fn a_long_text_is_cut_and_a_line_of_another_version_is_read() {
         let line = Line { error: Some("x".repeat(100_000)), ..Line::default() };
-        assert!(line.written(&mut Line::scrubber(&[])).to_string().len() < 2 * MOST_TEXT);
+        assert!(line.written(&mut Line::scrubber(&[])).len() < 2 * MOST_TEXT);
         let line: Line =
             serde_json::from_value(json!({ "at": 1, "what": "read", "new": {} })).expect("a line");
         assert_eq!((line.at, line.what), (1, What::Read));
+    }
+
+    /// A text in which secrets may stand, also behind what JSON writes otherwise.
+    fn text() -> impl Strategy<Value = String> {
+        let part = prop_oneof![
+            "[a-zA-Z0-9_./:@ -]{0,12}",
+            Just("sk-0123456789abcdef".to_owned()),
+            Just("MY_TOKEN=\"abcdefgh\"".to_owned()),
+            Just("Bearer\tabcdefgh\n".to_owned()),
+            Just("https://me:abcdefgh@host".to_owned()),
+            Just("quoted\"secret\\".to_owned()),
+            Just("öffentlich".to_owned()),
+        ];
+        prop::collection::vec(part, 0..4).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_is_written_as_if_each_text_were_looked_at(
+            (title, command, cwd, error) in (text(), text(), text(), text()),
+            (args, paths) in (prop::collection::vec(text(), 0..3), prop::collection::vec(text(), 0..3)),
+            secrets in prop::sample::subsequence(vec!["quoted\"secret\\", "öffentlich", "zz"], 0..=3),
+        ) {
+            let line = Line {
+                // All fields are there, so that none is called like one that holds a secret.
+                call: Some("c".into()),
+                options: vec!["allow_once".into()],
+                answer: Some("allow_once".into()),
+                rule: Some("a rule".into()),
+                unasked: Some("a rule".into()),
+                reason: Some("why".into()),
+                decided: Some("what".into()),
+                tool: Some(ToolKind::Edit),
+                decision: Some(Decision::Allowed),
+                by: Some(By::Rule),
+                outcome: Some(Outcome::Done),
+                exit: Some(1),
+                at: 1,
+                what: What::Call,
+                agent: "a".into(),
+                session: "s".into(),
+                project: "/p".into(),
+                title: Some(title),
+                command: Some(command),
+                cwd: Some(cwd),
+                error: Some(error),
+                args,
+                paths,
+            };
+            let secrets: Vec<String> = secrets.into_iter().map(str::to_owned).collect();
+            let each = line.without_secrets(&mut Line::scrubber(&secrets)).to_string();
+            prop_assert_eq!(line.written(&mut Line::scrubber(&secrets)), each);
+        }
     }
 }

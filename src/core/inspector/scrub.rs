@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,17 +25,22 @@ pub struct Origin {
     pub host: String,
 }
 
-/// What a secret looks like.
-struct Token {
-    /// One of these is in each of them, in small letters where the pattern takes any: to look for them is cheap.
-    needles: &'static [&'static str],
-    is_any_case: bool,
+/// What secrets look like.
+struct SecretPatterns {
     /// The group `keep` stays.
-    pattern: Regex,
+    patterns: [Regex; KINDS],
+    /// Finds in one go which of the patterns are worth a try: each of what they find has one of their needles in it,
+    /// in letters of any case.
+    needles: AhoCorasick,
+    /// Whose each needle is.
+    owners: Vec<usize>,
 }
 
-static TOKENS: LazyLock<Vec<Token>> = LazyLock::new(|| {
-    let all: [(&[&str], &str); 9] = [
+/// Kinds of secrets.
+const KINDS: usize = 9;
+
+static SECRETS: LazyLock<SecretPatterns> = LazyLock::new(|| {
+    let all: [(&[&str], &str); KINDS] = [
         // A private key, also where its line breaks are escaped.
         (&["-----BEGIN "], r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?"),
         (&["bearer", "basic"], r"(?i)(?P<keep>\b(?:bearer|basic)\s+)[A-Za-z0-9+/=._~-]{6,}"),
@@ -44,7 +50,7 @@ static TOKENS: LazyLock<Vec<Token>> = LazyLock::new(|| {
             r"\b(?:sk|pk|rk|xai|gsk|glpat|dop_v1|shpat|xox[abeoprs])[-_][A-Za-z0-9_-]{8,}",
         ),
         (
-            &["gh", "github_pat_", "npm_", "hf_", "pypi-", "r8_"],
+            &["gho_", "ghp_", "ghr_", "ghs_", "ghu_", "github_pat_", "npm_", "hf_", "pypi-", "r8_"],
             r"\b(?:gh[oprsu]_|github_pat_|npm_|hf_|pypi-|r8_)[A-Za-z0-9_-]{8,}",
         ),
         (&["AKIA", "ASIA"], r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}"),
@@ -56,13 +62,29 @@ static TOKENS: LazyLock<Vec<Token>> = LazyLock::new(|| {
             r#"(?i)(?P<keep>(?:token|api[-_ ]?key|access[-_ ]?key|secret|passw(?:or)?d|passphrase|authorization|credentials?|cookie|private[-_ ]?key)[A-Za-z0-9_-]*(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?)(?:(?:bearer|basic)\s+)?[^\s"'\\,;(){}<>]{6,}"#,
         ),
     ];
-    let token = |(needles, pattern): (&'static [&'static str], &str)| Token {
-        needles,
-        is_any_case: pattern.starts_with("(?i)"),
-        pattern: Regex::new(pattern).expect("a pattern that was tried"),
-    };
-    all.into_iter().map(token).collect()
+    let needles = all.iter().flat_map(|(needles, _)| needles.iter());
+    let owners = all.iter().enumerate().flat_map(|(owner, (needles, _))| needles.iter().map(move |_| owner));
+    SecretPatterns {
+        needles: AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(needles)
+            .expect("there are few of them"),
+        owners: owners.collect(),
+        patterns: all.map(|(_, pattern)| Regex::new(pattern).expect("a pattern that was tried")),
+    }
 });
+
+impl SecretPatterns {
+    /// Which patterns may find something.
+    fn possible(&self, text: &str) -> [bool; KINDS] {
+        let mut possible = [false; KINDS];
+        for found in self.needles.find_overlapping_iter(text) {
+            possible[self.owners[found.pattern().as_usize()]] = true;
+        }
+        possible
+    }
+}
 
 /// Takes out what belongs to one place and its people.
 #[derive(Clone, Debug, Default)]
@@ -118,15 +140,29 @@ impl Scrubber {
         self.value(message);
     }
 
+    /// Whether something in it may have to be taken out. A no is certain, also of what stands in this text as JSON.
+    pub fn may_find(&self, text: &str) -> bool {
+        // As JSON such a literal reads otherwise.
+        let is_written_otherwise = |char: char| matches!(char, '"' | '\\') || char.is_control();
+        self.literals
+            .iter()
+            .any(|(literal, ..)| literal.contains(is_written_otherwise) || text.contains(literal.as_str()))
+            || SECRETS.needles.is_match(text)
+    }
+
     fn value(&mut self, value: &mut Value) {
         match value {
-            Value::String(text) => *text = self.text(text),
+            Value::String(text) => {
+                if let Some(scrubbed) = self.scrubbed(text) {
+                    *text = scrubbed;
+                }
+            }
             Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
             Value::Object(fields) => {
                 let old = std::mem::take(fields);
                 for (key, mut value) in old {
                     self.value(&mut value);
-                    fields.insert(self.text(&key), value);
+                    fields.insert(self.scrubbed(&key).unwrap_or(key), value);
                 }
             }
             _ => {}
@@ -134,37 +170,44 @@ impl Scrubber {
     }
 
     pub fn text(&mut self, text: &str) -> String {
-        let mut text = text.to_owned();
+        self.scrubbed(text).unwrap_or_else(|| text.to_owned())
+    }
+
+    /// The text without what is taken out; nothing where all of it stays.
+    fn scrubbed(&mut self, text: &str) -> Option<String> {
+        let mut scrubbed: Option<String> = None;
         for (literal, stands, is_word) in &self.literals {
-            let (replaced, count) = replace(&text, literal, stands, *is_word);
-            self.replaced += count;
-            text = replaced;
-        }
-        let small = text.to_ascii_lowercase();
-        for token in TOKENS.iter() {
-            // What is hidden on the way adds no needle: its own name has none.
-            let place = if token.is_any_case { &small } else { &text };
-            if !token.needles.iter().any(|needle| place.contains(needle)) {
-                continue;
+            if let Some((replaced, count)) =
+                replace(scrubbed.as_deref().unwrap_or(text), literal, stands, *is_word)
+            {
+                self.replaced += count;
+                scrubbed = Some(replaced);
             }
+        }
+        // What is hidden on the way adds no needle: its own name has none.
+        let possible = SECRETS.possible(scrubbed.as_deref().unwrap_or(text));
+        for (pattern, _) in SECRETS.patterns.iter().zip(possible).filter(|(_, is_possible)| *is_possible) {
             let mut count = 0;
-            let replaced = token.pattern.replace_all(&text, |found: &regex_lite::Captures<'_>| {
+            let before = scrubbed.as_deref().unwrap_or(text);
+            let replaced = pattern.replace_all(before, |found: &regex_lite::Captures<'_>| {
                 count += usize::from(!found[0].ends_with(HIDDEN));
                 let kept = found.name("keep").map_or("", |kept| kept.as_str());
                 let end = if found[0].ends_with('@') { "@" } else { "" };
                 format!("{kept}{HIDDEN}{end}")
             });
             if let std::borrow::Cow::Owned(replaced) = replaced {
-                text = replaced;
+                scrubbed = Some(replaced);
             }
             self.replaced += count;
         }
-        text
+        scrubbed
     }
 }
 
-/// Replaces a text where no longer name begins with it; a word also where none ends with it.
-fn replace(text: &str, literal: &str, stands: &str, is_word: bool) -> (String, usize) {
+/// Replaces a text where no longer name begins with it; a word also where none ends with it. Nothing where it occurs
+/// nowhere.
+fn replace(text: &str, literal: &str, stands: &str, is_word: bool) -> Option<(String, usize)> {
+    text.find(literal)?;
     let is_letter = |char: Option<char>| char.is_some_and(char::is_alphanumeric);
     let (mut all, mut rest, mut count) = (String::with_capacity(text.len()), text, 0);
     while let Some(at) = rest.find(literal) {
@@ -178,7 +221,7 @@ fn replace(text: &str, literal: &str, stands: &str, is_word: bool) -> (String, u
         rest = after;
     }
     all.push_str(rest);
-    (all, count)
+    Some((all, count))
 }
 
 /// Replaces the texts under keys that hold secrets, all values of environments and headers, and what
@@ -335,11 +378,8 @@ mod tests {
             ], 1..6),
         ) {
             let text = words.join(" ");
-            let small = text.to_ascii_lowercase();
-            for token in TOKENS.iter().filter(|token| token.pattern.is_match(&text)) {
-                let place = if token.is_any_case { &small } else { &text };
-                let is_found = token.needles.iter().any(|needle| place.contains(needle));
-                prop_assert!(is_found, "{} in {}", token.pattern.as_str(), text);
+            for (pattern, is_possible) in SECRETS.patterns.iter().zip(SECRETS.possible(&text)) {
+                prop_assert!(is_possible || !pattern.is_match(&text), "{} in {}", pattern.as_str(), text);
             }
         }
 

@@ -2,6 +2,7 @@
 //! about a part, the strictest of what comes of the parts about the request.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -64,9 +65,15 @@ pub struct Judge<'a> {
     pub rules: &'a [Rule],
     pub who: Who<'a>,
     pub place: Place<'a>,
+    /// The roots and the home of the place, as patterns are held against them.
+    texts: OnceCell<(Vec<Cow<'a, str>>, Option<Cow<'a, str>>)>,
 }
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
+    pub fn new(rules: &'a [Rule], who: Who<'a>, place: Place<'a>) -> Self {
+        Self { rules, who, place, texts: OnceCell::new() }
+    }
+
     /// What comes of a request: the strictest of what comes of its parts.
     pub fn judge(&self, request: &Request) -> Ruling {
         let mut ruling = Ruling::default();
@@ -292,7 +299,7 @@ impl Judge<'_> {
         let Some(path) = self.path_of(&Word::known(text), folder) else { return };
         let path = normal(&path).to_string_lossy().into_owned();
         let (roots, home) = self.roots_and_home();
-        let meets = |pattern: &String| path_meets(pattern, &path, &roots, home.as_deref());
+        let meets = |pattern: &String| path_meets(pattern, &path, roots, home);
         let holds = |rule: &&Rule| {
             let is_about = rule.decision != Decision::Allow && rule.is_for(self.who);
             is_about
@@ -308,7 +315,7 @@ impl Judge<'_> {
     fn below(&self, what: &str, folder: &Path, ruling: &mut Ruling) {
         let folder = folder.to_string_lossy();
         let (roots, home) = self.roots_and_home();
-        let leads = |pattern: &String| leads_to(pattern, &folder, &roots, home.as_deref());
+        let leads = |pattern: &String| leads_to(pattern, &folder, roots, home);
         let guards = |rule: &&Rule| self.guards_writes(rule) && rule.path.as_ref().is_some_and(leads);
         if let Some(rule) = self.rules.iter().find(guards) {
             ruling.steps.push(Step::ruled(what, Some((rule, Decision::Ask))));
@@ -450,6 +457,10 @@ impl Judge<'_> {
             Part::Mcp(tool) => by(&rule.mcp, &|pattern| sure(fits(pattern, tool, !allows))),
             Part::Kind => sure(named == 0),
             Part::File { path, usage } => {
+                // Most rules are about something else, which costs less to see than whether a pattern fits.
+                if self.file_fit(rule, Fit::Sure, *usage, kind) == Fit::No {
+                    return Fit::No;
+                }
                 let fit = by(&rule.path, &|pattern| sure(self.path_fits(pattern, path, !allows)));
                 return self.file_fit(rule, fit, *usage, kind);
             }
@@ -459,12 +470,15 @@ impl Judge<'_> {
 
     fn path_fits(&self, pattern: &str, path: &str, is_loose: bool) -> bool {
         let (roots, home) = self.roots_and_home();
-        path_fits(pattern, path, &roots, home.as_deref(), is_loose)
+        path_fits(pattern, path, roots, home, is_loose)
     }
 
-    fn roots_and_home(&self) -> (Vec<Cow<'_, str>>, Option<Cow<'_, str>>) {
-        let roots = self.place.roots.iter().map(|root| root.to_string_lossy());
-        (roots.collect(), self.place.home.map(Path::to_string_lossy))
+    fn roots_and_home(&self) -> (&[Cow<'_, str>], Option<&str>) {
+        let (roots, home) = self.texts.get_or_init(|| {
+            let roots = self.place.roots.iter().map(|root| root.to_string_lossy());
+            (roots.collect(), self.place.home.map(Path::to_string_lossy))
+        });
+        (roots, home.as_deref())
     }
 
     fn file_fit(&self, rule: &Rule, fit: Fit, usage: Usage, kind: Option<&str>) -> Fit {

@@ -183,7 +183,7 @@ fn decides(judge: &Judge, request: &Request, offer: &Offer) -> bool {
     let made = offer.clone().within(Scope::Session);
     let decision = made.first().map(|rule| rule.decision);
     let rules: Vec<Rule> = judge.rules.iter().cloned().chain(made).collect();
-    Judge { rules: &rules, ..*judge }.judge(request).decision == decision
+    Judge::new(&rules, judge.who, judge.place).judge(request).decision == decision
 }
 
 fn wanted(judge: &Judge, request: &Request) -> Vec<Wanted> {

@@ -41,7 +41,7 @@ fn ruled(rules: &[Rule], request: &Request) -> Ruling {
         home: Some(Path::new("/home/me")),
         resolve: &resolve,
     };
-    Judge { rules, who: Who { agent: "demo", mode: Some("code") }, place }.judge(request)
+    Judge::new(rules, Who { agent: "demo", mode: Some("code") }, place).judge(request)
 }
 
 fn request(kind: &str, act: Act) -> Request {
