@@ -183,6 +183,8 @@ fn a_filter_chooses_lines_a_line_leads_to_its_file_or_chat_and_what_passes_is_sa
     page(&mut chat.nvim, "rejected");
     chat.nvim.command("Acp audit nowhere");
     page(&mut chat.nvim, "Nothing in the record passes the filter.");
+    chat.nvim.command("Acp audit is:typo");
+    page(&mut chat.nvim, "is: takes permission, read, write");
     chat.nvim.input("F");
     let all = page(&mut chat.nvim, "Edit on its own");
     assert_eq!(all.lines().count(), 6, "{all}");

@@ -251,7 +251,7 @@ impl Page {
             (Some(why), _) => vec![format!("{}{}", why[..1].to_uppercase(), &why[1..])],
             (None, true) => {
                 let keys = cx.config.keys.line(&[("audit_all", "shows all")]);
-                empty(!self.filter.is_empty(), cx.config.audit, &keys)
+                empty(&self.filter, cx.config.audit, &keys)
             }
             (None, false) => self.read.lines.iter().map(|it| line(it, self.look)).collect(),
         };

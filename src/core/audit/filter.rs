@@ -29,12 +29,36 @@ impl Filter {
 
     pub fn passes(&self, line: &Line) -> bool {
         self.typed.to_lowercase().split_whitespace().all(|word| {
-            let (is_not, word) = match word.strip_prefix('-').filter(|word| !word.is_empty()) {
-                Some(word) => (true, word),
-                None => (false, word),
-            };
+            let (is_not, word) = unnegated(word);
             holds(word, line) != is_not
         })
+    }
+
+    /// What to say of a word that no line can hold, as `is:typo`.
+    pub fn unknown(&self) -> Option<String> {
+        self.typed.to_lowercase().split_whitespace().find_map(|word| {
+            let (name, value) = unnegated(word).1.split_once(':')?;
+            let known = match name {
+                "is" => WHATS.map(What::word).into_iter().chain(DECISIONS.map(Decision::word)).collect(),
+                "by" => WHO.map(By::word).to_vec(),
+                _ => return None,
+            };
+            let is_known = known.iter().any(|it| it.starts_with(value));
+            (!is_known).then(|| format!("{name}: takes {}; {value:?} is none of them.", known.join(", ")))
+        })
+    }
+}
+
+const WHATS: [What; 7] =
+    [What::Permission, What::Read, What::Write, What::Command, What::Exit, What::Unasked, What::Call];
+const DECISIONS: [Decision; 3] = [Decision::Allowed, Decision::Rejected, Decision::Undecided];
+const WHO: [By; 6] = [By::Person, By::Rule, By::Auto, By::Earlier, By::Default, By::Agent];
+
+/// Whether a word is to be held by none, and the word.
+fn unnegated(word: &str) -> (bool, &str) {
+    match word.strip_prefix('-').filter(|word| !word.is_empty()) {
+        Some(word) => (true, word),
+        None => (false, word),
     }
 }
 
@@ -157,5 +181,23 @@ mod tests {
         assert!(!Filter::read("by:person").passes(&line));
         let decided = Line { decided: Some("you kept yours in 1 place".into()), ..line };
         assert!(Filter::read("by:person by:rule").passes(&decided), "both had a part in it");
+    }
+
+    #[test]
+    fn a_word_that_no_line_can_hold_is_told_of() {
+        for typed in ["", "typo", "a:typo", "is:wr", "-is:allowed by:p", "agent:typo rule:typo"] {
+            assert_eq!(Filter::read(typed).unknown(), None, "{typed}");
+        }
+        assert_eq!(
+            Filter::read("main -IS:typo").unknown().as_deref(),
+            Some(
+                "is: takes permission, read, write, command, exit, unasked, call, allowed, rejected, undecided; \"typo\" \
+                 is none of them."
+            )
+        );
+        assert_eq!(
+            Filter::read("by:me").unknown().as_deref(),
+            Some("by: takes person, rule, auto, earlier, default, agent; \"me\" is none of them.")
+        );
     }
 }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::filter::Filter;
 use super::line::{By, Decision, Line, Outcome, What};
 use crate::core::inspector::line::clock;
 use crate::core::text::civil_date::date_of;
@@ -127,12 +128,13 @@ pub fn details(line: &Line, look: Look) -> Vec<String> {
 }
 
 /// What the page says where it has no lines.
-pub fn empty(is_filtered: bool, is_on: bool, all_key: &str) -> Vec<String> {
-    let mut lines = match is_filtered {
-        true => vec!["Nothing in the record passes the filter.".to_owned()],
-        false => vec!["Nothing is recorded yet.".to_owned(), String::new()],
+pub fn empty(filter: &Filter, is_on: bool, all_key: &str) -> Vec<String> {
+    let mut lines = match filter.is_empty() {
+        false => vec!["Nothing in the record passes the filter.".to_owned()],
+        true => vec!["Nothing is recorded yet.".to_owned(), String::new()],
     };
-    if is_filtered {
+    if !filter.is_empty() {
+        lines.extend(filter.unknown());
         lines.extend((!all_key.is_empty()).then(|| all_key.to_owned()));
     } else if is_on {
         lines.push(
