@@ -552,7 +552,7 @@ fn when_lines_go_the_transcript_leaves_no_blank_rows_below_its_last() {
     chat.nvim.exec_lua(first, []);
     chat.chat();
     chat.send("go");
-    chat.wait_for("Do two");
+    chat.wait_for("Do two\n    Allow this command?\n    1 Allow");
     chat.nvim.wait_for_screen("Do two");
     chat.nvim.stop_insert();
     let asked = chat.transcript().lines().count();
