@@ -430,6 +430,20 @@ fn in_any_order_the_chat_has_its_sizes_in_the_end() {
 }
 
 #[test]
+fn a_file_is_made_as_narrow_as_entering_it_would_make_it() {
+    let mut chat = chat("right", 80, 24);
+    let nvim = &mut chat.nvim;
+    nvim.command("wincmd t");
+    nvim.wait_until(|nvim| sizes(nvim).2 == 5, "the prompt");
+    for width in [20, 30, 20] {
+        nvim.command(&format!("vertical resize {width}"));
+        // Sizes are put right at the end of what the user did.
+        nvim.input("0");
+        nvim.wait_until(|nvim| sizes(nvim).0 == 79 - width, &format!("a file of {width} columns"));
+    }
+}
+
+#[test]
 fn terminals_keep_their_sizes_when_the_chat_is_hidden_and_shown() {
     let code = "local found = {}
         for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do

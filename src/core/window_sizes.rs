@@ -127,7 +127,7 @@ impl Seen {
         if around(self) != around(now) || self.arrangement != now.arrangement {
             return ChangedBy::Others;
         }
-        if now.is_entered {
+        if now.is_entered && (now.width < self.width || now.whole < self.whole) {
             return ChangedBy::Others;
         }
         // A window elsewhere was resized and took lines from this column, or gave it some.
@@ -374,6 +374,9 @@ mod tests {
             assert_eq!(before.changed_by(&now, Placement::Column), ChangedBy::Others, "{what}");
         }
         assert_eq!(before.changed_by(&before.clone(), Placement::Column), ChangedBy::Nobody);
+        // What is entered takes from others and gives nothing: here the user has made it as small as that.
+        let now = Seen { is_entered: true, ..seen("a", 99, 32, 5) };
+        assert_eq!(before.changed_by(&now, Placement::Column), ChangedBy::User);
     }
 
     #[test]

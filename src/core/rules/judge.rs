@@ -65,9 +65,11 @@ pub struct Judge<'a> {
     pub rules: &'a [Rule],
     pub who: Who<'a>,
     pub place: Place<'a>,
-    /// The roots and the home of the place, as patterns are held against them.
-    texts: OnceCell<(Vec<Cow<'a, str>>, Option<Cow<'a, str>>)>,
+    texts: OnceCell<Texts<'a>>,
 }
+
+/// The roots and the home of a place, as patterns are held against them.
+type Texts<'a> = (Vec<Cow<'a, str>>, Option<Cow<'a, str>>);
 
 impl<'a> Judge<'a> {
     pub fn new(rules: &'a [Rule], who: Who<'a>, place: Place<'a>) -> Self {
