@@ -389,15 +389,12 @@ fn a_recording_of_the_second_version_is_played_into_a_chat() {
 
 #[test]
 fn a_replay_can_be_played_message_by_message() {
-    let mut chat = scripted((100, 30), 0);
+    let mut chat = scripted((80, 24), 0);
     chat.nvim.command(&format!("Acp replay {RECORDING}sdk-example-stream.jsonl step"));
-    chat.nvim.wait_until(
-        |nvim| {
-            nvim.messages().contains(":Acp replay plays the next message, and so does ]m in the transcript")
-        },
-        "what to do",
-    );
     chat.nvim.wait_for_screen("Recording of");
+    chat.nvim.wait_for_screen(":Acp replay plays the next message");
+    chat.nvim.wait_for_screen("So does ]m in this window");
+    assert!(!chat.nvim.grid().text().contains("Ask for a change"), "{}", chat.nvim.grid().text());
     let before = transcript(&mut chat.nvim);
     chat.nvim.command("Acp replay");
     let after = wait_for_transcript(&mut chat.nvim, "mock: think");

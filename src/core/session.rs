@@ -73,6 +73,7 @@ use crate::core::message::{
     Again, AgentInfo, Command, ConfigOption, Content, Cost, Exit, Limit, Models, Modes, Place, Reopen, Role,
     SlashCommand,
 };
+use crate::core::replay::Pace;
 use crate::core::rules::Rule;
 use crate::core::session::budget::Budget;
 use crate::core::session::entry::{Body, Entry, Greeting, display_name};
@@ -121,6 +122,8 @@ pub struct Session {
     pub agent_name: String,
     /// What the user has configured that it is called.
     given_name: Option<String>,
+    /// How a recording is played, where that is the agent.
+    pub replay: Option<Pace>,
     pub place: Place,
     /// Those of the editor's that its agent is offered.
     pub tools: Vec<String>,
@@ -285,6 +288,7 @@ impl Session {
             agent: id,
             agent_name: name.to_owned(),
             given_name: None,
+            replay: None,
             place,
             tools: Vec::new(),
             info: None,

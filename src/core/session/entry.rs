@@ -8,6 +8,7 @@ use crate::core::message::{
     Access, AgentInfo, AskReason, AuthMethod, Cost, Failure, Picture, PlanContent, PlanItem, Reopen,
     Severity, StopReason, Tokens,
 };
+use crate::core::replay::Pace;
 use crate::core::rules::Judgement;
 use crate::core::session::budget::Word;
 use crate::core::session::form::Form;
@@ -117,6 +118,16 @@ pub struct Compaction {
     pub error: Option<String>,
 }
 
+/// What the top of a chat says about how to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steps {
+    /// It was said before, further up.
+    Said,
+    Prompt,
+    /// Prompts go nowhere: a recording is played.
+    Replay(Pace),
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Greeting {
     Connecting {
@@ -130,8 +141,7 @@ pub enum Greeting {
     Ready {
         title: String,
         version: Option<String>,
-        /// Nothing was said in the chat before.
-        is_first: bool,
+        steps: Steps,
     },
     /// The agent wants a login first.
     LoginNeeded {

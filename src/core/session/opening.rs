@@ -6,7 +6,7 @@ use crate::core::ids::{AgentId, EntryId, Moment};
 use crate::core::message::{
     Again, AgentInfo, AuthMethod, Command, Ending, Exit, Failure, FailureKind, Opened, Reopen, Severity,
 };
-use crate::core::session::entry::{Body, Entry, Greeting, Restart, Verdict};
+use crate::core::session::entry::{Body, Entry, Greeting, Restart, Steps, Verdict};
 use crate::core::session::tool_call::Cause;
 use crate::core::text::one_line;
 
@@ -57,12 +57,20 @@ impl Session {
         let version = self.info.as_ref().and_then(|info| info.version.clone());
         // Nor after a restart of a chat in which nothing was said.
         let is_known = |entry: &Entry| {
-            matches!(entry.body, Body::User { .. } | Body::Greeting(Greeting::Ready { is_first: true, .. }))
+            matches!(
+                entry.body,
+                Body::User { .. }
+                    | Body::Greeting(Greeting::Ready { steps: Steps::Prompt | Steps::Replay(_), .. })
+            )
         };
         let last = self.entries.iter().rposition(|entry| matches!(entry.body, Body::Greeting(_)));
         let mut before = self.entries.iter().enumerate().filter(|(at, _)| Some(*at) != last);
-        let is_first = !before.any(|(_, entry)| is_known(entry));
-        self.greet(Greeting::Ready { title: self.name(), version, is_first });
+        let steps = match self.replay {
+            _ if before.any(|(_, entry)| is_known(entry)) => Steps::Said,
+            Some(pace) => Steps::Replay(pace),
+            None => Steps::Prompt,
+        };
+        self.greet(Greeting::Ready { title: self.name(), version, steps });
         let mut commands = if is_new { self.set_defaults(now) } else { Vec::new() };
         commands.extend(self.go_on_after_login(now));
         commands

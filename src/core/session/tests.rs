@@ -6,7 +6,7 @@ use crate::core::message::{
     TurnEnd, Update, WireStatus,
 };
 use crate::core::session::AgentRun;
-use crate::core::session::entry::Restart;
+use crate::core::session::entry::{Restart, Steps};
 use crate::core::session::tool_call::Status;
 
 fn session() -> Session {
@@ -1103,10 +1103,9 @@ fn the_first_steps_are_shown_once_however_often_the_agent_is_started() {
     for number in 2..5 {
         session.restarted(AgentId(number), "demo", Moment(3));
         session.opened(Opened { acp_id: "s".into(), ..Opened::default() }, Moment(4));
-        let greetings = session
-            .entries()
-            .iter()
-            .filter(|entry| matches!(entry.body, Body::Greeting(Greeting::Ready { is_first: true, .. })));
+        let greetings = session.entries().iter().filter(|entry| {
+            matches!(entry.body, Body::Greeting(Greeting::Ready { steps: Steps::Prompt, .. }))
+        });
         shown.push(greetings.count());
     }
     assert_eq!(shown, [1, 1, 1]);

@@ -5,7 +5,8 @@ use super::hints::Hints;
 use super::last_words;
 use super::wording::wait;
 use crate::core::message::{AuthKind, AuthMethod, FailureKind, Reopen};
-use crate::core::session::entry::{Greeting, Restart};
+use crate::core::replay::Pace;
+use crate::core::session::entry::{Greeting, Restart, Steps};
 use crate::core::text::one_line;
 
 pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
@@ -23,17 +24,10 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             drawing.line(format!("{title} is opening a session …"), Some("AcpAgent"));
             drawing.line(format!("You can type already; {cancel} stops it."), Some("AcpMeta"));
         }
-        Greeting::Ready { title, version, is_first } => {
+        Greeting::Ready { title, version, steps } => {
             let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
             drawing.line(format!("{title}{version}"), Some("AcpAgent"));
-            // Each fits into half of 80 columns.
-            let steps = [
-                "Ask for a change, or about the code",
-                "@ adds a file, errors, a selection",
-                "/ gives the agent's own commands",
-                &hints.first_steps(),
-            ];
-            for line in steps.into_iter().filter(|_| *is_first) {
+            for line in first_steps(*steps, hints) {
                 drawing.line(line, Some("AcpMeta"));
             }
         }
@@ -75,6 +69,20 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
                 (_, None) => {}
             }
         }
+    }
+}
+
+/// Each fits into half of 80 columns.
+fn first_steps(steps: Steps, hints: &Hints) -> Vec<String> {
+    match steps {
+        Steps::Said | Steps::Replay(Pace::Percent(_) | Pace::AtOnce) => Vec::new(),
+        Steps::Prompt => vec![
+            "Ask for a change, or about the code".to_owned(),
+            "@ adds a file, errors, a selection".to_owned(),
+            "/ gives the agent's own commands".to_owned(),
+            hints.first_steps(),
+        ],
+        Steps::Replay(Pace::Step) => hints.steps_of_replay(),
     }
 }
 

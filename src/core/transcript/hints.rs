@@ -11,16 +11,17 @@ pub struct Hints {
     pub toggle: String,
     pub details: String,
     pub go_to: String,
+    pub replay_next: String,
     /// For the first, second, .. answer to a question for permission.
     pub answers: Vec<String>,
 }
 
 impl Default for Hints {
     fn default() -> Self {
-        let [send, cancel, help, restart, toggle, details, go_to] =
-            ["<C-s>", "<C-c>", "g?", "R", "<Tab>", "K", "<CR>"].map(str::to_owned);
+        let [send, cancel, help, restart, toggle, details, go_to, replay_next] =
+            ["<C-s>", "<C-c>", "g?", "R", "<Tab>", "K", "<CR>", "]m"].map(str::to_owned);
         let answers = (1..=9).map(|digit| digit.to_string()).collect();
-        Self { send, cancel, help, restart, toggle, details, go_to, answers }
+        Self { send, cancel, help, restart, toggle, details, go_to, replay_next, answers }
     }
 }
 
@@ -39,6 +40,13 @@ impl Hints {
         let stops = (!self.cancel.is_empty()).then(|| format!("{} stops", self.cancel));
         let keys = if self.help.is_empty() { ":Acp keys".to_owned() } else { format!("{} keys", self.help) };
         sends.into_iter().chain(stops).chain([keys]).collect::<Vec<_>>().join(" \u{b7} ")
+    }
+
+    /// How a recording goes on that is played message by message.
+    pub fn steps_of_replay(&self) -> Vec<String> {
+        let key =
+            (!self.replay_next.is_empty()).then(|| format!("So does {} in this window", self.replay_next));
+        [":Acp replay plays the next message".to_owned()].into_iter().chain(key).collect()
     }
 
     /// `, K shows all of it`, where there is a key for it.
@@ -92,5 +100,7 @@ mod tests {
         let hints =
             Hints { send: String::new(), help: String::new(), cancel: "<Esc>".into(), ..Hints::default() };
         assert_eq!(hints.first_steps(), "<Esc> stops \u{b7} :Acp keys");
+        let hints = Hints { replay_next: String::new(), ..hints };
+        assert_eq!(hints.steps_of_replay(), [":Acp replay plays the next message"]);
     }
 }

@@ -183,6 +183,7 @@ fn hints(cx: &Context) -> Rc<Hints> {
         toggle: cx.config.keys.get("toggle").first().cloned().unwrap_or_default(),
         details: key(&["details"]),
         go_to: key(&["go_to"]),
+        replay_next: cx.config.keys.get("replay_next").first().cloned().unwrap_or_default(),
         answers: cx.config.keys.get("answer").to_vec(),
     })
 }

@@ -10,7 +10,6 @@ use crate::core::message::{Command, Launch};
 use crate::core::replay::{NAME, Pace, Replay};
 use crate::nvim::arguments::{Args, fail};
 use crate::nvim::context::Context;
-use crate::nvim::editor::Level;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::inspector::Inspector;
 
@@ -53,11 +52,6 @@ impl Inspector {
             Ok(cwd) => cwd.map(PathBuf::from).filter(|cwd| cwd.is_absolute()).unwrap_or_else(|| cx.root()),
             Err(why) => return fail(why),
         };
-        if replay.pace == Pace::Step {
-            let keys = cx.config.keys.get("replay_next").first();
-            let key = keys.map(|key| format!(", and so does {key} in the transcript")).unwrap_or_default();
-            cx.notify(format!(":Acp replay plays the next message{key}"), Level::Info);
-        }
         let file = replay.path.file_name().map(Path::new).unwrap_or(&replay.path).display().to_string();
         let launch = Launch {
             name: NAME.into(),

@@ -74,6 +74,7 @@ impl Sessions {
         if let Some(title) = cx.config.agents.get(&launch.name).and_then(|agent| agent.title.as_deref()) {
             session.call_agent(title);
         }
+        session.replay = launch.replay.as_ref().map(|replay| replay.pace);
         session.tools = tools;
         session.taking_up = stored;
         session.defaults = cx.config.defaults(&launch.name);
