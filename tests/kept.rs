@@ -74,6 +74,28 @@ fn what_is_undecided_stands_again_after_neovim_has_ended() {
 }
 
 #[test]
+fn what_was_undone_beside_unsaved_edits_stands_again_where_neovim_ends_without_saving_them() {
+    for (is_saved, left) in [(false, "Review: 2 files · 3 hunks"), (true, "Review: 1 file · 1 hunk")] {
+        let mut chat = changed();
+        chat.nvim.command("buffer a.txt | call setline(4, 'mine')");
+        chat.nvim.command("2 | Acp undo");
+        chat.nvim.wait_until(|nvim| !nvim.screen().contains("- two"), "the first hunk to go");
+        chat.nvim.command("6 | Acp undo");
+        let last_line = "return vim.fn.getline('$')";
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(last_line, []) == "five".into(), "the other one to go");
+        if is_saved {
+            chat.nvim.command("write");
+        }
+        chat.nvim.quit();
+        let mut nvim = another(&chat, &["a.txt"]);
+        nvim.wait_for_screen("undecided changes in ");
+        assert!(!nvim.messages().contains("not in their files"), "{}", nvim.messages());
+        nvim.command("Acp review");
+        nvim.wait_for_screen(left);
+    }
+}
+
+#[test]
 fn what_is_undecided_stands_again_after_neovim_was_killed_and_is_decided_once() {
     let mut chat = changed();
     chat.nvim.command("Acp keep");

@@ -239,9 +239,12 @@ impl Reviews {
     }
 
     /// A buffer was written into its file.
-    pub fn saved(&mut self, buf: Buf) {
-        if let Some(file) = self.of_buf(buf).and_then(|reviewed| reviewed.file.as_mut()) {
+    pub fn saved(&mut self, cx: &Context, buf: Buf) {
+        let Some(path) = self.path_of(buf).map(Path::to_owned) else { return };
+        if let Some(file) = self.files.get_mut(&path).and_then(|reviewed| reviewed.file.as_mut()) {
             file.saved();
+            self.outdate(&path);
+            self.keep_soon(cx);
         }
     }
 

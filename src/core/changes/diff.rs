@@ -49,6 +49,13 @@ pub struct Hunk {
     pub added: Vec<String>,
 }
 
+impl Hunk {
+    /// Whether it is the same change, wherever it stands.
+    pub fn has_lines_of(&self, other: &Self) -> bool {
+        self.added == other.added && self.removed == other.removed
+    }
+}
+
 /// Places each diff in the text, in the order given.
 ///
 /// - A diff with no old text is a whole file: it is applied if the text is the new one or has it as a

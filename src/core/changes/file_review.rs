@@ -35,12 +35,22 @@ pub struct FileReview {
     /// The file may hold this text, which comes back where edits are thrown away.
     #[serde(default)]
     is_saved: bool,
+    /// Where a buffer has unsaved edits: what was left to decide in the text before these, which the file holds.
+    #[serde(default)]
+    on_disk: Option<OnDisk>,
     /// Hunks have come back since this was last set to false.
     pub has_hunks_back: bool,
     /// The row that the user has changed last, if it was that row alone.
     typed_in: Option<usize>,
     /// Hunks that went without a decision: with another text, or since the user has put back what was there.
     missing: Missing,
+}
+
+/// A text that the file holds, and the present one is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct OnDisk {
+    print: TextPrint,
+    undecided: Vec<Undecided>,
 }
 
 /// Whole texts that a file got, one after the other.
@@ -91,6 +101,7 @@ impl FileReview {
             last: None,
             history,
             is_saved: true,
+            on_disk: None,
             has_hunks_back: false,
             typed_in: None,
             missing: Missing::default(),
@@ -129,15 +140,14 @@ impl FileReview {
 
     /// Has hunks stand again where the text has them; the others are remembered. Says how many stand.
     pub fn stand(&mut self, left: Vec<Undecided>, is_told: bool) -> usize {
-        let mut count = 0;
-        for each in left {
-            if self.stands(&each) {
-                count += 1;
-            } else {
-                self.missing.add(each, is_told);
-            }
+        let (stand, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|each| self.stands(each));
+        for each in others {
+            // As edits that were not saved had made it.
+            let hunk = &each.anchor.hunk;
+            let is_version = stand.iter().any(|other| shares(&other.anchor.hunk, &hunk.removed, &hunk.added));
+            self.missing.add(each, is_told && !is_version);
         }
-        count
+        stand.len()
     }
 
     fn stands(&mut self, each: &Undecided) -> bool {
@@ -161,14 +171,30 @@ impl FileReview {
     }
 
     fn is_same(&self, at: usize, hunk: &Hunk) -> bool {
-        self.hunks().get(at).is_some_and(|known| known.added == hunk.added && known.removed == hunk.removed)
+        self.hunks().get(at).is_some_and(|known| known.has_lines_of(hunk))
     }
 
     /// All that is left to decide, with what is around it.
     pub fn undecided(&self) -> Vec<Undecided> {
+        self.undecided_here().into_iter().chain(self.missing.told().cloned()).collect()
+    }
+
+    /// The same for a Neovim that does not have the unsaved edits of this one, and what goes with them: a hunk that was
+    /// undone or changed beside them stands in the file as it was.
+    pub fn undecided_in_file(&self) -> Vec<Undecided> {
+        let mut all = self.undecided();
+        let Some(OnDisk { undecided, .. }) = &self.on_disk else { return all };
+        for each in undecided {
+            if let Some(at) = all.iter().position(|other| other.anchor.hunk.has_lines_of(&each.anchor.hunk)) {
+                all.remove(at);
+            }
+        }
+        undecided.iter().cloned().chain(all).collect()
+    }
+
+    fn undecided_here(&self) -> Vec<Undecided> {
         let hunks = self.hunks().into_iter().enumerate();
-        let here = hunks.map(|(at, hunk)| self.undecided_at(at, hunk));
-        here.chain(self.missing.told().cloned()).collect()
+        hunks.map(|(at, hunk)| self.undecided_at(at, hunk)).collect()
     }
 
     fn undecided_at(&self, at: usize, hunk: Hunk) -> Undecided {
@@ -196,6 +222,8 @@ impl FileReview {
 
     /// An agent wrote the file, or removed it; what it found there was `before`, where that is known.
     pub fn agent_wrote(&mut self, before: Option<&str>, after: Option<&str>, origin: OriginId) {
+        // It is not saved beside unsaved edits.
+        let on_disk = self.on_disk.take();
         match before {
             Some(before) if self.is_there && texts(self.review.base_lines()).eq(before.split('\n')) => {
                 // It was without all that is to be decided. Were that the user's doing, what they have put back beside a
@@ -212,7 +240,7 @@ impl FileReview {
         if let Some(splice) = self.review.difference(after.unwrap_or_default()) {
             self.agent_spliced(splice, Some(origin));
         }
-        self.is_saved = true;
+        (self.is_saved, self.on_disk) = (true, on_disk);
     }
 
     /// What was behind the last change of an agent's is known to be something else, or nothing that is reviewed: then it
@@ -229,6 +257,8 @@ impl FileReview {
                 };
                 self.authors.attribute(rows, from, to);
                 self.history.attribute(from, to);
+                let on_disk = self.on_disk.iter_mut().flat_map(|on_disk| &mut on_disk.undecided);
+                on_disk.filter(|each| each.origin == Some(from)).for_each(|each| each.origin = Some(to));
                 self.last = Some(to);
             }
             None if is_last => {
@@ -272,7 +302,7 @@ impl FileReview {
             self.review = Review::new(text, text);
             self.authors = Authors::nobody(self.review.line_count());
             self.history.clear();
-            (self.is_there, self.last) = (true, None);
+            (self.is_there, self.last, self.on_disk) = (true, None, None);
             return;
         }
         if !self.missing.is_empty() && !self.was_there && !self.is_there && !text.is_empty() {
@@ -284,7 +314,7 @@ impl FileReview {
         if let Some(splice) = self.review.difference(text) {
             self.spliced_by_user(splice, is_told);
         }
-        self.is_saved = true;
+        (self.is_saved, self.on_disk) = (true, None);
     }
 
     /// Somebody has removed the file: what was left to decide in it waits until it is there again. Where it is gone
@@ -302,7 +332,14 @@ impl FileReview {
 
     /// The file holds this text by now.
     pub fn saved(&mut self) {
-        self.is_saved = true;
+        (self.is_saved, self.on_disk) = (true, None);
+    }
+
+    /// The decision after which it was `now` is taken back, and the buffer may have been saved since.
+    pub fn taken_back(&mut self, now: &Self) {
+        if now.on_disk.is_none() {
+            self.on_disk = None;
+        }
     }
 
     /// The user changed lines. An earlier text that this brings back has its hunks again: `u` and its like do that.
@@ -328,6 +365,10 @@ impl FileReview {
         {
             hunks.iter().for_each(|hunk| self.authors.put(hunk.rows.start, &hunk.authors));
             self.has_hunks_back = true;
+        }
+        if self.on_disk.as_ref().is_some_and(|on_disk| on_disk.print == self.review.text_print()) {
+            // It is the file's text again.
+            self.on_disk = None;
         }
         self.remember_gone(before, first.saturating_sub(1)..first + lines.len() + 1);
         if !self.missing.is_empty() {
@@ -380,6 +421,9 @@ impl FileReview {
             self.remember_text();
         }
         self.is_saved = false;
+        if self.on_disk.is_none() {
+            self.on_disk = Some(OnDisk { print: self.review.text_print(), undecided: self.undecided_here() });
+        }
     }
 
     fn remember_text(&mut self) {
@@ -396,6 +440,7 @@ impl FileReview {
         let bare = |text: String| text.replace("\r\n", "\n").trim_end_matches('\r').to_owned();
         self.review = Review::new(&bare(self.review.base()), &bare(self.review.current()));
         self.history.clear();
+        self.on_disk = None;
     }
 
     pub fn current(&self) -> String {
@@ -489,12 +534,27 @@ impl FileReview {
 
     /// Takes a hunk over for good.
     pub fn keep(&mut self, hunk: usize) {
+        self.keep_on_disk(hunk..hunk + 1);
         if let (Some(print), Some(rows)) = (self.review.hunk_print(hunk), self.review.rows(hunk)) {
             self.history.keep(print, rows.start);
         }
         self.review.keep(hunk);
         if self.review.is_settled() {
             self.was_there = self.is_there;
+        }
+    }
+
+    /// What is kept here is kept in the file, too, if it has the same.
+    fn keep_on_disk(&mut self, kept: Range<usize>) {
+        if self.on_disk.is_none() {
+            return;
+        }
+        let hunks = self.hunks();
+        let Some(OnDisk { undecided, .. }) = &mut self.on_disk else { return };
+        for hunk in hunks.get(kept).unwrap_or_default() {
+            if let Some(at) = undecided.iter().position(|each| each.anchor.hunk.has_lines_of(hunk)) {
+                undecided.remove(at);
+            }
         }
     }
 
@@ -508,6 +568,7 @@ impl FileReview {
 
     /// Takes some lines of a hunk over for good.
     pub fn keep_part(&mut self, part: &Part) {
+        self.keep_on_disk(part.hunk..part.hunk + 1);
         if let (Some(print), Some(rows)) = (self.review.hunk_print(part.hunk), self.review.rows(part.hunk)) {
             self.history.keep(print, rows.start);
         }
@@ -531,6 +592,7 @@ impl FileReview {
     }
 
     pub fn keep_all(&mut self) {
+        self.keep_on_disk(0..self.hunk_count());
         (0..)
             .map_while(|hunk| self.review.hunk_print(hunk).zip(self.review.rows(hunk)))
             .for_each(|(print, rows)| self.history.keep(print, rows.start));
@@ -659,6 +721,36 @@ mod tests {
             assert_eq!(file.hunks(), hunks);
             assert_eq!(file.origins(0), [OriginId(1)].into());
         }
+    }
+
+    #[test]
+    fn the_file_has_what_was_undone_or_changed_beside_unsaved_edits_until_these_are_saved() {
+        let undecided = |file: &FileReview| -> Vec<String> {
+            file.undecided_in_file().into_iter().map(|each| each.anchor.hunk.added.join(" ")).collect()
+        };
+        let before = "a\nb\nc\nd\ne\nf\ng";
+        let mut file = reviewed(before, "A\nb\nc\nD\ne\nf\nG");
+        let on_disk = file.current();
+        file.user_spliced(Splice { rows: 1..2, lines: vec!["mine".into()] });
+        assert!(file.undo(0).is_some());
+        file.user_spliced(Splice { rows: 3..4, lines: vec!["D of mine".into()] });
+        assert_eq!(undecided(&file), ["A", "D", "G", "D of mine"]);
+        let again = FileReview::standing(Some(&on_disk), (true, true), None, file.undecided_in_file());
+        assert_eq!((again.hunk_count(), again.missing().count()), (3, 0));
+        // What is kept is kept in the file, too.
+        file.keep(1);
+        assert_eq!(undecided(&file), ["A", "D", "D of mine"]);
+        file.saved();
+        assert_eq!(undecided(&file), ["D of mine"]);
+    }
+
+    #[test]
+    fn an_undo_of_the_unsaved_edits_makes_the_text_the_files_again() {
+        let mut file = reviewed("a\nb\nc", "A\nb\nc");
+        file.user_spliced(Splice { rows: 2..3, lines: vec!["mine".into()] });
+        file.user_spliced(Splice { rows: 2..3, lines: vec!["c".into()] });
+        assert!(file.undo(0).is_some());
+        assert_eq!(file.undecided_in_file(), []);
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl App {
     }
 
     pub fn buffer_saved(&mut self, buf: Buf) -> Result<()> {
-        self.reviews.saved(buf);
+        self.reviews.saved(&self.cx, buf);
         self.files.buffer_saved(&mut self.cx, buf)?;
         self.route()
     }

@@ -154,11 +154,12 @@ impl Reviews {
             }
             Some(Reviewed { file: None, .. }) => return None,
             Some(Reviewed { file: Some(file), .. }) => {
-                stored.hunks = file.undecided();
+                stored.hunks = file.undecided_in_file();
                 if stored.hunks.is_empty() && file.is_settled() {
                     return self.unknown_fact(stored);
                 }
-                (stored.sides, stored.last) = ((file.was_there, file.is_there), file.last());
+                let was_there = file.was_there && !stored.hunks.iter().any(|hunk| hunk.is_new);
+                (stored.sides, stored.last) = ((was_there, file.is_there), file.last());
             }
             None => return self.unknown_fact(stored),
         }

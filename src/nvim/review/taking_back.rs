@@ -85,6 +85,7 @@ impl Reviews {
         }
         let buf = reviewed.buf.filter(|buf| cx.editor.buf_is_loaded(*buf));
         let now = std::mem::replace(file, was.clone());
+        file.taken_back(&now);
         reviewed.touched = true;
         self.outdate(&path);
         if is_kept {
