@@ -203,6 +203,41 @@ fn what_becomes_of_unsaved_edits_is_said_first_and_then_happens() {
 }
 
 #[test]
+fn unsaved_lines_come_back_as_unsaved_ones_when_a_restore_is_taken_back() {
+    let changed = "one\nTWO\nTHREE\n";
+    for (name, saved, meanwhile) in [
+        ("a.txt", changed, "write"),
+        ("a.txt", changed, "write | bwipeout"),
+        ("deep/new.txt", "fresh\n", "echo"),
+        ("deep/new.txt", "fresh\n", "bwipeout!"),
+    ] {
+        let mut chat = two_turns();
+        chat.nvim.command(&format!("edit {name}"));
+        chat.nvim.input("Gomine<Esc>");
+        chat.nvim.command("Acp checkpoints");
+        picker(&mut chat);
+        choose(&mut chat, 2);
+        restore(&mut chat, None);
+        picker(&mut chat);
+        choose(&mut chat, 1);
+        wait_told(&mut chat, "restored 3 files to before \"Change two\"");
+        chat.nvim.command(&format!("close | buffer {name} | {meanwhile}"));
+        chat.nvim.command("Acp checkpoints");
+        picker(&mut chat);
+        choose(&mut chat, 1);
+        let shown = preview(&mut chat);
+        assert!(shown.contains("what was not saved comes back unsaved"), "{shown}");
+        restore(&mut chat, None);
+        wait_told(&mut chat, "to before \"Restored to before: Change two\"");
+        chat.nvim.wait_for_screen("Nothing has changed since then");
+        chat.nvim.command(&format!("close | buffer {name}"));
+        assert_eq!(chat.nvim.buffer_text(0), format!("{saved}mine"), "{name} {meanwhile}");
+        assert_eq!(chat.project.read(name), saved, "{name} {meanwhile}");
+        assert_eq!(chat.nvim.exec_lua("return vim.bo.modified", []), true.into());
+    }
+}
+
+#[test]
 fn what_was_changed_since_is_asked_about_and_nothing_of_it_is_lost() {
     let mut chat = two_turns();
     chat.nvim.input("Gomine<Esc>");

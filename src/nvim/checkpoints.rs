@@ -89,7 +89,8 @@ impl Checkpoints {
         let (before, after) = change.held.clone();
         let path = change.path.clone();
         let call = self.title(cx, (key, change.call), &path);
-        self.tell_store(cx, CheckpointRequest::Add { turn, head, at: cx.now().0, path, call, before, after });
+        let (at, saved) = (cx.now().0, None);
+        self.tell_store(cx, CheckpointRequest::Add { turn, head, at, path, call, before, after, saved });
     }
 
     /// A change that was recorded is another's.
@@ -108,7 +109,8 @@ impl Checkpoints {
         let Some((turn, head)) = self.turn_head(cx, to.session) else { return };
         let (before, after) = change.held.clone();
         let call = self.title(cx, (to.session, to.call), &path);
-        self.tell_store(cx, CheckpointRequest::Add { turn, head, at: cx.now().0, path, call, before, after });
+        let (at, saved) = (cx.now().0, None);
+        self.tell_store(cx, CheckpointRequest::Add { turn, head, at, path, call, before, after, saved });
     }
 
     /// A call has its last title: what was recorded of it may have an earlier one.

@@ -21,7 +21,8 @@ use crate::core::ids::JobId;
 use crate::core::message::{Event, FileDiff, Severity};
 use crate::core::store::checkpoint::{
     Attributed, CheckpointRequest as Request, Fact, Fetched, Head, Held, Last, Limits, Line, Loaded,
-    MAX_FILE_BYTES, Mode, Planned, Reply, Stored, Touched, Turn, TurnKey, before_diffs, counts, edits, hunks,
+    MAX_FILE_BYTES, Mode, Planned, Reply, Saved, Stored, Touched, Turn, TurnKey, before_diffs, counts, edits,
+    hunks,
 };
 use crate::mailbox::Mailbox;
 use crate::platform::files::{
@@ -114,6 +115,8 @@ struct Adding<'a> {
     call: Option<&'a str>,
     before: &'a Held,
     after: &'a Held,
+    /// What the file holds, where what is there before are unsaved edits.
+    saved: Option<&'a Held>,
 }
 
 impl CheckpointWriter {
@@ -131,10 +134,10 @@ impl CheckpointWriter {
 
     fn handle(&mut self, folder: &Path, limits: Limits, request: Request) {
         let done = match &request {
-            Request::Add { turn, head, at, path, call, before, after } => {
-                let call = call.as_deref();
-                let done =
-                    self.add(folder, &Adding { turn: *turn, head, at: *at, path, call, before, after });
+            Request::Add { turn, head, at, path, call, before, after, saved } => {
+                let (call, saved) = (call.as_deref(), saved.as_ref());
+                let adding = Adding { turn: *turn, head, at: *at, path, call, before, after, saved };
+                let done = self.add(folder, &adding);
                 done.and_then(|()| self.make_room(folder, limits))
             }
             Request::Look { turn, path, entry } => {
@@ -163,7 +166,8 @@ impl CheckpointWriter {
                 match self.before_call(*turn, path, diffs) {
                     Some((before, after)) => {
                         let (call, before, after) = (call.as_deref(), &before, &after);
-                        let adding = Adding { turn: *turn, head, at: *at, path, call, before, after };
+                        let (turn, at, saved) = (*turn, *at, None);
+                        let adding = Adding { turn, head, at, path, call, before, after, saved };
                         let done = self.add(folder, &adding);
                         done.and_then(|()| self.make_room(folder, limits))
                     }
@@ -189,8 +193,8 @@ impl CheckpointWriter {
             }
             Request::Put { job, turn, head, at, since, path, seen, target } => {
                 // First the record: what is not recorded could not be undone.
-                let adding =
-                    Adding { turn: *turn, head, at: *at, path, call: None, before: seen, after: target };
+                let (turn, at, call, saved) = (*turn, *at, None, None);
+                let adding = Adding { turn, head, at, path, call, before: seen, after: target, saved };
                 let done = self.add(folder, &adding).map_err(|error| {
                     format!("its checkpoint couldn't be written in {}: {error}", folder.display())
                 });
@@ -276,7 +280,7 @@ impl CheckpointWriter {
     }
 
     fn add(&mut self, folder: &Path, adding: &Adding) -> io::Result<()> {
-        let Adding { turn, head, at, path, call, before, after } = *adding;
+        let Adding { turn, head, at, path, call, before, after, saved } = *adding;
         let project = folder.join(project(&head.cwd));
         create_private_folder(&project.join(TEXTS))?;
         let _lock = lock(folder)?;
@@ -288,6 +292,7 @@ impl CheckpointWriter {
         let again = again.map(|before| self.keep(&project, &before)).transpose()?;
         let found = self.keep(&project, before)?;
         let stored_after = self.keep(&project, after)?;
+        let saved = saved.map(|saved| self.keep(&project, saved)).transpose()?;
         // A change may be told by its call, and by who watches the disk.
         let is_told = |baseline: &TurnBaseline| baseline.after.matches(&stored_after);
         if !new && stored_after != Stored::Unknown && self.turns.get(&key).is_some_and(is_told) {
@@ -307,7 +312,7 @@ impl CheckpointWriter {
             after: stored_after.clone(),
             added,
             removed,
-            last: Last { call: call.map(str::to_owned), found },
+            last: Last { call: call.map(str::to_owned), found, saved },
         };
         let mut text = Vec::new();
         if new {
@@ -552,6 +557,9 @@ fn fetch_one(
         _ => Vec::new(),
     };
     let expected = held_of(texts, &planned.expected).ok();
+    // A text that can't be read is as good as saved.
+    let saved = planned.saved.as_ref().and_then(|saved| held_of(texts, saved).ok());
+    let saved = saved.zip(target.as_ref().ok()).and_then(|(held, target)| Saved::of(held, loaded, target));
     let disk = match going_folders.contains(&path) {
         // What is in it goes, and it goes along.
         true => Held::Absent,
@@ -576,7 +584,7 @@ fn fetch_one(
     let place = path.clone();
     let find_pipe = move || fs::symlink_metadata(place).is_ok_and(|found| is_pipe(found.file_type()));
     let is_pipe = loaded.is_some() && disks.soon(&path, PATIENCE, find_pipe).unwrap_or_default();
-    Fetched { path, target, expected, disk, is_pipe, folder, repository: None, edits, hunks }
+    Fetched { path, target, expected, disk, is_pipe, folder, repository: None, edits, hunks, saved }
 }
 
 fn held_of(texts: &Path, stored: &Stored) -> Result<Held, String> {

@@ -51,7 +51,7 @@ fn text(text: &str) -> Held {
 fn add(writer: &mut CheckpointWriter, folder: &Path, at: u64, path: &str, (before, after): (&Held, &Held)) {
     let turn = TurnKey { at, number: at };
     let path = Path::new(path);
-    let adding = Adding { turn, head: &head(), at, path, call: None, before, after };
+    let adding = Adding { turn, head: &head(), at, path, call: None, before, after, saved: None };
     writer.add(folder, &adding).expect("to be kept");
 }
 
@@ -137,7 +137,7 @@ fn bytes_links_and_modes_are_kept_and_come_back() {
     let turn = TurnKey { at: 1, number: 1 };
     for (path, before) in all.iter().zip(&before) {
         let after = &in_time(&disks, path);
-        let adding = Adding { turn, head: &head, at: 1, path, call: None, before, after };
+        let adding = Adding { turn, head: &head, at: 1, path, call: None, before, after, saved: None };
         writer.add(&folder.0, &adding).expect("to be kept");
     }
     let project = folder.0.join(project(&src));

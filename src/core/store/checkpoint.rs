@@ -106,6 +106,9 @@ pub struct Last {
     /// What the file held right before, where somebody else has changed it since the change before this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Stored>,
+    /// What the file held on the disk where what was there before were unsaved edits of a buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved: Option<Stored>,
 }
 
 /// A turn as its journal tells it.
@@ -129,6 +132,8 @@ pub struct Change {
     pub call: Option<String>,
     pub before: Stored,
     pub after: Stored,
+    /// As in [`Last`].
+    pub saved: Option<Stored>,
 }
 
 /// A file to put back.
@@ -138,6 +143,8 @@ pub struct Planned {
     pub target: Stored,
     /// What it holds if nobody else has changed it.
     pub expected: Stored,
+    /// What the file is to hold on the disk, where the target was not saved.
+    pub saved: Option<Stored>,
 }
 
 /// A buffer that holds a file to put back.
@@ -168,6 +175,18 @@ pub struct Fetched {
     pub edits: Vec<TextEdit>,
     /// The same by the hunk: in rows of what is there now, what goes and what comes back.
     pub hunks: Vec<Hunk>,
+    /// The target was not saved: the file held something else.
+    pub saved: Option<Saved>,
+}
+
+/// What a file held on the disk while its buffer had unsaved edits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Saved {
+    pub held: Held,
+    /// What makes the buffer's text this.
+    pub edits: Vec<TextEdit>,
+    /// And what makes this the buffer's text of then.
+    pub unsaved: Vec<TextEdit>,
 }
 
 /// A repository with commits, or a `.git`, that came since then. Only the files that it is about are put back.
@@ -191,6 +210,8 @@ pub enum CheckpointRequest {
         call: Option<String>,
         before: Held,
         after: Held,
+        /// What the file holds, where what is there before are unsaved edits.
+        saved: Option<Held>,
     },
     /// A call is about to change a file, maybe without the client: what does it hold?
     Look { turn: TurnKey, path: PathBuf, entry: usize },
@@ -296,6 +317,7 @@ impl Turn {
             call: touched.last.call.clone(),
             before: touched.last.found.as_ref().unwrap_or(before).clone(),
             after: touched.after.clone(),
+            saved: touched.last.saved.clone(),
         });
         match self.files.iter_mut().find(|known| known.path == touched.path) {
             Some(known) => *known = Touched { before: known.before.clone(), ..touched },
@@ -326,7 +348,8 @@ impl Turn {
     /// The contents that the record names.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let of_files = self.files.iter().flat_map(|file| [&file.before, &file.after]);
-        let of_steps = self.steps.iter().flat_map(|step| [&step.before, &step.after]);
+        let of_steps =
+            self.steps.iter().flat_map(|step| [&step.before, &step.after].into_iter().chain(&step.saved));
         of_files.chain(of_steps).filter_map(Stored::name)
     }
 
@@ -380,6 +403,7 @@ pub fn plan(turns: &[Turn], chosen: &str, from: usize) -> Vec<Planned> {
                 path: step.path.clone(),
                 target: step.before.clone(),
                 expected: step.after.clone(),
+                saved: step.saved.clone(),
             }),
         }
     }
@@ -491,6 +515,23 @@ pub fn format_for<'a>(text: &str, before: &'a str) -> &'a str {
     }
 }
 
+impl Saved {
+    /// By which steps a buffer gets what was saved, and then what was not.
+    pub fn of(held: Held, loaded: Option<&Loaded>, target: &Held) -> Option<Self> {
+        let (text, dos) = match &held {
+            Held::Text(text, _) if target.as_text().is_some() && !held.matches(target) => {
+                (unmarked(text), is_dos(text))
+            }
+            _ => return None,
+        };
+        let format = loaded.map_or("unix", |loaded| &loaded.format);
+        let then = Loaded { text: in_buffer(text, dos).0, format: format_for(text, format).to_owned() };
+        let to_saved = loaded.map(|loaded| edits(loaded, &held)).unwrap_or_default();
+        let unsaved = edits(&then, target);
+        Some(Self { held, edits: to_saved, unsaved })
+    }
+}
+
 /// What makes a buffer's text the target's.
 pub fn edits(loaded: &Loaded, target: &Held) -> Vec<TextEdit> {
     match target {
@@ -592,7 +633,7 @@ mod tests {
     #[test]
     fn each_change_of_a_turn_is_told_with_its_call_and_what_it_found() {
         let mut second = touched("/a", "0", "2");
-        second.last = Last { call: Some("Edit a".into()), found: Some(stored_as("mine")) };
+        second.last = Last { call: Some("Edit a".into()), found: Some(stored_as("mine")), saved: None };
         let text = journal(vec![
             Fact::Turn(head("s1")),
             Fact::Change(touched("/a", "0", "1")),

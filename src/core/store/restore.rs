@@ -196,6 +196,7 @@ mod tests {
             repository: None,
             edits: Vec::new(),
             hunks: Vec::new(),
+            saved: None,
         }
     }
 

@@ -79,8 +79,9 @@ fn becomes((file, buffer): (&Fetched, Option<&InBuffer>), all: &[Found], root: &
         Err(why) => return Some(format!("can't be put back: {why}")),
     };
     let is_unsaved = buffer.is_some_and(|buffer| buffer.is_modified) && road != Road::Disk;
+    let saved = file.saved.as_ref();
     if is_unsaved && target.matches(&now) {
-        return (!target.matches(&file.disk))
+        return (!saved.map_or(target, |saved| &saved.held).matches(&file.disk))
             .then(|| "its buffer holds this already, unsaved; :write saves it".to_owned());
     }
     let is_missing = now == Held::Absent || road == Road::NewFile;
@@ -124,8 +125,9 @@ fn becomes((file, buffer): (&Fetched, Option<&InBuffer>), all: &[Found], root: &
     {
         parts.push(format!("mode {} to {}", Mode(Some(now)), Mode(Some(then))));
     }
+    parts.extend(saved.map(|_| "what was not saved comes back unsaved".to_owned()));
     let saves = *target == Held::Absent || road == Road::NewFile;
-    parts.extend(is_unsaved.then(|| match saves {
+    parts.extend((is_unsaved && now != Held::Absent).then(|| match saves {
         true => "your unsaved edits go, too".to_owned(),
         false => "your unsaved edits go, too; :write saves it".to_owned(),
     }));
@@ -179,6 +181,7 @@ mod tests {
             repository: None,
             edits: Vec::new(),
             hunks,
+            saved: None,
         }
     }
 

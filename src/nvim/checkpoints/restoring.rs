@@ -5,20 +5,23 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 
 use mlua::Result;
 
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::session::Session;
-use crate::core::store::checkpoint::{CheckpointRequest, Fetched, Held, Loaded, Planned, Reply, TurnKey};
+use crate::core::store::checkpoint::{
+    CheckpointRequest, Fetched, Held, Loaded, Planned, Reply, Saved, TurnKey,
+};
 use crate::core::store::restore::{Choice, InBuffer, Plan, Question, Restore, Road, question, road};
 use crate::core::store::restore_page::Found;
 use crate::core::transcript::cut_middle;
 use crate::nvim::buffers::path_cache::canonical;
-use crate::nvim::buffers::{self, saving};
+use crate::nvim::buffers::{self, open, saving};
 use crate::nvim::checkpoints::Checkpoints;
 use crate::nvim::context::Context;
-use crate::nvim::editor::{Buf, Level};
+use crate::nvim::editor::{Buf, Editor, Level, first_line};
 use crate::nvim::events::EditorEvent;
 
 /// How often files are fetched again because the user typed meanwhile.
@@ -41,6 +44,8 @@ struct Ready {
     disk: Held,
     target: Held,
     edits: Vec<TextEdit>,
+    /// The target is to be unsaved, and the file to hold this.
+    saved: Option<Saved>,
     /// Others have changed it since the session has.
     changed: bool,
 }
@@ -134,6 +139,8 @@ impl Checkpoints {
                     continue;
                 }
             };
+            // A hunk alone is put into what is there now.
+            let saved = fetched.saved.clone().filter(|_| attempt.restore.hunk.is_none());
             match attempt.restore.plan(fetched, &now) {
                 Plan::Nothing => {}
                 Plan::Refuse(why) => {
@@ -143,7 +150,7 @@ impl Checkpoints {
                     if !is_unchanged(cx, &path, buf)? {
                         return self.restore_anew(cx, attempt);
                     }
-                    attempt.ready.push(Ready { path, buf, road, now, disk, target, edits, changed });
+                    attempt.ready.push(Ready { path, buf, road, now, disk, target, edits, saved, changed });
                 }
             }
         }
@@ -228,18 +235,23 @@ impl Checkpoints {
         let (turn, outcome) = (outcome.borrow().turn, outcome.clone());
         let (head, since) = (outcome.borrow().of.head.clone(), outcome.borrow().of.since);
         let (path, at) = (file.path.clone(), cx.now().0);
-        let (seen, target) = (file.disk.clone(), file.target.clone());
+        let (seen, target) = (file.disk.clone(), file.on_disk().clone());
         self.ask_store(
             cx,
             |job| CheckpointRequest::Put { job, turn, head, at, since, path, seen, target },
             move |this, cx, reply| {
-                let Reply::Put(done) = reply else { return Ok(()) };
+                let Reply::Put(mut done) = reply else { return Ok(()) };
                 if done.is_ok() {
                     if file.road == Road::Disk {
                         note_restored(cx, &outcome, &file.path);
                     }
-                    let (path, held) = (file.path.clone(), file.target.clone());
+                    let (path, held) = (file.path.clone(), file.on_disk().clone());
                     cx.raise(EditorEvent::FileRestored { path, held });
+                    if file.buf.is_none() && file.saved.is_some() {
+                        done = put_unsaved_in_new_buffer(cx, &file);
+                        // When it is known which file the buffer holds.
+                        cx.later(Duration::ZERO, |this: &mut Self, cx| this.refresh_preview(cx))?;
+                    }
                 }
                 this.put_one(cx, &outcome, &file.path, done)
             },
@@ -283,6 +295,7 @@ impl Checkpoints {
                 call: None,
                 before: file.now.clone(),
                 after: file.target.clone(),
+                saved: file.unsaved_now(cx, buf),
             },
         );
         note_restored(cx, outcome, &file.path);
@@ -306,8 +319,19 @@ impl Checkpoints {
             // There are no unsaved edits to a file that is not there.
             editor.set_buf_option(buf, "modified", false)?;
         }
-        let content = saving::Content::of(target, &editor.buf_option::<String>(buf, "fileformat")?);
-        Ok(Some(saving::write(&editor, buf, &file.edits, &content)))
+        let content = |text: &str| -> Result<saving::Content> {
+            Ok(saving::Content::of(text, &editor.buf_option::<String>(buf, "fileformat")?))
+        };
+        if let Some((saved, text)) =
+            file.saved.as_ref().and_then(|saved| Some((saved, saved.held.as_text()?)))
+            && !buffers::is_modified(&editor, buf)
+        {
+            return Ok(Some(match saving::write(&editor, buf, &saved.edits, &content(text)?) {
+                Ok(()) => put_unsaved(&editor, buf, saved, &content(target)?),
+                failed => failed,
+            }));
+        }
+        Ok(Some(saving::write(&editor, buf, &file.edits, &content(target)?)))
     }
 
     fn put_one(
@@ -347,6 +371,30 @@ impl Checkpoints {
         cx.raise(EditorEvent::RestoreEnded);
         self.refresh_preview(cx)
     }
+}
+
+/// Puts what was not saved into a buffer that has what was.
+fn put_unsaved(
+    editor: &Editor,
+    buf: Buf,
+    saved: &Saved,
+    content: &saving::Content,
+) -> std::result::Result<(), String> {
+    let set = editor.set_buf_option(buf, "modified", true);
+    set.map_err(|error| first_line(&error))?;
+    saving::write(editor, buf, &saved.unsaved, content)
+}
+
+/// The same of a file that no buffer holds any more.
+fn put_unsaved_in_new_buffer(cx: &Context, file: &Ready) -> std::result::Result<(), String> {
+    let (Some(saved), Some(target)) = (&file.saved, file.target.as_text()) else { return Ok(()) };
+    let loaded = || {
+        let buf = open::load(&cx.editor, &file.path)?;
+        open::list(&cx.editor, buf)?;
+        Ok((buf, cx.editor.buf_option::<String>(buf, "fileformat")?))
+    };
+    let (buf, format) = loaded().map_err(|error: mlua::Error| first_line(&error))?;
+    put_unsaved(&cx.editor, buf, saved, &saving::Content::of(target, &format))
 }
 
 /// The files of a restore as buffers hold them.
@@ -401,6 +449,17 @@ impl Ready {
         let is_in_place = |other: &Self| other.path.starts_with(&self.path);
         let is_above = |other: &Self| self.path.starts_with(&other.path) && other.target == Held::Absent;
         all.iter().any(|other| other.path != self.path && (is_in_place(other) || is_above(other)))
+    }
+
+    /// What the file is to hold itself.
+    fn on_disk(&self) -> &Held {
+        self.saved.as_ref().map_or(&self.target, |saved| &saved.held)
+    }
+
+    /// What the file holds, if what is there now is not saved.
+    fn unsaved_now(&self, cx: &Context, buf: Buf) -> Option<Held> {
+        let is_unsaved = buffers::is_modified(&cx.editor, buf) && self.disk.as_text().is_some();
+        (is_unsaved && !self.disk.matches(&self.now)).then(|| self.disk.clone())
     }
 
     /// Whether nothing of the user's is in its buffer: that of a file that is gone has kept the text.
