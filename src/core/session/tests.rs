@@ -2,8 +2,8 @@ use super::*;
 use crate::core::ids::{AgentId, AskId, Moment, SessionKey};
 use crate::core::message::{
     Answer, Capabilities, Command, Ending, Exit, Failure, FailureKind, LeftCommand, Named, Opened,
-    PermissionKind, PermissionOption, Severity, Steering, StopReason, ToolCallPatch, ToolContent, ToolKind,
-    TurnEnd, Update, WireStatus,
+    PermissionKind, PermissionOption, ResourceBody, Severity, Steering, StopReason, ToolCallPatch,
+    ToolContent, ToolKind, TurnEnd, Update, WireStatus,
 };
 use crate::core::session::AgentRun;
 use crate::core::session::entry::{Restart, Steps};
@@ -1155,6 +1155,33 @@ fn a_chunk_of_the_users_is_what_the_user_said() {
     session.apply(chunk(Role::Agent, "Light."), Moment(1));
     assert_eq!(session.prompts().map(|text| &**text).collect::<Vec<_>>(), ["Why is the sky blue?"]);
     assert_eq!(session.answer_text(), "Light.");
+}
+
+#[test]
+fn what_went_along_with_a_prompt_that_is_told_stands_below_it_as_when_it_was_sent() {
+    let mut session = session();
+    let chunk = |content| Update::Message { role: Role::User, message: None, content };
+    let file = |name: &str| Content::Resource {
+        uri: format!("file:///elsewhere/{name}"),
+        mime: None,
+        body: ResourceBody::Text("one\ntwo\n".into()),
+    };
+    let link = Content::Link {
+        uri: "https://example.com/".into(),
+        name: "example".into(),
+        title: None,
+        mime: None,
+        size: None,
+    };
+    session.apply(chunk(Content::Text("Look at @a.txt".into())), Moment(1));
+    session.apply(chunk(file("a.txt")), Moment(1));
+    session.apply(chunk(link), Moment(1));
+    let prompts = session.entries().iter().filter_map(|entry| match &entry.body {
+        Body::User { text, attachments } => Some((&**text, attachments.join(", "))),
+        _ => None,
+    });
+    let told = "/elsewhere/a.txt (2 lines), https://example.com/".to_owned();
+    assert_eq!(prompts.collect::<Vec<_>>(), [("Look at @a.txt", told)]);
 }
 
 #[test]

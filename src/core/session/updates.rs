@@ -3,7 +3,7 @@
 
 use super::content::{as_markdown, without_lead};
 use super::titles::{plain_title, title_told};
-use super::{Session, compactions};
+use super::{Session, compactions, references};
 use crate::core::ids::{EntryId, Moment};
 use crate::core::message::{
     Chosen, ConfigOption, Content, Modes, OptionKind, Picture, Role, SESSION_URI, Severity, ToolCallPatch,
@@ -187,6 +187,9 @@ impl Session {
             }
             content => content,
         };
+        if role == Role::User && !matches!(content, Content::Text(_)) {
+            return self.attached(message, &content, dated, now);
+        }
         let text = match content {
             Content::Text(text) => text,
             content => as_markdown(&content).into(),
@@ -223,12 +226,7 @@ impl Session {
             self.turn.answered = true;
         }
         let entry = known.unwrap_or_else(|| match role {
-            Role::User => {
-                self.speaker_shown = false;
-                let entry = self.add(Body::User { text: Text::default(), attachments: Vec::new() }, now);
-                self.entries[entry.0].clock = dated.or(self.entries[entry.0].clock);
-                entry
-            }
+            Role::User => self.told_prompt(dated, now),
             Role::Agent => self.say(Body::Message { text: String::new() }, now),
             Role::Thought => self.say(Body::Thought { text: String::new(), ended: None }, now),
         });
@@ -251,6 +249,38 @@ impl Session {
                 body.push_str(more(body.is_empty()));
             }
             _ => {}
+        }
+        self.touched.insert(entry);
+    }
+
+    /// A prompt that the agent tells of begins.
+    fn told_prompt(&mut self, dated: Option<u64>, now: Moment) -> EntryId {
+        self.speaker_shown = false;
+        let entry = self.add(Body::User { text: Text::default(), attachments: Vec::new() }, now);
+        self.entries[entry.0].clock = dated.or(self.entries[entry.0].clock);
+        entry
+    }
+
+    /// What went along with a prompt that the agent tells of stands below it, as when it was sent.
+    fn attached(&mut self, message: Option<String>, content: &Content, dated: Option<u64>, now: Moment) {
+        if self.is_working() && self.turn.content.contains(content) {
+            return;
+        }
+        let known = match &message {
+            Some(id) => {
+                let known = self.turn.messages.get(&(Role::User, id.clone())).copied();
+                known.filter(|known| self.stands_here(*known))
+            }
+            None => self.last().filter(|last| self.continues(*last, Role::User)),
+        };
+        self.end_thought(now);
+        let entry = known.unwrap_or_else(|| self.told_prompt(dated, now));
+        if let Some(id) = message {
+            self.turn.messages.insert((Role::User, id), entry);
+        }
+        let label = references::label(content, &self.place.cwd).unwrap_or_else(|| as_markdown(content));
+        if let Body::User { attachments, .. } = &mut self.entries[entry.0].body {
+            attachments.push(label);
         }
         self.touched.insert(entry);
     }
@@ -295,7 +325,14 @@ impl Session {
             Body::User { text, .. } => Some(text),
             _ => None,
         });
-        self.retold.begins(text, before.map(|before| &**before))
+        match before {
+            // What went along with it came first.
+            Some(before) if before.is_empty() => {
+                self.retold.begins(text, None);
+                false
+            }
+            before => self.retold.begins(text, before.map(|before| &**before)),
+        }
     }
 
     fn continues(&self, entry: EntryId, role: Role) -> bool {
