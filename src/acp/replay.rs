@@ -107,11 +107,16 @@ impl Transport for ReplayTransport {
         self.ended.clone()
     }
 
-    async fn close(&mut self, _leaving: &mut watch::Receiver<Option<Instant>>) {
+    async fn close(&mut self, leaving: &mut watch::Receiver<Option<Instant>>) {
         lock(&self.replays.0).remove(&self.agent);
         self.lines.close();
         // The thread may be about to say something.
         self.incoming.close();
+        // What was asked last is answered before it counts as ended.
+        tokio::select! {
+            _ = self.ended.wait_for(Option::is_some) => {}
+            _ = leaving.wait_for(Option::is_some) => {}
+        }
     }
 }
 
@@ -151,6 +156,10 @@ impl Replaying {
                 break;
             }
             due = self.wait().map(|wait| Clock::now() + wait);
+        }
+        // Nobody may be listening any more, but the log tells of it.
+        while let Ok(line) = queue.try_recv() {
+            self.hear(&line);
         }
         self.sink.finish();
     }

@@ -9,6 +9,7 @@ use super::*;
 use crate::acp::settings::Settings;
 use crate::acp::wire::memory_transport::{MemoryAgent, MemoryTransport};
 use crate::core::message::Exit;
+use crate::core::replay::Pace;
 use crate::mailbox::Mailbox;
 
 /// What the editor hears of an agent that does as `agent` says.
@@ -77,4 +78,30 @@ fn an_agent_that_ends_before_it_is_ready_says_how() {
     let [Event::Exited { why, .. }] = &events[..] else { panic!("{events:?}") };
     let failure = why.failure.as_ref().expect("a failure");
     assert!(failure.message.contains("before it was ready"), "{failure:?}");
+}
+
+#[test]
+fn what_a_replay_was_asked_last_is_answered_before_it_counts_as_ended() {
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/claude-agent-acp-edit.jsonl");
+    let runtime = runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    for pace in [Pace::Step, Pace::AtOnce].into_iter().cycle().take(20) {
+        runtime.block_on(async {
+            let shared = Arc::new(Shared::new(Mailbox::new(|_| {}), Settings::default()));
+            let link = Link::new(&shared, AgentId(1), &Launch::default());
+            let replay = Replay { path: recording.into(), pace };
+            let mut transport = begin_replay(&shared, &link, replay).await.expect("it can be played");
+            for (id, method) in [(1, "session/new"), (2, "session/close")] {
+                let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": {} });
+                transport.lines().send(line.to_string().into_bytes());
+            }
+            let (_leave, mut leaving) = watch::channel(None);
+            transport.close(&mut leaving).await;
+            let is_answer = |text: &[u8]| {
+                serde_json::from_slice(text)
+                    .is_ok_and(|told: Value| told["id"] == 2 && told["method"].is_null())
+            };
+            let is_told = shared.log.ring.read(|ring| ring.since(0).any(|kept| is_answer(kept.text)));
+            assert!(is_told, "{pace:?}");
+        });
+    }
 }
