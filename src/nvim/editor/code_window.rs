@@ -97,14 +97,25 @@ pub fn split(editor: &Editor, buf: Buf) -> Result<Win> {
     editor.open_win(buf, false, config)
 }
 
+/// The window of the tab page in which a file is read already, best the one that the user was in before.
+pub fn window_of(editor: &Editor, buf: Buf) -> Result<Option<Win>> {
+    let likely = previous(editor)?.into_iter().chain(editor.tab_wins()?);
+    let shows = |win: &Win| editor.win_buf(*win).is_ok_and(|shown| shown == buf);
+    Ok(likely.filter(shows).find(|win| is_file(editor, *win)))
+}
+
 /// A normal window that shows a file, and may show another.
 pub fn is_code(editor: &Editor, win: Win) -> bool {
     let fixed = editor.win_option::<bool>(win, "winfixbuf").unwrap_or(false);
+    !fixed && is_file(editor, win)
+}
+
+fn is_file(editor: &Editor, win: Win) -> bool {
     let diff = editor.win_option::<bool>(win, "diff").unwrap_or(false);
     let preview = editor.win_option::<bool>(win, "previewwindow").unwrap_or(false);
     let Ok(buf) = editor.win_buf(win) else { return false };
     let kind: String = editor.buf_option(buf, "buftype").unwrap_or_default();
-    !fixed && !diff && !preview && kind.is_empty() && !editor.is_floating(win)
+    !diff && !preview && kind.is_empty() && !editor.is_floating(win)
 }
 
 /// Whether such a window may show another file now: nothing is lost by it, nor would Neovim refuse it

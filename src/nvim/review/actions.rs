@@ -14,7 +14,7 @@ use crate::core::locations::Look;
 use crate::nvim::arguments::{Args, fail};
 use crate::nvim::buffers::open;
 use crate::nvim::context::Context;
-use crate::nvim::editor::code_window::code_window;
+use crate::nvim::editor::code_window::{code_window, window_of};
 use crate::nvim::editor::{Buf, Win};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
@@ -185,10 +185,15 @@ impl Reviews {
                 return Ok(());
             }
             cx.editor.command("normal! m'")?;
-            let Some(code) = code_window(&cx.editor)? else { return Ok(()) };
             let buf = open::load(&cx.editor, &named)?;
+            let shown = window_of(&cx.editor, buf)?;
+            let Some(code) = shown.map_or_else(|| code_window(&cx.editor), |win| Ok(Some(win)))? else {
+                return Ok(());
+            };
             cx.editor.set_current_win(code)?;
-            cx.editor.set_win_buf(code, buf)?;
+            if shown.is_none() {
+                cx.editor.set_win_buf(code, buf)?;
+            }
             cx.raise(EditorEvent::BufferLoaded(buf));
             cx.after_events(move |_: &mut Self, cx| go_to_row_in(cx, code, row));
             Ok(())
