@@ -117,6 +117,27 @@ fn what_the_editor_knows_is_added_by_its_name_and_stays_what_it_was() {
 }
 
 #[test]
+fn several_names_and_files_are_added_at_once_or_none_of_them() {
+    let mut chat = Scripted::new(&FILES, answering(1));
+    chat.nvim.listen();
+    chat.chat();
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd t");
+    chat.nvim.command("edit src/a.rs");
+    chat.nvim.command("Acp add viewport selection");
+    let said = "return table.concat(_G.said, '|')";
+    let told = |nvim: &mut Nvim| {
+        nvim.exec_lua(said, []).as_str().is_some_and(|text| text.contains("nothing was selected"))
+    };
+    chat.nvim.wait_until(told, "to be told that there is no selection");
+    assert_eq!(typed(&mut chat.nvim), "");
+    chat.nvim.command("Acp add viewport diff b.txt ./diff");
+    wait_for_prompt(&mut chat.nvim, "@src/a.rs:1-4 @diff @b.txt @\"diff\" ");
+    let words = "return table.concat(vim.fn.getcompletion('Acp add viewport sy', 'cmdline'), ' ')";
+    assert_eq!(chat.nvim.exec_lua(words, []), "symbol".into());
+}
+
+#[test]
 fn several_files_and_a_hidden_chat_and_a_buffer_without_a_file() {
     let mut chat = Scripted::new(&FILES, answering(1));
     chat.nvim.listen();

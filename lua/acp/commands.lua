@@ -174,7 +174,7 @@ function M.complete(lead, line, position)
     return {}
   elseif subcommand.files and subcommand.words then
     local files = vim.fn.getcompletion(lead, "file")
-    return #words == 1 and vim.list_extend(beginning_with(subcommand.words, lead), files) or files
+    return vim.list_extend(beginning_with(subcommand.words, lead), files)
   elseif subcommand.words then
     return (#words == 1 or subcommand.several) and beginning_with(subcommand.words, lead) or {}
   elseif subcommand.files then

@@ -161,8 +161,9 @@ pub const COMMANDS: &[CommandSpec] = &[
         without_library: false,
         help: "Put a reference into the prompt and stay where you are: to this file, to the lines of a [range], \
                or to [what], one of the names in |acp-context|. Lines and diagnostics are those of this buffer, \
-               also when you are elsewhere by the time you send. With file names, add these; `files` lets you \
-               mark several in your picker, see |acp-adding|. Begins a session if there is none.",
+               also when you are elsewhere by the time you send. With file names, add these, also beside names of \
+               [what]; `./diff` is a file of that name. `files` lets you mark several in your picker, see \
+               |acp-adding|. Begins a session if there is none.",
     },
     CommandSpec {
         name: "suggestions",

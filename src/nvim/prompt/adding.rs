@@ -8,7 +8,7 @@ use mlua::{Function, Result, Table};
 use crate::core::ids::SessionKey;
 use crate::core::locations::Look;
 use crate::core::session::references::{Kind, Lines, Named, Target, references};
-use crate::nvim::arguments::{Args, Range, fail};
+use crate::nvim::arguments::{Args, fail};
 use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::{self, Context};
@@ -49,25 +49,29 @@ impl Prompts {
 
     /// What a command means; an error where there is nothing of the kind.
     fn additions(&self, cx: &Context, args: &Args) -> Result<Vec<Addition>> {
+        let lines = args.range.and_then(|range| Lines::new(range.first, range.last));
+        match args.range {
+            Some(range) if args.words.is_empty() => Ok(vec![Addition::Buffer(range.buf, lines)]),
+            None if args.words.is_empty() => Ok(vec![Addition::Buffer(self.buffer_here(cx)?, None)]),
+            _ => args.words.iter().map(|word| self.addition(cx, word, lines)).collect(),
+        }
+    }
+
+    /// A word that names context counts as that; `./diff` is the file.
+    fn addition(&self, cx: &Context, word: &str, lines: Option<Lines>) -> Result<Addition> {
         let here = || self.buffer_here(cx);
-        let lines = |range: Option<Range>| range.and_then(|range| Lines::new(range.first, range.last));
-        let word = args.words.first().map(String::as_str).filter(|_| args.words.len() == 1);
         Ok(match word {
-            None if args.words.is_empty() => match args.range {
-                Some(range) => vec![Addition::Buffer(range.buf, lines(args.range))],
-                None => vec![Addition::Buffer(here()?, None)],
-            },
-            Some("buffer") => vec![Addition::Buffer(here()?, lines(args.range))],
-            Some("diagnostics") => {
+            "buffer" => Addition::Buffer(here()?, lines),
+            "diagnostics" => {
                 let buf = here()?;
                 let found: Option<String> = self.live("diagnostics", buf)?;
                 match (found, Buffers::path_of(&cx.editor, buf)) {
                     (None, _) => return fail("this buffer has no diagnostics"),
-                    (_, Some(path)) => vec![Addition::Diagnostics(path)],
-                    (_, None) => vec![Addition::Named(Named::Diagnostics)],
+                    (_, Some(path)) => Addition::Diagnostics(path),
+                    (_, None) => Addition::Named(Named::Diagnostics),
                 }
             }
-            Some(word) => match Named::read(word) {
+            word => match Named::read(word) {
                 Some(named @ (Named::Selection | Named::Symbol | Named::Viewport)) => {
                     let buf = here()?;
                     let found: (Option<usize>, Option<usize>) = self.live(named.word(), buf)?;
@@ -75,18 +79,14 @@ impl Prompts {
                     else {
                         return fail(sentence_of(named));
                     };
-                    vec![Addition::Buffer(buf, Some(lines))]
+                    Addition::Buffer(buf, Some(lines))
                 }
                 Some(Named::Quickfix) if self.live::<Option<String>>("quickfix", ())?.is_none() => {
                     return fail(sentence_of(Named::Quickfix));
                 }
-                Some(named) => vec![Addition::Named(named)],
-                None => vec![Addition::File(path_of(cx, word)?)],
+                Some(named) => Addition::Named(named),
+                None => Addition::File(path_of(cx, word)?),
             },
-            None => {
-                let files = args.words.iter().map(|word| path_of(cx, word).map(Addition::File));
-                files.collect::<Result<_>>()?
-            }
         })
     }
 
