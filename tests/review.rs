@@ -1044,6 +1044,39 @@ fn what_was_undone_beside_unsaved_edits_is_undecided_again_where_they_are_thrown
 }
 
 #[test]
+fn a_hunk_is_gone_to_in_the_window_that_shows_its_file_whatever_that_is_kept_to() {
+    let mut chat = written();
+    chat.nvim.command("set winfixbuf");
+    let file = chat.nvim.exec_lua("return vim.api.nvim_get_current_win()", []);
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("a.txt  2 hunks");
+    let count = "return #vim.api.nvim_tabpage_list_wins(0)";
+    let before = chat.nvim.exec_lua(count, []);
+    chat.nvim.input("/+ six<CR><CR>");
+    let here = "return { vim.api.nvim_get_current_win(), vim.fn.line('.') }";
+    let there = vec![file, 6.into()].into();
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(here, []) == there, "the line in its window");
+    assert_eq!(chat.nvim.exec_lua(count, []), before);
+}
+
+#[test]
+fn a_narrow_review_names_whole_keys_and_the_one_that_shows_them_all() {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", "one\nTWO\n"));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::sized(&[("a.txt", "one\ntwo\n")], steps(all), 60, 24);
+    chat.chat();
+    chat.send("Change it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("Review: 1 file");
+    let keys = chat.nvim.buffer_text(0).lines().nth(1).unwrap_or_default().to_owned();
+    assert!(keys.chars().count() <= 60 && keys.starts_with("ga keep \u{b7} "), "{keys}");
+    assert!(keys.ends_with(" \u{b7} g? keys"), "{keys}");
+}
+
+#[test]
 fn edits_that_went_with_their_buffer_are_not_in_the_review() {
     let mut chat = written();
     chat.nvim.command("edit a.txt");

@@ -105,6 +105,14 @@ impl Keys {
         named.collect::<Vec<_>>().join(" \u{b7} ")
     }
 
+    /// The same in a line of so many cells: what does not fit is left out, but for the last one, which is to show all.
+    pub fn line_within(&self, of: &[(&str, &str)], width: usize) -> String {
+        let Some((last, others)) = of.split_last() else { return String::new() };
+        let with = |count: usize| self.line(&[&others[..count], std::slice::from_ref(last)].concat());
+        let fits = |line: &String| line.chars().count() <= width;
+        (1..=others.len()).rev().map(with).find(fits).unwrap_or_else(|| with(0))
+    }
+
     /// What is typed for the key of that name; empty when it is switched off or there is none.
     pub fn get(&self, name: &str) -> &[String] {
         KEYS.iter().zip(&self.0).find(|(key, _)| key.name == name).map_or(&[], |(_, all)| all)

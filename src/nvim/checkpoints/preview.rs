@@ -16,14 +16,16 @@ pub struct Preview {
     pub view: PageView,
 }
 
-pub fn page_of(restore: &Restore, found: &[Found], keys: &Keys) -> Page {
-    let some = keys.line(&[
+/// In a line of so many cells it says what its keys do.
+pub fn page_of(restore: &Restore, found: &[Found], keys: &Keys, width: usize) -> Page {
+    let hints = [
         ("review_undo", "put back this hunk or file"),
         ("review_undo_all", "put back all"),
         ("review_go", "go"),
         ("review_close", "close"),
         ("review_help", "keys"),
-    ]);
+    ];
+    let some = keys.line_within(&hints, width);
     let none = nothing_left("Nothing has changed since then", keys);
     restore_page(restore, found, &canonical(&restore.head.cwd), Hints { some, none })
 }

@@ -13,7 +13,7 @@ use crate::nvim::arguments::fail;
 use crate::nvim::checkpoints::Checkpoints;
 use crate::nvim::checkpoints::preview::{Preview, page_of};
 use crate::nvim::context::Context;
-use crate::nvim::diff_view::page::{PageView, paint_later};
+use crate::nvim::diff_view::page::{PageView, paint_later, text_width};
 use crate::nvim::diff_view::page_window::{page_buf, rows_here, show_page, step_in_page};
 use crate::nvim::editor::Buf;
 use crate::nvim::events::EditorEvent;
@@ -22,13 +22,13 @@ impl Checkpoints {
     /// Looks at what a restore would change.
     pub fn show_preview(&mut self, cx: &mut Context, restore: Restore) -> Result<()> {
         self.fetch_restore(cx, restore, |this, cx, restore, found| {
-            let page = page_of(&restore, &found, &cx.config.keys);
             let known = this.preview.as_ref().map(|preview| preview.buf);
             let buf = match known.filter(|buf| cx.editor.buf_is_valid(*buf)) {
                 Some(buf) => buf,
                 None => page_buf(&cx.editor, &cx.config.keys, "acp://restore")?,
             };
             cx.editor.set_buf_option(buf, "modifiable", false)?;
+            let page = page_of(&restore, &found, &cx.config.keys, text_width(&cx.editor, buf));
             let before = this.preview.take().filter(|preview| preview.buf == buf);
             let mut view = before.map(|preview| preview.view).unwrap_or_default();
             let first = page.rows.iter().position(|about| *about != About::Nothing);
@@ -48,11 +48,12 @@ impl Checkpoints {
         }
         let restore = preview.restore.clone();
         self.fetch_restore(cx, restore, |this, cx, restore, found| {
-            let page = page_of(&restore, &found, &cx.config.keys);
             let Some(preview) = &mut this.preview else { return Ok(()) };
             if !cx.editor.buf_is_loaded(preview.buf) {
                 return Ok(());
             }
+            let width = text_width(&cx.editor, preview.buf);
+            let page = page_of(&restore, &found, &cx.config.keys, width);
             preview.view.put(page, &cx.editor, preview.buf)?;
             paint_later(cx, this, Self::preview_view)
         })

@@ -14,7 +14,7 @@ use crate::core::changes::review_edits::ADDED;
 use crate::nvim::context::Context;
 use crate::nvim::diff_view::appearance::Appearance;
 use crate::nvim::diff_view::marks::{push, seen, words_in};
-use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::editor::{Buf, Editor, Win};
 
 /// What the colours of code on a page may cost in all; beyond, it is plain.
 const COLOUR_BUDGET: Duration = Duration::from_millis(200);
@@ -63,6 +63,17 @@ enum Piece {
     Marks(Range<usize>),
     /// Lines of code, by their number.
     Code(usize),
+}
+
+/// The cells that a line of a page has in the narrowest window that shows it.
+pub fn text_width(editor: &Editor, buf: Buf) -> usize {
+    let width = |win: Win| -> Result<u16> {
+        let told: Vec<Table> = editor.func("getwininfo", win.0)?;
+        let offset: u16 = told.first().map_or(Ok(0), |told| told.get("textoff"))?;
+        Ok(editor.win_size(win)?.0.saturating_sub(offset))
+    };
+    let wins = editor.wins_of(buf).into_iter().filter_map(|win| width(win).ok());
+    wins.min().unwrap_or_else(|| editor.size().0).into()
 }
 
 impl PageView {

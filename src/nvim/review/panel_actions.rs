@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use mlua::{Result, Value};
 
-use crate::config::Keys;
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::hunk_page::{About, Listed, Page, Selected, visible_counts};
 use crate::core::changes::review_page::{Hints, Shown, count, review_page};
@@ -16,7 +15,7 @@ use crate::core::changes::scope::Scope;
 use crate::core::text::visible::visible_line;
 use crate::nvim::arguments::{Args, fail};
 use crate::nvim::context::Context;
-use crate::nvim::diff_view::page::{PageView, nothing_left, paint_later};
+use crate::nvim::diff_view::page::{PageView, nothing_left, paint_later, text_width};
 use crate::nvim::diff_view::page_window::{page_buf, rows_here, rows_seen_as_one, show_page, step_in_page};
 use crate::nvim::editor::Buf;
 use crate::nvim::events::EditorEvent;
@@ -113,10 +112,11 @@ impl Reviews {
     }
 
     /// What is to be shown in the panel now.
-    pub fn page_of(&self, panel: &Panel, keys: &Keys) -> Page {
+    pub fn page_of(&self, cx: &Context, panel: &Panel) -> Page {
+        let keys = &cx.config.keys;
         let shown = self.shown(&panel.scope, &panel.root);
         let files = self.listed();
-        let some = keys.line(&[
+        let hints = [
             ("review_keep", "keep"),
             ("review_undo", "undo"),
             ("review_take_back", "take back"),
@@ -124,7 +124,8 @@ impl Reviews {
             ("review_send", "send"),
             ("review_go", "go"),
             ("review_help", "keys"),
-        ]);
+        ];
+        let some = keys.line_within(&hints, text_width(&cx.editor, panel.buf));
         review_page(&shown, &files, Hints { some, none: nothing_left(&self.nothing_left_on_page(), keys) })
     }
 
@@ -147,7 +148,7 @@ impl Reviews {
         if !cx.editor.buf_is_valid(panel.buf) {
             return Ok(());
         }
-        let drawn = panel.draw(&cx.editor, |panel| self.page_of(panel, &cx.config.keys));
+        let drawn = panel.draw(&cx.editor, |panel| self.page_of(cx, panel));
         self.panel = Some(panel);
         drawn?;
         paint_later(cx, self, Self::panel_view)?;

@@ -52,7 +52,7 @@ impl Reviews {
         cx.editor.lua.create_function(|_, ()| {
             context::run(|this: &mut Self, cx| {
                 let Some(mut panel) = this.panel.take() else { return Ok(()) };
-                let drawn = panel.draw_anew(&cx.editor, |panel| this.page_of(panel, &cx.config.keys));
+                let drawn = panel.draw_anew(&cx.editor, |panel| this.page_of(cx, panel));
                 this.panel = Some(panel);
                 drawn?;
                 paint_later(cx, this, Self::panel_view)
