@@ -40,7 +40,7 @@ use self::bounds::{LONGEST_LINE, MOST_BYTES, MOST_ROWS, broken_lines};
 use crate::core::ids::TerminalId;
 use crate::core::message::{Cost, Failure, PlanItem, PlanStatus, Severity, StopReason, Tokens};
 use crate::core::session::entry::{Body, Entry, Then};
-use crate::core::text::{cut, one_line, without_ticks};
+use crate::core::text::{cells, cut, one_line, without_ticks};
 
 /// The lines of a text from an agent: without line ends, so that each is one line of a buffer.
 pub fn clean_lines(text: &str) -> impl Iterator<Item = &str> {
@@ -199,7 +199,8 @@ pub fn draw(
         Body::Compaction(told) => compaction::draw(&mut drawing, told, entry.open, style),
         Body::Stop { reason, silent, took, tokens, cost } => {
             let row = drawing.lines.len();
-            draw_stop(&mut drawing, reason, *silent, &used(*took, tokens.as_ref(), cost.as_ref()));
+            let used = used(*took, tokens.as_ref(), cost.as_ref());
+            draw_stop(&mut drawing, (reason, *silent), &used, style.width);
             let clock = entry.clock.and_then(|at| style.clock(at));
             let clock = clock.filter(|clock| drawing.has_room_beside(row, clock, style));
             drawing.right.extend(clock.map(|clock| (row, clock)));
@@ -314,7 +315,7 @@ fn in_view(items: &[PlanItem]) -> Range<usize> {
 }
 
 /// What a turn has used up.
-fn used(took: u64, tokens: Option<&Tokens>, cost: Option<&Cost>) -> String {
+fn used(took: u64, tokens: Option<&Tokens>, cost: Option<&Cost>) -> Vec<String> {
     let mut facts = vec![seconds(took)];
     if let Some(tokens) = tokens
         && tokens.total > 0
@@ -322,10 +323,11 @@ fn used(took: u64, tokens: Option<&Tokens>, cost: Option<&Cost>) -> String {
         facts.push(format!("{} tokens", grouped(tokens.total)));
     }
     facts.extend(cost.map(price));
-    facts.join(" · ")
+    facts
 }
 
-fn draw_stop(drawing: &mut Drawing, reason: &StopReason, silent: bool, used: &str) {
+/// Where it does not fit in one line, it is broken between what was used.
+fn draw_stop(drawing: &mut Drawing, (reason, silent): (&StopReason, bool), used: &[String], width: usize) {
     let (text, group) = match reason {
         StopReason::EndTurn if silent => ("The agent ended without an answer".to_owned(), "AcpToolWaiting"),
         StopReason::EndTurn => ("Done".to_owned(), "AcpMeta"),
@@ -344,7 +346,16 @@ fn draw_stop(drawing: &mut Drawing, reason: &StopReason, silent: bool, used: &st
         StopReason::Other(word) if word.is_empty() => ("Ended without a reason".to_owned(), "AcpToolWaiting"),
         StopReason::Other(word) => (format!("Ended: {}", one_line(word)), "AcpToolWaiting"),
     };
-    drawing.line(format!("{text} · {used}"), Some(group)).framed(group);
+    let mut lines = vec![text];
+    for fact in used {
+        match lines.last_mut().filter(|line| cells(line) + 3 + cells(fact) <= width) {
+            Some(line) => *line = format!("{line} · {fact}"),
+            None => lines.push(fact.clone()),
+        }
+    }
+    for line in lines {
+        drawing.line(line, Some(group)).framed(group);
+    }
 }
 
 #[cfg(test)]

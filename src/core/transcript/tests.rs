@@ -379,10 +379,24 @@ fn long_titles_are_cut_in_the_middle_and_times_are_short() {
 }
 
 #[test]
+fn the_end_of_a_turn_is_broken_between_what_was_used_and_never_within() {
+    let lines = |width| {
+        let mut drawing = Drawing::default();
+        let used = ["7 ms", "1,234 tokens", "$0.01"].map(str::to_owned);
+        draw_stop(&mut drawing, (&StopReason::EndTurn, false), &used, width);
+        assert_eq!(drawing.frames.len(), drawing.lines.len());
+        drawing.lines
+    };
+    assert_eq!(lines(34), ["Done · 7 ms · 1,234 tokens · $0.01"]);
+    assert_eq!(lines(33), ["Done · 7 ms · 1,234 tokens", "$0.01"]);
+    assert_eq!(lines(20), ["Done · 7 ms", "1,234 tokens · $0.01"]);
+}
+
+#[test]
 fn each_stop_reason_has_a_sentence_of_its_own() {
     let line = |reason: StopReason, silent| {
         let mut drawing = Drawing::default();
-        draw_stop(&mut drawing, &reason, silent, &used(1000, None, None));
+        draw_stop(&mut drawing, (&reason, silent), &used(1000, None, None), 200);
         drawing.lines.remove(0)
     };
     let all = [
