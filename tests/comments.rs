@@ -54,6 +54,29 @@ fn a_comment_of_several_lines_stands_at_its_lines_and_is_sent() {
 }
 
 #[test]
+fn an_open_list_of_comments_shows_those_that_are_left() {
+    let mut chat = opened();
+    write(&mut chat.nvim, "2Acp comment", "why?<C-s>");
+    write(&mut chat.nvim, "4Acp comment", "and this?<C-s>");
+    chat.chat();
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp comments");
+    let list = "return vim.iter(vim.fn.getqflist()):map(function(item) return item.text end):join('|')";
+    let texts = |texts: &[&str]| texts.join("|").into();
+    assert_eq!(chat.nvim.exec_lua(list, []), texts(&["why?", "and this?"]));
+    chat.nvim.command("wincmd t");
+    write(&mut chat.nvim, "5Acp comment", "more<C-s>");
+    assert_eq!(chat.nvim.exec_lua(list, []), texts(&["why?", "and this?", "more"]));
+    chat.nvim.command("Acp comments send");
+    chat.wait_for("Heard.");
+    assert_eq!(chat.nvim.exec_lua(list, []), texts(&[]));
+    // A list of something else is left alone.
+    chat.nvim.command("call setqflist([{ 'text': 'mine' }])");
+    write(&mut chat.nvim, "5Acp comment", "again<C-s>");
+    assert_eq!(chat.nvim.exec_lua(list, []), texts(&["mine"]));
+}
+
+#[test]
 fn the_window_of_a_comment_covers_none_of_its_lines() {
     let mut chat = opened();
     let nvim = &mut chat.nvim;

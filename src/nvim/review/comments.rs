@@ -22,6 +22,9 @@ use crate::nvim::review::Reviews;
 
 pub const NO_COMMENT: &str = "there is no comment yet; :Acp comment adds one here";
 
+/// What the quickfix list of comments is called.
+const LIST: &str = "acp: comments";
+
 /// More characters of a comment are not shown beside its line.
 const LONGEST: usize = 60;
 
@@ -122,6 +125,7 @@ impl Reviews {
         if let Some(buf) = cx.buf_of(path).filter(|buf| cx.editor.buf_is_loaded(*buf)) {
             self.mark_comments(cx, buf, path)?;
         }
+        self.list_comments_again(cx)?;
         self.draw_panel(cx)
     }
 
@@ -181,7 +185,23 @@ impl Reviews {
         }
     }
 
-    fn list_comments(&mut self, cx: &mut Context) -> Result<()> {
+    fn list_comments(&self, cx: &Context) -> Result<()> {
+        self.put_in_list(cx, " ")?;
+        cx.editor.command("botright copen")
+    }
+
+    /// Has the quickfix list tell of the comments that there are now, if it is about comments.
+    fn list_comments_again(&self, cx: &Context) -> Result<()> {
+        let asked = cx.editor.table([("title", Value::Integer(1))])?;
+        let list: Table = cx.editor.func("getqflist", asked)?;
+        if list.get::<mlua::LuaString>("title")?.as_bytes() == LIST.as_bytes() {
+            self.put_in_list(cx, "r")
+        } else {
+            Ok(())
+        }
+    }
+
+    fn put_in_list(&self, cx: &Context, action: &str) -> Result<()> {
         let items = cx.editor.lua.create_table()?;
         for comment in &self.comments {
             let rows = comment.rows();
@@ -193,12 +213,9 @@ impl Reviews {
                 ("text", cx.editor.string(visible_line(&comment.headline()))?),
             ])?)?;
         }
-        let what = cx
-            .editor
-            .table([("title", cx.editor.string("acp: comments")?), ("items", Value::Table(items))])?;
+        let what = cx.editor.table([("title", cx.editor.string(LIST)?), ("items", Value::Table(items))])?;
         let none = cx.editor.lua.create_table()?;
-        cx.editor.func::<i64>("setqflist", (none, " ", what))?;
-        cx.editor.command("botright copen")
+        cx.editor.func::<i64>("setqflist", (none, action, what)).map(drop)
     }
 
     /// Sends the comments as a prompt, to the agent whose changes they are about.
