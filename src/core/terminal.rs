@@ -12,3 +12,4 @@ pub mod sanitize;
 pub mod screen;
 pub mod shown;
 pub mod tabs;
+pub mod tails;

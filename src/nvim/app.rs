@@ -140,7 +140,7 @@ impl App {
                 self.after_change(key)?;
             }
             EditorEvent::SessionBegan(key) => self.session_began(key)?,
-            EditorEvent::SessionForked { from, to } => self.terminals.copy_tails(from, to),
+            EditorEvent::SessionForked { from, to } => self.cx.tails.copy(from, to),
             EditorEvent::SessionChosen(key) => self.show(key)?,
             EditorEvent::StoredSessionChosen(kept) => self.open_recorded(*kept)?,
             EditorEvent::SessionWanted { launch, cwd } => self.open_chat(*launch, cwd, None).map(drop)?,

@@ -23,9 +23,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::core::ids::{EntryId, SessionKey, TerminalId};
+use crate::core::ids::{EntryId, SessionKey};
 use crate::core::session::Phase;
-use crate::core::transcript::Tail;
 use crate::mailbox::Mailbox;
 use crate::nvim::chat::canvas::Chat;
 use crate::nvim::chat::highlight::Highlight;
@@ -36,9 +35,6 @@ use crate::nvim::frame_clock::Frames;
 
 /// How often the time of a running turn moves on.
 pub const TICK: Duration = Duration::from_millis(250);
-
-/// What there is to know of all terminals.
-pub type AllTails<'a> = &'a dyn Fn(SessionKey, &TerminalId) -> Option<Tail>;
 
 pub struct Chats {
     open: BTreeMap<SessionKey, Chat>,

@@ -22,6 +22,7 @@ use crate::core::ids::{AgentId, JobId, Moment, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Outcome, Work};
 use crate::core::session::{Phase, Session};
+use crate::core::terminal::tails::Tails;
 use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::open;
 use crate::nvim::buffers::path_cache::canonical;
@@ -104,6 +105,8 @@ pub struct Context {
     pub meant: Option<SessionKey>,
     /// The buffers of each session's chat.
     pub chats: BTreeMap<SessionKey, ChatBuffers>,
+    /// The ends of what commands have shown.
+    pub tails: Tails,
     /// What sessions are given of the editor's tools.
     pub offers: Offers,
     pub effects: VecDeque<Effect>,
@@ -147,6 +150,7 @@ impl Context {
             current: None,
             meant: None,
             chats: BTreeMap::new(),
+            tails: Tails::default(),
             offers: Offers::default(),
             effects: VecDeque::new(),
             asked_about: None,

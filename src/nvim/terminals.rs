@@ -1,6 +1,6 @@
 //! The commands that agents run, as Neovim terminal buffers. The program itself lives in the
 //! background, or in the agent; here its bytes are shown, what the user types is sent back, and the
-//! last lines are kept for the chat. A terminal that no window shows is fed only when one does.
+//! last lines are told to the others (`cx.tails`). A terminal that no window shows is fed only when one does.
 
 pub mod actions;
 pub mod events;
@@ -15,9 +15,9 @@ use crate::core::ids::{Moment, SessionKey, TerminalId};
 use crate::core::terminal::bar::name_of;
 use crate::core::terminal::shown::{Program, Shown};
 use crate::core::text::visible::visible_line;
-use crate::core::transcript::{Tail, cut_end};
+use crate::core::transcript::cut_end;
 use crate::core::window_sizes::OfScreen;
-use crate::nvim::context;
+use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Buf, Editor, Win};
 
 pub type Key = (SessionKey, TerminalId);
@@ -32,8 +32,6 @@ pub struct Terminals {
     by_itself: Vec<Win>,
     /// The height and the width of their windows.
     sizes: HashMap<Win, (OfScreen, OfScreen)>,
-    /// The ends of what commands have shown in the sessions that these are forks of.
-    copied: BTreeMap<Key, Tail>,
     /// Windows are being given what they lack, piece by piece.
     feeding: bool,
     /// Those that lack the ends of lines are looked for in a moment.
@@ -108,43 +106,21 @@ impl Terminals {
     }
 
     /// The session is over, and with it what its commands have shown.
-    pub fn forget(&mut self, editor: &Editor, session: SessionKey) -> Result<()> {
-        self.copied.retain(|(of, _), _| *of != session);
+    pub fn forget(&mut self, cx: &mut Context, session: SessionKey) -> Result<()> {
+        cx.tails.forget(session);
         let gone: Vec<Key> = self.open.keys().filter(|(of, _)| *of == session).cloned().collect();
         for key in gone {
             if let Some(terminal) = self.open.remove(&key)
-                && editor.buf_is_valid(terminal.buf)
+                && cx.editor.buf_is_valid(terminal.buf)
             {
-                editor.delete_buf(terminal.buf)?;
+                cx.editor.delete_buf(terminal.buf)?;
             }
         }
         Ok(())
     }
 
-    pub fn tail(&self, key: &Key) -> Option<Tail> {
-        let own = self.open.get(key).map(|terminal| terminal.shown.tail());
-        own.or_else(|| self.copied.get(key).cloned())
-    }
-
-    /// The end of what the agent's last terminal showed.
-    pub fn last_output(&self, key: SessionKey) -> Option<String> {
-        let mine = self.all().into_iter().filter(|((session, _), _)| *session == key);
-        let mut tails = mine.filter_map(|(terminal, _)| self.tail(terminal));
-        let tail = tails.rfind(|tail| !tail.lines.is_empty())?;
-        Some(tail.lines.join("\n"))
-    }
-
     pub fn bufs(&self) -> Vec<Buf> {
         self.all().into_iter().map(|(_, terminal)| terminal.buf).collect()
-    }
-
-    /// A session begins with what was said in another one: the commands that are over look there as they did.
-    pub fn copy_tails(&mut self, from: SessionKey, to: SessionKey) {
-        let shown = self.open.iter().map(|(key, terminal)| (key, terminal.shown.tail()));
-        let copied = self.copied.iter().map(|(key, tail)| (key, tail.clone()));
-        let of_source = shown.chain(copied).filter(|((session, _), tail)| *session == from && !tail.running);
-        let all: Vec<_> = of_source.map(|((_, id), tail)| ((to, id.clone()), tail)).collect();
-        self.copied.extend(all);
     }
 
     pub fn takes_input(&self, key: &Key) -> bool {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mlua::Result;
 
-use crate::core::ids::{EntryId, SessionKey, TerminalId};
+use crate::core::ids::{EntryId, SessionKey};
 use crate::core::session::Session;
 use crate::core::session::entry::Entry;
 use crate::nvim::app::App;
@@ -14,15 +14,6 @@ use crate::nvim::chat::links::{Place, visit_place};
 use crate::nvim::editor::Win;
 use crate::nvim::keys;
 use crate::nvim::terminals::Key;
-
-/// Calls a method of the chats, with the last lines of all terminals.
-macro_rules! with_tails {
-    ($app:ident.$method:ident($($argument:expr),*)) => {{
-        let terminals = &$app.terminals;
-        let tails = |key: SessionKey, terminal: &TerminalId| terminals.tail(&(key, terminal.clone()));
-        $app.chats.$method($($argument,)* &tails)
-    }};
-}
 
 impl App {
     // Making and showing.
@@ -40,7 +31,7 @@ impl App {
         let bufs = self.chats.make(&mut self.cx, key)?;
         let all = 0..self.cx.sessions.get(&key).map_or(0, |session| session.entries().len());
         let entries = all.map(EntryId).collect();
-        with_tails!(self.touch(&self.cx, key, entries));
+        self.chats.touch(&self.cx, key, entries);
         keys::bind(&self.cx.editor, &self.cx.config.keys, bufs.transcript, bufs.prompt)?;
         self.attach_prompt(key)?;
         Chats::announce_types(&self.cx, bufs)
@@ -57,7 +48,7 @@ impl App {
         if self.chats.drop_wiped(&mut self.cx, key) {
             self.make_chat(key)?;
         }
-        with_tails!(self.show(&mut self.cx, key))?;
+        self.chats.show(&mut self.cx, key)?;
         self.update_bar(key)
     }
 
@@ -77,7 +68,7 @@ impl App {
     // Drawing.
 
     pub fn settle(&mut self, key: SessionKey) -> Result<()> {
-        with_tails!(self.settle(&self.cx, key))
+        self.chats.settle(&self.cx, key)
     }
 
     /// Draws now when a frame is due, else sees to it that it comes.
@@ -88,11 +79,11 @@ impl App {
     /// The same when the editor has been held for a while already.
     pub fn frame_due_after(&mut self, held: Duration) -> Result<()> {
         self.refresh_status();
-        with_tails!(self.frame_due(&self.cx, held))
+        self.chats.frame_due(&self.cx, held)
     }
 
     pub fn draw_now(&mut self) -> Result<()> {
-        with_tails!(self.draw_now(&self.cx))
+        self.chats.draw_now(&self.cx)
     }
 
     pub fn update_bar(&mut self, key: SessionKey) -> Result<()> {
@@ -133,12 +124,12 @@ impl App {
     // In the transcript.
 
     pub fn click(&mut self, key: SessionKey) -> Result<()> {
-        with_tails!(self.click(&mut self.cx, key))?;
+        self.chats.click(&mut self.cx, key)?;
         self.route()
     }
 
     pub fn go_to(&mut self, key: SessionKey) -> Result<()> {
-        with_tails!(self.go_to(&mut self.cx, key))?;
+        self.chats.go_to(&mut self.cx, key)?;
         self.route()
     }
 
@@ -156,11 +147,11 @@ impl App {
     }
 
     pub fn show_details(&mut self, key: SessionKey) -> Result<()> {
-        with_tails!(self.show_details(&mut self.cx, key))
+        self.chats.show_details(&mut self.cx, key)
     }
 
     pub fn export(&mut self, args: Args) -> Result<()> {
-        with_tails!(self.export(&mut self.cx, args))
+        self.chats.export(&mut self.cx, args)
     }
 
     // When a session has changed.
@@ -183,7 +174,7 @@ impl App {
                 self.reviews.clear_proposal(&self.cx, (key, entry))?;
             }
             self.settle_split(key)?;
-            with_tails!(self.touch(&self.cx, key, entries));
+            self.chats.touch(&self.cx, key, entries);
         }
         if status {
             self.prompts.show_queue(&mut self.cx, key)?;

@@ -13,7 +13,6 @@ use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
 use crate::nvim::events::SendMode;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::asker::Asker;
-use crate::nvim::prompt::submit::Outputs;
 
 impl App {
     pub fn attach_prompt(&mut self, key: SessionKey) -> Result<()> {
@@ -76,16 +75,12 @@ impl App {
     }
 
     pub fn submit(&mut self, key: SessionKey, text: &Text, mode: SendMode) -> Result<()> {
-        let last = |key| self.terminals.last_output(key);
-        let bufs = || self.terminals.bufs();
-        self.prompts.submit(&mut self.cx, key, (text, mode), &Outputs { last: &last, bufs: &bufs })?;
+        self.prompts.submit(&mut self.cx, key, (text, mode), &self.terminals.bufs())?;
         self.route()
     }
 
     pub fn referred(&mut self, prompt: (SessionKey, u64), found: Vec<Reference>) -> Result<()> {
-        let last = |key| self.terminals.last_output(key);
-        let bufs = || self.terminals.bufs();
-        self.prompts.referred(&mut self.cx, prompt, found, &Outputs { last: &last, bufs: &bufs })?;
+        self.prompts.referred(&mut self.cx, prompt, found, &self.terminals.bufs())?;
         self.route()
     }
 

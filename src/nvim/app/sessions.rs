@@ -183,7 +183,7 @@ impl App {
         let editor = self.cx.editor.clone();
         self.reviews.clear_proposals(&self.cx, key)?;
         self.follow.forget(&editor, key)?;
-        self.terminals.forget(&editor, key)?;
+        self.terminals.forget(&mut self.cx, key)?;
         self.close_chat(key)?;
         self.drop_conflicts(key)?;
         self.prompts.forget_notes(key);

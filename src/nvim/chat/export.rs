@@ -6,13 +6,13 @@ use crate::core::ids::TerminalId;
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::export::markdown;
 use crate::nvim::arguments::{Args, NO_SESSION, fail};
-use crate::nvim::chat::{AllTails, Chats};
+use crate::nvim::chat::Chats;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Level, first_line};
 
 impl Chats {
     /// Writes down the session at hand, or the entries of a range in its transcript.
-    pub fn export(&self, cx: &mut Context, args: Args, tails: AllTails) -> Result<()> {
+    pub fn export(&self, cx: &mut Context, args: Args) -> Result<()> {
         let Some(key) = cx.session_here() else { return fail(NO_SESSION) };
         let (Some(session), Some(chat)) = (cx.sessions.get(&key), self.open.get(&key)) else {
             return fail(NO_SESSION);
@@ -25,7 +25,7 @@ impl Chats {
             }
             None => 0..session.entries().len(),
         };
-        let tail = |terminal: &TerminalId| tails(key, terminal);
+        let tail = |terminal: &TerminalId| cx.tails.get(key, terminal);
         let text = markdown(session, entries, &tail);
         let lines: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
         let editor = cx.editor.clone();

@@ -12,8 +12,8 @@ use crate::core::session::entry::Entry;
 use crate::core::transcript::reading::{Reference, reference_at};
 use crate::nvim::arguments::fail;
 use crate::nvim::buffers::open::load;
+use crate::nvim::chat::Chats;
 use crate::nvim::chat::canvas::Fold;
-use crate::nvim::chat::{AllTails, Chats};
 use crate::nvim::context::Context;
 use crate::nvim::editor::code_window::code_window;
 use crate::nvim::events::EditorEvent;
@@ -22,7 +22,7 @@ use crate::platform::paths::home_expanded;
 impl Chats {
     /// To what is under the cursor: a question, the line of a change, a file that is named, else the file
     /// or terminal that the entry is about.
-    pub fn go_to(&mut self, cx: &mut Context, key: SessionKey, tails: AllTails) -> Result<()> {
+    pub fn go_to(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
         let (Some(chat), Some(session)) = (self.open.get(&key), cx.sessions.get(&key)) else {
             return Ok(());
         };
@@ -37,7 +37,7 @@ impl Chats {
             return Ok(());
         }
         let cwd = &session.place.cwd;
-        let tail = |terminal: &TerminalId| tails(key, terminal);
+        let tail = |terminal: &TerminalId| cx.tails.get(key, terminal);
         if let Some(target) = chat.target_at(&cx.editor, session, &tail, row)? {
             let place =
                 Place { path: cwd.join(target.path), line: target.line, column: None, text: target.text };

@@ -9,15 +9,15 @@ use crate::core::transcript::details::details;
 use crate::core::transcript::reading::{code_block_at, headings};
 use crate::core::transcript::{Drawing, UNPRINTABLE, cut_end};
 use crate::nvim::arguments::fail;
-use crate::nvim::chat::{AllTails, Chats};
+use crate::nvim::chat::Chats;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
 use crate::nvim::editor::float::float;
 
 impl Chats {
-    pub fn show_details(&self, cx: &mut Context, key: SessionKey, tails: AllTails) -> Result<()> {
+    pub fn show_details(&self, cx: &mut Context, key: SessionKey) -> Result<()> {
         let Some(entry) = self.entry_under_cursor(cx, key)? else { return Ok(()) };
-        let tail = |terminal: &TerminalId| tails(key, terminal);
+        let tail = |terminal: &TerminalId| cx.tails.get(key, terminal);
         let page = cx.sessions.get(&key).and_then(|session| details(session, entry, &tail));
         let Some(Drawing { lines, marks, .. }) = page else {
             return match self.why_plain(cx, key)? {

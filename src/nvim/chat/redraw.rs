@@ -12,7 +12,7 @@ use crate::core::transcript::{Hints, Style};
 use crate::nvim::chat::canvas::Chat;
 use crate::nvim::chat::drawing::Scene;
 use crate::nvim::chat::windows::margin;
-use crate::nvim::chat::{AllTails, Chats, TICK, winbar};
+use crate::nvim::chat::{Chats, TICK, winbar};
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::events::EditorEvent;
@@ -27,15 +27,15 @@ const MIN_DRAWING_TIME: Duration = Duration::from_millis(2);
 
 impl Chats {
     /// Notes what changed, so that the next frame draws it.
-    pub fn touch(&mut self, cx: &Context, key: SessionKey, entries: BTreeSet<EntryId>, tails: AllTails) {
+    pub fn touch(&mut self, cx: &Context, key: SessionKey, entries: BTreeSet<EntryId>) {
         if let (Some(session), Some(chat)) = (cx.sessions.get(&key), self.open.get_mut(&key)) {
-            chat.touch(session, entries, &|terminal: &TerminalId| tails(key, terminal));
+            chat.touch(session, entries, &|terminal: &TerminalId| cx.tails.get(key, terminal));
         }
     }
 
     /// Nothing more comes for a while: what streamed gets its last look.
-    pub fn settle(&mut self, cx: &Context, key: SessionKey, tails: AllTails) -> Result<()> {
-        self.draw(cx, MIN_DRAWING_TIME, tails)?;
+    pub fn settle(&mut self, cx: &Context, key: SessionKey) -> Result<()> {
+        self.draw(cx, MIN_DRAWING_TIME)?;
         match self.open.get_mut(&key) {
             Some(chat) if !chat.has_waiting() => chat.settle(&cx.editor, &self.highlight),
             _ => Ok(()),
@@ -44,14 +44,14 @@ impl Chats {
 
     /// Draws now when a frame is due, else sees to it that it comes. The editor has been held for a while
     /// already.
-    pub fn frame_due(&mut self, cx: &Context, held: Duration, tails: AllTails) -> Result<()> {
+    pub fn frame_due(&mut self, cx: &Context, held: Duration) -> Result<()> {
         if !self.open.values().any(Chat::has_waiting) {
             return Ok(());
         }
         if !self.frames.is_due() {
             return self.frames.wait();
         }
-        self.draw(cx, SLICE.saturating_sub(held).clamp(MIN_DRAWING_TIME, BUDGET), tails)?;
+        self.draw(cx, SLICE.saturating_sub(held).clamp(MIN_DRAWING_TIME, BUDGET))?;
         cx.editor.flush();
         let waits = |chat: &&Chat| chat.has_waiting();
         let Some(chat) = self.open.values().find(waits) else { return Ok(()) };
@@ -66,13 +66,13 @@ impl Chats {
     }
 
     /// Has what is known on the screen before something that holds the editor, such as a picker.
-    pub fn draw_now(&mut self, cx: &Context, tails: AllTails) -> Result<()> {
+    pub fn draw_now(&mut self, cx: &Context) -> Result<()> {
         // What is asked about has to be there, on a busy machine as well.
-        self.draw(cx, 8 * BUDGET, tails)?;
+        self.draw(cx, 8 * BUDGET)?;
         cx.editor.command("redraw")
     }
 
-    pub fn draw(&mut self, cx: &Context, budget: Duration, tails: AllTails) -> Result<()> {
+    pub fn draw(&mut self, cx: &Context, budget: Duration) -> Result<()> {
         let until = Instant::now() + budget;
         let style = style(cx);
         for (key, chat) in &mut self.open {
@@ -80,7 +80,7 @@ impl Chats {
                 continue;
             }
             let Some(session) = cx.sessions.get(key) else { continue };
-            let tail = |terminal: &TerminalId| tails(*key, terminal);
+            let tail = |terminal: &TerminalId| cx.tails.get(*key, terminal);
             let before = cx.editor.line_count(chat.transcript).unwrap_or_default();
             chat.draw(&cx.editor, &self.highlight, &Scene { session, style: &style, tails: &tail }, until)?;
             if cx.editor.line_count(chat.transcript).is_ok_and(|lines| lines < before) {

@@ -7,9 +7,9 @@ use mlua::Result;
 
 use crate::core::ids::SessionKey;
 use crate::core::text::visible::visible_line;
+use crate::nvim::chat::Chats;
 use crate::nvim::chat::canvas::Chat;
 use crate::nvim::chat::window_events::leave_insert_mode;
-use crate::nvim::chat::{AllTails, Chats};
 use crate::nvim::context::{ChatBuffers, Context};
 use crate::nvim::editor::first_line;
 
@@ -62,10 +62,10 @@ impl Chats {
     }
 
     /// Shows a session's chat, and goes to its prompt.
-    pub fn show(&mut self, cx: &mut Context, key: SessionKey, tails: AllTails) -> Result<()> {
+    pub fn show(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
         cx.current = Some(key);
         // What stands in the buffer is up to date before it is seen.
-        self.draw(cx, Duration::from_millis(20), tails)?;
+        self.draw(cx, Duration::from_millis(20))?;
         if let Some(chat) = cx.chats.get(&key) {
             let chats: Vec<&ChatBuffers> = cx.chats.values().collect();
             self.windows.show(&cx.editor, chat, &chats, &cx.config.window)?;

@@ -6,8 +6,8 @@ use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::session::entry::{Body, Entry};
 use crate::core::transcript::clicks::{Clicked, Meaning};
 use crate::core::transcript::reading::reference_at;
+use crate::nvim::chat::Chats;
 use crate::nvim::chat::canvas::Fold;
-use crate::nvim::chat::{AllTails, Chats};
 use crate::nvim::context::Context;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::keys::last_input::clicked_from;
@@ -47,7 +47,7 @@ impl Chats {
 
     /// The mouse was clicked: what the line under it is about is done to it, if it is about something. Neovim
     /// has moved the cursor there already.
-    pub fn click(&mut self, cx: &mut Context, key: SessionKey, tails: AllTails) -> Result<()> {
+    pub fn click(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
         let Some(chat) = self.open.get(&key) else { return Ok(()) };
         let Some(win) = cx.chats.get(&key).and_then(|chat| chat.window(&cx.editor)) else { return Ok(()) };
         // Who was elsewhere wanted to come here, no more. The prompt belongs to the chat.
@@ -73,7 +73,7 @@ impl Chats {
             return self.toggle_fold(cx, key);
         };
         let asks = session.asks().iter().any(|open| open.entry == entry);
-        let tail = |terminal: &TerminalId| tails(key, terminal);
+        let tail = |terminal: &TerminalId| cx.tails.get(key, terminal);
         let leads = chat.target_at(&cx.editor, session, &tail, row)?.is_some()
             || chat.picture_at(&cx.editor, session, &tail, row)?.is_some();
         let named = reference_at(text, column - 1).map(|named| session.place.cwd.join(named.path));

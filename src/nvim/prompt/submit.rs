@@ -20,25 +20,17 @@ use crate::nvim::editor::{Buf, Level};
 use crate::nvim::events::{EditorEvent, SendMode};
 use crate::nvim::prompt::{Prompts, Sending};
 
-/// What prompts need to know of the agents' terminals.
-pub struct Outputs<'a> {
-    /// The end of what the session's last terminal showed.
-    pub last: &'a dyn Fn(SessionKey) -> Option<String>,
-    /// The terminals' buffers.
-    pub bufs: &'a dyn Fn() -> Vec<Buf>,
-}
-
 /// A text with more bytes is not sent along; a whole file goes as a link then.
 const MOST_TEXT: usize = 1 << 20;
 
 impl Prompts {
-    /// Sends a text as a prompt, with what it refers to.
+    /// Sends a text as a prompt, with what it refers to. `terminals` are the buffers of agents' commands.
     pub fn submit(
         &mut self,
         cx: &mut Context,
         key: SessionKey,
         (text, mode): (&Text, SendMode),
-        outputs: &Outputs,
+        terminals: &[Buf],
     ) -> Result<()> {
         let text = text.trimmed_end();
         let Some(folder) = self.open.get(&key).map(|prompt| prompt.folder.clone()) else {
@@ -74,7 +66,7 @@ impl Prompts {
                 Ok(())
             });
         }
-        let wants = self.wants(cx, key, found, outputs)?;
+        let wants = self.wants(cx, key, found, terminals)?;
         self.gather(cx, key, &mut sending, wants);
         if let Some(prompt) = self.open.get_mut(&key) {
             prompt.sending.push_back(sending);
@@ -106,7 +98,7 @@ impl Prompts {
         cx: &mut Context,
         (key, number): (SessionKey, u64),
         found: Vec<Reference>,
-        outputs: &Outputs,
+        terminals: &[Buf],
     ) -> Result<()> {
         let waiting = |sending: &Sending| sending.number == number;
         let Some(prompt) = self.open.get(&key) else { return Ok(()) };
@@ -116,7 +108,7 @@ impl Prompts {
                 format!("the prompt refers to more than {MOST_REFERENCES} things; the rest goes as text");
             cx.notify(text, Level::Warn);
         }
-        let wants = self.wants(cx, key, found, outputs)?;
+        let wants = self.wants(cx, key, found, terminals)?;
         let Some(prompt) = self.open.get_mut(&key) else { return Ok(()) };
         let Some(mut sending) = prompt.sending.remove(index) else { return Ok(()) };
         self.gather(cx, key, &mut sending, wants);
@@ -191,7 +183,7 @@ impl Prompts {
         cx: &Context,
         key: SessionKey,
         found: Vec<Reference>,
-        outputs: &Outputs,
+        terminals: &[Buf],
     ) -> Result<Vec<Want>> {
         let mut wants = Vec::new();
         for reference in found {
@@ -223,7 +215,7 @@ impl Prompts {
                     wants.push(Want::Commit { root: root_of(cx, key), revision: "HEAD".to_owned() });
                 }
                 Target::One { kind, name } => wants.push(self.want_one(cx, key, kind, name)?),
-                Target::Named(named) => wants.push(Want::Ready(self.of_editor(cx, key, named, outputs)?)),
+                Target::Named(named) => wants.push(Want::Ready(self.of_editor(cx, key, named, terminals)?)),
             }
         }
         Ok(wants)
@@ -269,13 +261,13 @@ impl Prompts {
     }
 
     /// What is called by its name.
-    fn of_editor(&self, cx: &Context, key: SessionKey, named: Named, outputs: &Outputs) -> Result<Gathered> {
+    fn of_editor(&self, cx: &Context, key: SessionKey, named: Named, terminals: &[Buf]) -> Result<Gathered> {
         let nothing =
             |what: &str| Gathered::Nothing(Some(format!("{what}: @{} goes as text.", named.word())));
         let last = self.last_buffer.filter(|buf| cx.editor.buf_is_loaded(*buf));
         let text: Option<String> = match (named, last) {
             (Named::Quickfix, _) => self.live("quickfix", ())?,
-            (Named::Terminal, _) => self.last_terminal(cx, key, outputs)?,
+            (Named::Terminal, _) => self.last_terminal(cx, key, terminals)?,
             (_, None) => return Ok(nothing("You were in no buffer yet")),
             (Named::Buffer, Some(buf)) => return of_buffer(cx, key, buf, None),
             (Named::Selection | Named::Symbol | Named::Viewport, Some(_)) => {
@@ -294,12 +286,12 @@ impl Prompts {
     }
 
     /// The end of what the agent's last terminal showed, else of the user's own.
-    fn last_terminal(&self, cx: &Context, key: SessionKey, outputs: &Outputs) -> Result<Option<String>> {
-        if let Some(output) = (outputs.last)(key) {
+    fn last_terminal(&self, cx: &Context, key: SessionKey, terminals: &[Buf]) -> Result<Option<String>> {
+        if let Some(output) = cx.tails.last_of(key) {
             return Ok(Some(output));
         }
         let skip = cx.editor.lua.create_table()?;
-        for buf in (outputs.bufs)() {
+        for buf in terminals {
             skip.set(buf.0, true)?;
         }
         self.live("terminal", skip)

@@ -33,6 +33,7 @@ impl Terminals {
             session.command_started(&key.1, &command, now);
         }
         let buf = self.start(&cx.editor, key.clone(), program)?;
+        self.publish(cx, &key);
         Self::bind_keys(cx, &key, buf)?;
         cx.emit("AcpTerminalStarted", key.0, json!({ "buf": buf.0, "command": command }));
         match cx.config.terminal.auto_open {
@@ -51,6 +52,7 @@ impl Terminals {
         lost: (Skipped, usize),
     ) -> Result<()> {
         let first = self.open.get_mut(&key).is_some_and(|terminal| terminal.shown.grew(bytes, lines, lost));
+        self.publish(cx, &key);
         touch(cx, &key);
         // Many agents tell of what they run themselves only in the end: until then there is
         // nothing to see, and nothing to do.
@@ -74,6 +76,7 @@ impl Terminals {
         if let Some(terminal) = self.open.get_mut(&key) {
             terminal.shown.ended(exit, now);
         }
+        self.publish(cx, &key);
         self.show_failed(cx, &key)?;
         touch(cx, &key);
         self.feed(cx)?;
@@ -93,6 +96,13 @@ impl Terminals {
             cx.raise(EditorEvent::WindowsResized);
             Ok(())
         })
+    }
+
+    /// The end of the output is there for all.
+    fn publish(&self, cx: &mut Context, key: &Key) {
+        if let Some(terminal) = self.open.get(key) {
+            cx.tails.changed(key.0, &key.1, &terminal.shown);
+        }
     }
 
     /// Opens the terminal's window where so configured, if the command still runs after a while.
