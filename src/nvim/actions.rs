@@ -9,8 +9,8 @@ use mlua::{Function, Lua, LuaSerdeExt as _, Result, Table, Value};
 use serde_json::json;
 
 use crate::config::Config;
-use crate::core::ids::SessionKey;
-use crate::core::message::{OptionKind, PermissionKind};
+use crate::core::ids::{AskId, SessionKey};
+use crate::core::message::OptionKind;
 use crate::core::session::options::{models, modes};
 use crate::core::session::{Phase, Session};
 use crate::core::text::visible::visible_line;
@@ -21,7 +21,9 @@ use crate::nvim::chat::transcript::{has_change, is_call};
 use crate::nvim::editor::picker;
 use crate::nvim::inspector::Inspector;
 use crate::nvim::lua_data::to_lua;
+use crate::nvim::prompt::Prompts;
 use crate::nvim::questions::Questions;
+use crate::nvim::questions::permission::Decision;
 use crate::nvim::review::actions::Verdict;
 use crate::nvim::sessions::{Sessions, subagents};
 use crate::nvim::terminals::Terminals;
@@ -34,7 +36,8 @@ pub fn configure(lua: &Lua, options: Value) -> Result<()> {
         app.follow.configure(choose);
         app.cx.config = config;
         images::configure(&app.cx.editor, app.cx.config.chat.images)?;
-        app.tell_outside_rules()
+        Questions::tell_outside_rules(&mut app.cx)?;
+        app.route()
     })
 }
 
@@ -83,7 +86,7 @@ pub fn call(lua: &Lua, (name, args): (String, Option<Table>)) -> Result<Value> {
         return to_lua(lua, &enter(|app| Ok(app.slash_commands()))?);
     }
     if name == "find" {
-        return to_lua(lua, &enter(|app| app.find(args.text))?);
+        return to_lua(lua, &enter(|app| Ok(Prompts::find(&mut app.cx, args.text)))?);
     }
     let result = enter(|app| {
         if let Some(key) = args.session.filter(|key| !app.cx.sessions.contains_key(key)) {
@@ -121,7 +124,7 @@ impl App {
             "chat" => self.chat(args, false),
             "new" => self.chat(args, true),
             "toggle" => self.toggle_chat(),
-            "send" => self.send_text(args),
+            "send" => self.prompts.send_text(&mut self.cx, args),
             "ask" => self.prompts.ask(&mut self.cx, args),
             "add" => self.prompts.add_command(&mut self.cx, &args),
             "edit-prompt" => self.edit_prompt(),
@@ -137,16 +140,14 @@ impl App {
                 }
                 (None, _) => fail(NO_SESSION),
             },
-            "allow" => {
-                let kinds = &[PermissionKind::AllowOnce, PermissionKind::AllowAlways];
-                self.decide(args.first(), kinds, |kind| !kind.rejects())
+            "allow" | "reject" | "choose" => {
+                let under = self.ask_under_cursor();
+                self.asking.decide(&mut self.cx, under, Decision::of(name, args.first()))
             }
-            "reject" => {
-                let kinds = &[PermissionKind::RejectOnce, PermissionKind::RejectAlways];
-                self.decide(args.first(), kinds, |kind| !kind.allows())
+            "answer" => {
+                let under = self.ask_under_cursor();
+                self.asking.answer_question(&mut self.cx, args.first(), under)
             }
-            "choose" => self.decide(args.first(), &[], |_| true),
-            "answer" => self.answer_question(args.first()),
             "auto" => Sessions::set_auto(&mut self.cx, args.first()),
             "changes" => self.reviews.show_changes(&mut self.cx, &args),
             "follow" => self.follow.set_follow(&mut self.cx, args.first()),
@@ -160,13 +161,16 @@ impl App {
             }
             "sessions" => self.sessions.choose(&mut self.cx, args.words),
             "terminals" => self.terminals.choose(&mut self.cx),
-            "terminal" => self.terminal_command(args.first()),
+            "terminal" => {
+                let under = self.chats.entry_here(&self.cx)?;
+                self.terminals.command(&mut self.cx, args.first(), under)
+            }
             "login" => self.sessions.login(&mut self.cx, args.first()),
             "logout" => Sessions::log_out(&mut self.cx),
-            "agents" => self.open_agents(&args),
+            "agents" => self.agents.open(&mut self.cx, args.bang),
             "plan" => self.with_session(|app, key| app.chats.toggle_plan(&app.cx, key)),
             "close" => self.with_session(Self::close_session),
-            "export" => self.export(args),
+            "export" => self.chats.export(&mut self.cx, args),
             "rename" => self.sessions.rename(&mut self.cx, &args),
             "fork" => self.sessions.fork(&mut self.cx),
             "resume" => self.sessions.resume(&mut self.cx, args.first()),
@@ -179,8 +183,11 @@ impl App {
                 Questions::list_allowed(&mut self.cx);
                 Ok(())
             }
-            "keep" => self.decide_hunks(Verdict::Keep, &args),
-            "undo" => self.decide_hunks(Verdict::Undo, &args),
+            "keep" | "undo" => {
+                let verdict = if name == "keep" { Verdict::Keep } else { Verdict::Undo };
+                let here = if args.first().is_none() { self.chats.here(&self.cx)? } else { None };
+                self.reviews.decide_hunks(&mut self.cx, verdict, &args, here)
+            }
             "next_hunk" | "previous_hunk" => self.reviews.step_hunk(&mut self.cx, name == "next_hunk"),
             "blame" => self.reviews.blame(&mut self.cx),
             "settle" => self.settle_file(),
@@ -206,6 +213,11 @@ impl App {
         }
     }
 
+    /// The question of the entry under the cursor, in a chat.
+    fn ask_under_cursor(&self) -> Option<AskId> {
+        Questions::ask_at(&self.cx, self.chats.entry_here(&self.cx).ok()?)
+    }
+
     fn with_session(&mut self, act: impl FnOnce(&mut Self, SessionKey) -> Result<()>) -> Result<()> {
         match self.cx.session_here() {
             Some(key) => act(self, key),
@@ -223,14 +235,17 @@ impl App {
             return self.reviews.step_hunk(&mut self.cx, name == "next_hunk");
         }
         if name == "ask" {
-            return self.answer_staged();
+            return self.asking.take_up_next(&self.cx);
         }
         if let Some(done) = self.press_on_page(name) {
             return done;
         }
         let Some(key) = self.cx.session_here() else { return fail(NO_SESSION) };
         match name {
-            "send" | "send_insert" => self.send_or_answer(key),
+            "send" | "send_insert" => match self.asking.take_up_instead(&self.cx, key) {
+                true => Ok(()),
+                false => self.prompts.send_prompt(&mut self.cx, key),
+            },
             "steer" => self.prompts.steer_prompt(&mut self.cx, key),
             "cancel" => {
                 if !self.cancel(key)? {
@@ -245,12 +260,12 @@ impl App {
             "previous_call" => self.chats.step(&self.cx, key, false, is_call),
             "next_change" => self.chats.step(&self.cx, key, true, has_change),
             "previous_change" => self.chats.step(&self.cx, key, false, has_change),
-            "details" => self.show_details(key),
+            "details" => self.chats.show_details(&mut self.cx, key),
             "yank_code" => self.chats.yank_code(&mut self.cx, key),
             "outline" => self.chats.show_outline(&self.cx, key),
-            "go_to" => self.go_to(key),
+            "go_to" => self.chats.go_to(&mut self.cx, key),
             "toggle" => self.chats.toggle_fold(&mut self.cx, key),
-            "click" => self.click(key),
+            "click" => self.chats.click(&mut self.cx, key),
             "next_mode" | "next_mode_insert" => Sessions::next_mode(&mut self.cx),
             "older_prompt" => self.prompts.browse(&mut self.cx, key, true),
             "newer_prompt" => self.prompts.browse(&mut self.cx, key, false),
@@ -374,7 +389,8 @@ impl App {
     fn settle_file(&mut self) -> Result<()> {
         let buf = self.cx.editor.current_buf()?;
         if let Some(ask) = self.cx.conflicts.of(buf) {
-            return self.put_up_conflict(ask);
+            self.files.ask_about_conflict(&mut self.cx, ask);
+            return Ok(());
         }
         match self.files.offer_gone(&mut self.cx, buf) {
             true => Ok(()),

@@ -4,17 +4,12 @@
 
 pub mod agents;
 pub mod begin;
-pub mod calls;
 pub mod changes;
 pub mod chats;
 pub mod events;
-pub mod files;
-pub mod follow;
 pub mod prompt;
 pub mod questions;
-pub mod review;
 pub mod sessions;
-pub mod terminals;
 pub mod windows;
 
 use std::any::{Any, TypeId};
@@ -32,11 +27,11 @@ use crate::nvim::guard::Features;
 use mlua::Result;
 use serde_json::json;
 
-use crate::core::message::Command;
+use crate::core::message::{Command, Content};
 use crate::mailbox::Mailbox;
 use crate::nvim::background::{Background, Places, Start};
 use crate::nvim::chat::Chats;
-use crate::nvim::chat::links::Place;
+use crate::nvim::chat::links::{Place, visit_place};
 use crate::nvim::checkpoints::Checkpoints;
 use crate::nvim::editor::Editor;
 use crate::nvim::extensions::Extensions;
@@ -111,19 +106,18 @@ impl App {
     }
 
     /// Serves what features have left: commands for the background, events for each other, and answers that
-    /// others wait for. What serving an event leads to is served before what waited when it began, where the
-    /// one who serves it asks for that by this very function.
+    /// others wait for. What one of these leads to is served before those that waited with it.
     pub fn route(&mut self) -> Result<()> {
         loop {
             self.serve_commands()?;
             if let Some(event) = self.cx.take_event() {
                 let waiting = self.cx.set_aside();
-                let served = self.serve_event(event);
+                let served = self.serve_event(event).and_then(|()| self.route());
                 self.cx.put_back(waiting);
                 served?;
             } else if let Some(task) = self.cx.take_task() {
                 let waiting = self.cx.set_aside();
-                let done = task(self);
+                let done = task(self).and_then(|()| self.route());
                 self.cx.put_back(waiting);
                 done?;
             } else {
@@ -149,7 +143,7 @@ impl App {
             EditorEvent::PromptSent(key) => self.cx.emit("AcpPromptSent", key, json!({})),
             EditorEvent::TurnLeft(key) => self.turn_left(key)?,
             EditorEvent::BarOutdated(key) => self.update_bar(key)?,
-            EditorEvent::BufferLoaded(buf) => self.buffer_loaded(buf)?,
+            EditorEvent::BufferLoaded(buf) => self.files.buffer_loaded(&mut self.cx, buf)?,
             EditorEvent::TurnEnded(key) => self.turn_ended(key)?,
             EditorEvent::AgentExited(key) => self.agent_exited(key)?,
             EditorEvent::SessionOpened(key) => {
@@ -158,8 +152,7 @@ impl App {
             }
             EditorEvent::UsageTold(key) => self.usage.told(&mut self.cx, key)?,
             EditorEvent::CallChanged { session, entry, moved, content } => {
-                Sessions::count_call(&mut self.cx, session, entry);
-                self.call_changed(session, entry, moved, content)?;
+                self.call_changed(session, entry, (moved, content))?;
             }
             EditorEvent::PermissionAsked { session, title, request, entry } => {
                 self.permission_asked(session, (&title, &request), entry);
@@ -176,7 +169,7 @@ impl App {
             }
             EditorEvent::WindowsResized => self.resized()?,
             EditorEvent::LocationChosen { path, line, column } => {
-                self.visit_place(Place { path, line, column, text: None })?;
+                visit_place(&mut self.cx, Place { path, line, column, text: None })?;
             }
             EditorEvent::AgentChosen(name) => self.begin(&name, |_, _| Ok(()))?,
             EditorEvent::TerminalEnded => self.keep_time()?,
@@ -196,19 +189,21 @@ impl App {
                 self.begin_with(None, move |app, key| then(app, key))?;
             }
             EditorEvent::FrameDue => self.frame_due()?,
-            EditorEvent::EntryChosen(key) => self.go_to(key)?,
-            EditorEvent::QuestionChosen(ask) => self.show_question(ask),
-            EditorEvent::TerminalChosen(key, terminal) => self.go_to_terminal(&(key, terminal))?,
-            EditorEvent::QuestionReached(ask) => self.put_up_conflict(ask)?,
+            EditorEvent::EntryChosen(key) => self.chats.go_to(&mut self.cx, key)?,
+            EditorEvent::QuestionChosen(ask) => self.asking.take_up(ask),
+            EditorEvent::TerminalChosen(key, terminal) => {
+                self.terminals.go_to(&mut self.cx, &(key, terminal))?
+            }
+            EditorEvent::QuestionReached(ask) => self.files.ask_about_conflict(&mut self.cx, ask),
             EditorEvent::QuestionAsked(choosing) => {
                 self.asking.ask_to_choose(&mut self.cx, *choosing);
             }
             EditorEvent::QuestionShown => {
-                let done = self.draw_now();
+                let done = self.chats.draw_now(&self.cx);
                 self.cx.editor.notify_error(done);
             }
             EditorEvent::AnsweredInVain(ask) => {
-                Questions::answered_in_vain(&self.cx, ask, self.cx.conflicts.is_open(ask));
+                Questions::answered_in_vain(&self.cx, ask);
             }
             EditorEvent::QuestionsChanged | EditorEvent::DiffsPlaced => self.asking.retry = true,
             EditorEvent::ProposalPutAway => {
@@ -216,36 +211,44 @@ impl App {
                 self.asking.retry = true;
             }
             EditorEvent::ConflictShown(buf) => self.reviews.clear_proposals_in(&self.cx, buf)?,
-            EditorEvent::WindowGivenBack => self.follow_due()?,
+            EditorEvent::WindowGivenBack => self.follow.follow_due(&mut self.cx)?,
             EditorEvent::FileRestored { path, held } => {
                 self.files.on_disk.told.holds(&path, &held);
-                self.file_restored(&path, &held)?;
+                self.reviews.file_restored(&mut self.cx, &path, &held)?;
+                self.route()?;
                 self.files.replaced(&mut self.cx, &path)?;
             }
             EditorEvent::RestoreEnded => self.reviews.draw_reviews(&mut self.cx)?,
             EditorEvent::ChangeUndone { session, name, before } => {
                 self.reviews.undone.add_restored(session, name, &before);
             }
-            EditorEvent::ReviewOutdated(buf) | EditorEvent::EditsFailed(buf) => self.review_stale(buf)?,
+            EditorEvent::ReviewOutdated(buf) | EditorEvent::EditsFailed(buf) => {
+                // Edits on their way are told of once they are in.
+                if !self.reviews.path_of(buf).is_some_and(|path| self.files.is_being_edited(path)) {
+                    self.reviews.review_stale(&mut self.cx, buf)?;
+                }
+            }
             EditorEvent::CommentsSent { session, text, count } => {
-                self.comments_sent(session, text, count)?;
+                self.prompt(session, vec![Content::Text(text.into())])?;
+                self.reviews.comments_sent(&mut self.cx, session, count)?;
+                self.cx.raise(EditorEvent::FrameDue);
             }
             EditorEvent::LineUnattributed { buf, path, row } => {
                 self.checkpoints.blame(&mut self.cx, buf, path, row)?;
             }
-            EditorEvent::LineChosen { path, row } => self.go_to_row(&path, row)?,
+            EditorEvent::LineChosen { path, row } => self.reviews.go_to_row(&mut self.cx, &path, row)?,
             EditorEvent::KeysAsked => self.show_keys()?,
             EditorEvent::FileChanged(change) => self.changed(*change)?,
-            EditorEvent::FileChangedOutside(change) => self.changed_outside(&change)?,
+            EditorEvent::FileChangedOutside(change) => self.reviews.changed_outside(&mut self.cx, &change)?,
             EditorEvent::ChangeAttributed(change) => self.attributed(&change)?,
             EditorEvent::FileReplaced(path) => self.files.replaced(&mut self.cx, &path)?,
             EditorEvent::FileWritten(path) => self.files.on_disk.told.forget(&path),
             EditorEvent::FilePutBack { path, now } => self.files.put_back(&mut self.cx, &path, now)?,
             EditorEvent::FileTaskEnded(path) => self.files.finish_task(&mut self.cx, &path)?,
             EditorEvent::FileVisited { session, path, lines, verb } => {
-                self.file_visited(session, &path, lines, verb)?;
+                self.follow.file_visited(&mut self.cx, session, &path, (lines, verb))?;
             }
-            EditorEvent::FileLoaded { buf, path } => self.review_loaded(buf, &path)?,
+            EditorEvent::FileLoaded { buf, path } => self.reviews.file_loaded(&mut self.cx, buf, &path)?,
             EditorEvent::BufferUnloaded(buf) => self.reviews.buffer_unloaded(&mut self.cx, buf)?,
             EditorEvent::QuestionClosed(ask) => self.asking.defer(ask),
         }
@@ -336,12 +339,13 @@ impl App {
         self.cx.has_background = true;
         self.extensions.tell(&mut self.cx);
         self.tools.tell(&mut self.cx);
-        self.tell_outside_rules()?;
+        Questions::tell_outside_rules(&mut self.cx)?;
         let cache: String = self.cx.editor.func("stdpath", "cache")?;
         self.send(Command::KeepImages { folder: Path::new(&cache).join("acp/images") })?;
         for buf in self.cx.editor.list_bufs()? {
             if self.cx.editor.buf_is_loaded(buf) {
-                self.buffer_loaded(buf)?;
+                self.files.buffer_loaded(&mut self.cx, buf)?;
+                self.route()?;
             }
         }
         Ok(())

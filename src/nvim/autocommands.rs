@@ -47,13 +47,16 @@ pub fn watch(editor: &Editor) -> Result<()> {
     let acp = Group::new(editor, "acp")?;
     acp.on_buffer(&["BufReadPost"], |app, buf| app.files.buffer_read(&mut app.cx, buf))?;
     acp.on_buffer(&["BufNewFile"], |app, buf| app.files.buffer_new(&mut app.cx, buf))?;
-    acp.on_buffer(&["BufFilePost"], App::buffer_loaded)?;
+    acp.on_buffer(&["BufFilePost"], |app, buf| app.files.buffer_loaded(&mut app.cx, buf))?;
     acp.on_buffer(&["BufUnload"], |app, buf| {
         app.files.buffer_unloaded(&mut app.cx, buf);
         Ok(())
     })?;
-    acp.on_buffer(&["BufModifiedSet"], App::buffer_modified)?;
-    acp.on_buffer(&["BufWritePost"], App::buffer_saved)?;
+    acp.on_buffer(&["BufModifiedSet"], |app, buf| app.files.buffer_modified(&mut app.cx, buf))?;
+    acp.on_buffer(&["BufWritePost"], |app, buf| {
+        app.reviews.saved(&app.cx, buf);
+        app.files.buffer_saved(&mut app.cx, buf)
+    })?;
     acp.create(&["BufWritePost", "FileWritePost", "FileAppendPost"], Vec::new(), |_, event| {
         let buf: Buf = event.get("buf")?;
         let path = path_of_bytes(&event.get::<mlua::LuaString>("match")?.as_bytes());
@@ -101,7 +104,7 @@ pub fn watch(editor: &Editor) -> Result<()> {
     acp.on_options(
         &["tabstop", "list", "listchars", "wrap", "number", "relativenumber", "signcolumn", "foldcolumn"],
         |app| {
-            app.looks_changed();
+            app.reviews.looks_changed(&app.cx);
             Ok(())
         },
     )?;

@@ -15,6 +15,7 @@ use mlua::Result;
 
 use crate::core::ids::{EntryId, JobId, SessionKey};
 use crate::core::message::{Command, Content};
+use crate::core::session::call_news::CallNews;
 use crate::core::session::tool_call::Status;
 use crate::core::store::call_titles::CallTitles;
 use crate::core::store::checkpoint::{
@@ -113,8 +114,18 @@ impl Checkpoints {
         self.tell_store(cx, CheckpointRequest::Add { turn, head, at, path, call, before, after, saved });
     }
 
+    /// An agent told of a tool call.
+    pub fn call_changed(&mut self, cx: &mut Context, news: &CallNews) {
+        for path in news.touched.iter().filter(|_| news.edits || news.done) {
+            self.record_call(cx, news.session, news.entry, path);
+        }
+        if news.over {
+            self.call_over(cx, news.session, news.entry);
+        }
+    }
+
     /// A call has its last title: what was recorded of it may have an earlier one.
-    pub fn call_over(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId) {
+    fn call_over(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId) {
         let title = title_of(cx, key, entry);
         let paths = self.titles.renamed((key, entry), &title);
         if paths.is_empty() {
@@ -157,7 +168,7 @@ impl Checkpoints {
     }
 
     /// A call that is about a file has changed. Agents that write without the client are known by it.
-    pub fn record_call(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId, path: &Path) {
+    fn record_call(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId, path: &Path) {
         let Some(session) = cx.sessions.get(&key) else { return };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return };
         let here = cx.config.checkpoints.enabled && session.taking_up.is_none();

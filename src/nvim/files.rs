@@ -3,6 +3,7 @@
 //! `core::changes::file_job`. Files without a buffer are the background's.
 
 pub mod after_apply;
+pub mod calls;
 pub mod conflict_view;
 pub mod conflicts;
 pub mod engine;

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use mlua::{Function, Result, Value};
 
-use crate::core::ids::{EntryId, Moment, SessionKey};
+use crate::core::ids::{Moment, SessionKey};
 use crate::core::locations::throttle::Pace;
 use crate::core::locations::{History, Lines, Visit};
 use crate::nvim::buffers::open;
-pub use crate::nvim::buffers::open::{list, load};
+pub use crate::nvim::buffers::open::load;
 use crate::nvim::editor::code_window as window;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Buf, Editor, Win};
@@ -248,11 +248,6 @@ impl Follow {
         let (Some(shown), Some(win)) = (&self.shown, self.window) else { return false };
         (shown.session, &shown.path, shown.line()) == (visit.session, &visit.path, visit.line())
             && editor.tab_wins().is_ok_and(|wins| wins.contains(&win))
-    }
-
-    /// Says whether a mark is to go for it.
-    pub fn call_over(&mut self, session: SessionKey, call: EntryId) -> bool {
-        self.marks.call_over(session, call)
     }
 
     /// A turn is over. What waits for the user to be elsewhere is of no interest any more then: the

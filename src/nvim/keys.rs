@@ -18,6 +18,7 @@ use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::files::user_acts;
 pub use crate::nvim::keys::bind::bind_pane;
 use crate::nvim::keys::bind::{ANSWER, key_action};
+use crate::nvim::questions::KeyAnswer;
 
 /// `<C-c>` as Neovim reads it.
 const INTERRUPT: &[u8] = b"\x03";
@@ -53,7 +54,7 @@ fn bind_answers(editor: &Editor, set: &Function, keys: &Keys, transcript: Buf) -
     for (number, lhs) in plugs.chain(bound) {
         let digit = lhs.parse::<u8>().is_ok().then(|| lhs.clone());
         let give = editor.lua.create_function(move |lua, ()| {
-            let Some(meant) = crate::nvim::look(|app| app.answer_here(number)).flatten() else {
+            let Some(meant) = crate::nvim::look(|app| answer_here(app, number)).flatten() else {
                 if digit.is_none() {
                     crate::nvim::later(lua, Duration::ZERO, |_| {
                         Err(mlua::Error::runtime("nothing under the cursor waits for such an answer"))
@@ -63,7 +64,10 @@ fn bind_answers(editor: &Editor, set: &Function, keys: &Keys, transcript: Buf) -
                 return Ok(digit.clone().filter(|_| !is_late).unwrap_or_default());
             };
             // Nothing may be changed while an expression is evaluated.
-            crate::nvim::later(lua, Duration::ZERO, move |app| app.answer_by_key(&meant))?;
+            crate::nvim::later(lua, Duration::ZERO, move |app| {
+                app.asking.answer_by_key(&mut app.cx, &meant);
+                app.route()
+            })?;
             // A count that was begun is given up.
             let vim: Table = lua.globals().get("vim")?;
             let count: i64 = vim.get::<Table>("v")?.get("count")?;
@@ -78,6 +82,12 @@ fn bind_answers(editor: &Editor, set: &Function, keys: &Keys, transcript: Buf) -
         set.call::<()>(("n", lhs, give, options))?;
     }
     Ok(())
+}
+
+/// The answer that the key of this number gives in the chat, to the question under the cursor.
+fn answer_here(app: &App, number: usize) -> Option<KeyAnswer> {
+    let (session, entry) = app.chats.entry_here(&app.cx).ok()??;
+    app.asking.answer_of_key(&app.cx, session, entry, number)
 }
 
 /// Hears each key: when the last one came, and from where the mouse was pressed. Has `<C-c>` do in a chat

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::core::ids::{AskId, Moment, SessionKey};
+use crate::core::ids::{AskId, EntryId, Moment, SessionKey};
 use crate::core::message::PermissionKind;
 use crate::core::session::entry::Body;
 use crate::core::session::question_queue::QuestionQueue;
@@ -63,13 +63,15 @@ impl Questions {
         self.queue.see(ask);
     }
 
-    /// The one of these that the user saw last, else the oldest.
-    pub fn seen_last_of(&self, waiting: Vec<(SessionKey, AskId)>) -> Option<AskId> {
-        self.queue.meant(waiting, None, None).first().map(|(_, ask)| *ask)
+    /// The question of an entry, of that under the cursor.
+    pub fn ask_at(cx: &Context, at: Option<(SessionKey, EntryId)>) -> Option<AskId> {
+        let (session, entry) = at?;
+        let asks = cx.sessions.get(&session)?.asks();
+        asks.iter().find(|open| open.entry == entry).map(|open| open.ask)
     }
 
     /// What a question is about as lines: what its call does, or runs.
-    pub fn subject_lines(cx: &Context, asked: Option<(SessionKey, AskId)>) -> Vec<String> {
+    fn subject_lines(cx: &Context, asked: Option<(SessionKey, AskId)>) -> Vec<String> {
         let text = asked.and_then(|(key, ask)| {
             let session = cx.sessions.get(&key)?;
             match &session.entry(session.open_ask(ask)?.entry)?.body {

@@ -8,15 +8,9 @@ use crate::core::message::Launch;
 use crate::core::store::registry::Change;
 use crate::nvim::app::App;
 use crate::nvim::app_of;
-use crate::nvim::arguments::Args;
 use crate::nvim::context::Then;
 
 impl App {
-    pub fn open_agents(&mut self, args: &Args) -> Result<()> {
-        self.agents.open(&mut self.cx, args.bang)?;
-        self.route()
-    }
-
     /// Asks the disk what is approved and downloaded, after a change to it.
     pub fn read_agents(
         &mut self,

@@ -30,10 +30,10 @@ impl App {
             });
             if let Some(key) = found {
                 self.show(key)?;
-                return self.add_to_prompt(key, range);
+                return self.prompts.add_to_prompt(&mut self.cx, key, range);
             }
         }
-        self.begin_with(wanted, move |app, key| app.add_to_prompt(key, range))
+        self.begin_with(wanted, move |app, key| app.prompts.add_to_prompt(&mut app.cx, key, range))
     }
 
     /// Begins a chat with the agent named, else the one that the user has chosen or chooses now.
@@ -79,7 +79,7 @@ impl App {
             let items = items.chain([MORE.to_owned()]).collect();
             app.offer("Work with", "acp_agent", items, move |app, index| match choices.get(index) {
                 Some(choice) => app.begin(&choice.name, then),
-                None => app.open_agents(&Args::default()),
+                None => app.agents.open(&mut app.cx, false),
             })
         })
     }

@@ -5,15 +5,11 @@ use std::time::Duration;
 use mlua::Result;
 
 use crate::core::ids::{EntryId, SessionKey};
-use crate::core::session::Session;
-use crate::core::session::entry::Entry;
 use crate::nvim::app::App;
-use crate::nvim::arguments::{Args, fail};
+use crate::nvim::arguments::Args;
 use crate::nvim::chat::Chats;
-use crate::nvim::chat::links::{Place, visit_place};
 use crate::nvim::editor::Win;
 use crate::nvim::keys;
-use crate::nvim::terminals::Key;
 
 impl App {
     // Making and showing.
@@ -24,7 +20,7 @@ impl App {
         self.cx.current = Some(key);
         self.show(key)?;
         self.reviews.adopt_left(&mut self.cx);
-        self.guard_all()
+        self.files.guard_all(&mut self.cx)
     }
 
     fn make_chat(&mut self, key: SessionKey) -> Result<()> {
@@ -33,7 +29,8 @@ impl App {
         let entries = all.map(EntryId).collect();
         self.chats.touch(&self.cx, key, entries);
         keys::bind(&self.cx.editor, &self.cx.config.keys, bufs.transcript, bufs.prompt)?;
-        self.attach_prompt(key)?;
+        self.prompts.attach_prompt(&mut self.cx, key)?;
+        self.route()?;
         Chats::announce_types(&self.cx, bufs)
     }
 
@@ -67,10 +64,6 @@ impl App {
 
     // Drawing.
 
-    pub fn settle(&mut self, key: SessionKey) -> Result<()> {
-        self.chats.settle(&self.cx, key)
-    }
-
     /// Draws now when a frame is due, else sees to it that it comes.
     pub fn frame_due(&mut self) -> Result<()> {
         self.frame_due_after(Duration::ZERO)
@@ -80,10 +73,6 @@ impl App {
     pub fn frame_due_after(&mut self, held: Duration) -> Result<()> {
         self.refresh_status();
         self.chats.frame_due(&self.cx, held)
-    }
-
-    pub fn draw_now(&mut self) -> Result<()> {
-        self.chats.draw_now(&self.cx)
     }
 
     pub fn update_bar(&mut self, key: SessionKey) -> Result<()> {
@@ -121,39 +110,6 @@ impl App {
         self.chats.window_closing(&mut self.cx, win)
     }
 
-    // In the transcript.
-
-    pub fn click(&mut self, key: SessionKey) -> Result<()> {
-        self.chats.click(&mut self.cx, key)?;
-        self.route()
-    }
-
-    pub fn go_to(&mut self, key: SessionKey) -> Result<()> {
-        self.chats.go_to(&mut self.cx, key)?;
-        self.route()
-    }
-
-    /// The user wants to see a terminal that a call is about.
-    pub fn go_to_terminal(&mut self, key: &Key) -> Result<()> {
-        if self.terminals.get(key).is_none() {
-            return fail("the agent has shown nothing of this command yet");
-        }
-        self.enter_terminal(key)
-    }
-
-    pub fn visit_place(&mut self, place: Place) -> Result<()> {
-        visit_place(&mut self.cx, place)?;
-        self.route()
-    }
-
-    pub fn show_details(&mut self, key: SessionKey) -> Result<()> {
-        self.chats.show_details(&mut self.cx, key)
-    }
-
-    pub fn export(&mut self, args: Args) -> Result<()> {
-        self.chats.export(&mut self.cx, args)
-    }
-
     // When a session has changed.
 
     /// Notes what changed, so that the next frame draws it.
@@ -165,15 +121,9 @@ impl App {
             self.discard(outdated);
         }
         self.sessions.tell_changes(&mut self.cx, key, &entries, status);
-        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         if !entries.is_empty() {
-            // A call that is over takes its virtual text along, however it ended.
-            let over: Vec<EntryId> =
-                entries.iter().copied().filter(|entry| is_call_over(session, *entry)).collect();
-            for entry in over {
-                self.reviews.clear_proposal(&self.cx, (key, entry))?;
-            }
-            self.settle_split(key)?;
+            self.reviews.entries_changed(&mut self.cx, key, &entries)?;
+            self.route()?;
             self.chats.touch(&self.cx, key, entries);
         }
         if status {
@@ -185,8 +135,4 @@ impl App {
         }
         Ok(())
     }
-}
-
-fn is_call_over(session: &Session, entry: EntryId) -> bool {
-    session.entry(entry).and_then(Entry::tool).is_some_and(|call| call.status.is_over())
 }

@@ -178,9 +178,11 @@ impl App {
 
     /// The session's agent is not at work any more, however that came.
     pub fn turn_left(&mut self, key: SessionKey) -> Result<()> {
-        self.drop_conflicts(key)?;
+        self.files.turn_left(&mut self.cx, key)?;
+        self.route()?;
         self.reviews.clear_proposals(&self.cx, key)?;
-        self.no_longer_at_work(key)
+        self.follow.turn_left(&mut self.cx, key)?;
+        self.route()
     }
 
     fn asked(
@@ -201,7 +203,12 @@ impl App {
                 let task = Task::Read { session: key, ask, line, limit, checked: false };
                 self.files.file_task(&mut self.cx, path.clone(), task)?;
                 self.route()?;
-                self.file_visited(key, &path, Lines::span(line, limit), Verb::Reading)?;
+                self.follow.file_visited(
+                    &mut self.cx,
+                    key,
+                    &path,
+                    (Lines::span(line, limit), Verb::Reading),
+                )?;
             }
             Question::Write { path, content } => {
                 let task = Task::Write { session: key, ask, content, checked: false };
@@ -223,16 +230,17 @@ impl App {
     /// The agent has said how the turn ended.
     pub(super) fn turn_ended(&mut self, key: SessionKey) -> Result<()> {
         self.turn_left(key)?;
-        self.settle_reviews(key, Stay::Turn)?;
+        self.reviews.settle_reviews(&mut self.cx, key, Stay::Turn)?;
+        self.route()?;
         self.after_change(key)?;
-        self.settle(key)
+        self.chats.settle(&self.cx, key)
     }
 
     pub(super) fn agent_exited(&mut self, key: SessionKey) -> Result<()> {
         self.files.watching.ended(key);
         self.turn_left(key)?;
         self.after_change(key)?;
-        self.settle(key)
+        self.chats.settle(&self.cx, key)
     }
 
     pub(super) fn permission_asked(
@@ -256,7 +264,8 @@ impl App {
             return Ok(());
         };
         let verb = if access == Access::Wrote { Verb::Editing } else { Verb::Reading };
-        self.file_visited(session, &path, None, verb)?;
+        self.follow.file_visited(&mut self.cx, session, &path, (None, verb))?;
+        self.route()?;
         if access != Access::Wrote {
             return Ok(());
         }

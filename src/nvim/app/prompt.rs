@@ -9,44 +9,13 @@ use crate::core::session::references::Reference;
 use crate::core::text::{Text, one_line};
 use crate::core::transcript::cut_middle;
 use crate::nvim::app::App;
-use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
+use crate::nvim::arguments::{Args, NO_SESSION, fail};
 use crate::nvim::events::SendMode;
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::asker::Asker;
 
 impl App {
-    pub fn attach_prompt(&mut self, key: SessionKey) -> Result<()> {
-        self.prompts.attach_prompt(&mut self.cx, key)?;
-        self.route()
-    }
-
-    pub fn forget_prompt(&mut self, key: SessionKey) -> Result<()> {
-        self.prompts.forget_prompt(&mut self.cx, key)?;
-        self.route()
-    }
-
-    pub fn find(&mut self, query: String) -> Result<u64> {
-        let search = Prompts::find(&mut self.cx, query);
-        self.route()?;
-        Ok(search)
-    }
-
-    pub fn add_to_prompt(&mut self, key: SessionKey, range: Option<Range>) -> Result<()> {
-        self.prompts.add_to_prompt(&mut self.cx, key, range)?;
-        self.route()
-    }
-
     // Sending.
-
-    pub fn send_prompt(&mut self, key: SessionKey) -> Result<()> {
-        self.prompts.send_prompt(&mut self.cx, key)?;
-        self.route()
-    }
-
-    pub fn send_text(&mut self, args: Args) -> Result<()> {
-        self.prompts.send_text(&mut self.cx, args)?;
-        self.route()
-    }
 
     /// Sends a prompt, and says in which turn of which session it will be answered: at once, or to `then` when a
     /// session has to be begun for it.
@@ -67,21 +36,19 @@ impl App {
 
     fn send_numbered(&mut self, key: SessionKey, args: Args) -> Result<Json> {
         let meant = self.cx.meant.replace(key);
-        let sent = self.send_text(args);
+        let sent = self.prompts.send_text(&mut self.cx, args).and_then(|()| self.route());
         self.cx.meant = meant;
         sent?;
         let turn = self.sessions.turn_of(key) + self.prompts.count_waiting(&self.cx, key);
         Ok(json!({ "session": key.0, "turn": turn }))
     }
 
-    pub fn submit(&mut self, key: SessionKey, text: &Text, mode: SendMode) -> Result<()> {
-        self.prompts.submit(&mut self.cx, key, (text, mode), &self.terminals.bufs())?;
-        self.route()
+    pub(super) fn submit(&mut self, key: SessionKey, text: &Text, mode: SendMode) -> Result<()> {
+        self.prompts.submit(&mut self.cx, key, (text, mode), &self.terminals.bufs())
     }
 
     pub fn referred(&mut self, prompt: (SessionKey, u64), found: Vec<Reference>) -> Result<()> {
-        self.prompts.referred(&mut self.cx, prompt, found, &self.terminals.bufs())?;
-        self.route()
+        self.prompts.referred(&mut self.cx, prompt, found, &self.terminals.bufs())
     }
 
     /// Steers the turn where that can be, else stops it and sends this next.
@@ -104,11 +71,14 @@ impl App {
     pub fn send_with_note(&mut self, session: SessionKey, content: Vec<Content>) -> Result<()> {
         let outgoing = self.prompts.outgoing(&mut self.cx, session, content)?;
         for buf in &outgoing.saved {
-            self.buffer_saved(*buf)?;
+            self.reviews.saved(&self.cx, *buf);
+            self.files.buffer_saved(&mut self.cx, *buf)?;
+            self.route()?;
         }
         for (_, buf) in &outgoing.unsaved {
             // What the edits began with is needed for more than this.
-            self.buffer_modified(*buf)?;
+            self.files.buffer_modified(&mut self.cx, *buf)?;
+            self.route()?;
         }
         match self.prompts.with_note(&mut self.cx, outgoing)? {
             Some(content) => self.dispatch(Command::Prompt { session, content }),
@@ -127,7 +97,8 @@ impl App {
             return fail("the agent is at work; edit the prompt after :Acp cancel");
         }
         let prompts = session.prompt_entries();
-        let here = self.entry_here()?.filter(|(session, _)| *session == key).map(|(_, entry)| entry);
+        let here =
+            self.chats.entry_here(&self.cx)?.filter(|(session, _)| *session == key).map(|(_, entry)| entry);
         if let Some((entry, text)) = prompts.iter().find(|(entry, _)| Some(*entry) == here).cloned() {
             return self.edit_in_new_session(key, entry, text);
         }

@@ -45,7 +45,8 @@ impl App {
     pub fn prompt(&mut self, key: SessionKey, content: Vec<Content>) -> Result<()> {
         let content = self.reviews.with_undone(&self.cx, key, content);
         let content = self.prompts.with_before(key, content);
-        self.settle_reviews(key, Stay::Prompt)?;
+        self.reviews.settle_reviews(&mut self.cx, key, Stay::Prompt)?;
+        self.route()?;
         Sessions::prompt(&mut self.cx, key, content)?;
         self.route()
     }
@@ -94,13 +95,14 @@ impl App {
             Stop::Told => {
                 self.route()?;
                 // No event of the agent's follows by which it would be.
-                self.draw_now()?;
+                self.chats.draw_now(&self.cx)?;
                 return Ok(true);
             }
             Stop::Send(commands) => commands,
         };
         let any = !commands.is_empty();
-        self.drop_conflicts(key)?;
+        self.files.drop_conflicts(&mut self.cx, key)?;
+        self.route()?;
         self.send_all(commands)?;
         self.after_change(key)?;
         Ok(any)
@@ -114,7 +116,7 @@ impl App {
         }
         let Some(launch) = self.sessions.relaunch(&self.cx, key)? else { return Ok(()) };
         // The session's files are watched anew once they are named in the next one.
-        self.edits_over(key)?;
+        self.files.watching.edits_over(&mut self.cx, key);
         self.files.watching.ended(key);
         self.sessions.leave_agent(&mut self.cx, key);
         self.route()?;
@@ -144,7 +146,8 @@ impl App {
         }
         self.sessions.end_turn(&mut self.cx, key);
         self.cx.emit("AcpClosed", key, json!({}));
-        self.forget_prompt(key)?;
+        self.prompts.forget_prompt(&mut self.cx, key)?;
+        self.route()?;
         self.sessions.close(&mut self.cx, key);
         self.route()?;
         let other = self.cx.sessions.keys().rev().find(|other| **other != key).copied();
@@ -157,7 +160,7 @@ impl App {
         if was_current {
             self.cx.current = other;
         }
-        self.guard_all()
+        self.files.guard_all(&mut self.cx)
     }
 
     /// The windows of a chat that is about to go show another one. The cursor goes along only if it was there.
@@ -185,7 +188,8 @@ impl App {
         self.follow.forget(&editor, key)?;
         self.terminals.forget(&mut self.cx, key)?;
         self.close_chat(key)?;
-        self.drop_conflicts(key)?;
+        self.files.drop_conflicts(&mut self.cx, key)?;
+        self.route()?;
         self.prompts.forget_notes(key);
         self.reviews.forget(key);
         self.checkpoints.forget_turn(&mut self.cx, key);

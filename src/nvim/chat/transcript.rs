@@ -13,6 +13,20 @@ use crate::nvim::events::EditorEvent;
 use crate::nvim::keys::last_input::clicked_from;
 
 impl Chats {
+    /// The chat whose transcript the user is in, and the entry that the cursor is on.
+    pub fn here(&self, cx: &Context) -> Result<Option<(SessionKey, Option<EntryId>)>> {
+        let buf = cx.editor.current_buf()?;
+        match cx.chats.iter().find(|(_, chat)| chat.transcript == buf) {
+            Some((key, _)) => Ok(Some((*key, self.entry_under_cursor(cx, *key)?))),
+            None => Ok(None),
+        }
+    }
+
+    /// The entry that the cursor is on, if it is in a transcript.
+    pub fn entry_here(&self, cx: &Context) -> Result<Option<(SessionKey, EntryId)>> {
+        Ok(self.here(cx)?.and_then(|(key, entry)| Some((key, entry?))))
+    }
+
     pub fn entry_under_cursor(&self, cx: &Context, key: SessionKey) -> Result<Option<EntryId>> {
         let Some(chat) = self.open.get(&key) else { return Ok(None) };
         let Some(win) = cx.chats.get(&key).and_then(|chat| chat.window(&cx.editor)) else { return Ok(None) };

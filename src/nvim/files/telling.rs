@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use mlua::Result;
 use serde_json::json;
 
 use crate::core::changes::writers::Writer;
@@ -9,12 +10,21 @@ use crate::core::session::written::Write;
 use crate::core::session::written_files::Road;
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
+use crate::nvim::buffers::open;
 use crate::nvim::context::Context;
 use crate::nvim::events::{Attribution, Change, EditorEvent, Renamed};
 use crate::nvim::files::after_apply::change_kind;
 
 /// More ranges than this are only put together for somebody: each is a table of Lua's.
 const MAX_TOLD_RANGES: usize = 50;
+
+/// A buffer that an agent has changed is one that the user goes to.
+pub fn list_changed(cx: &Context, change: &Change) -> Result<()> {
+    match change.buf.or_else(|| cx.buf_of(&change.path)) {
+        Some(buf) => open::list(&cx.editor, buf),
+        None => Ok(()),
+    }
+}
 
 /// Has those hear of a change who listen for `AcpFileChanged`.
 pub fn emit_changed(cx: &mut Context, change: Change) {

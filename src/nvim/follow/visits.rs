@@ -9,16 +9,18 @@ use serde_json::{Value as Json, json};
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::{Lines, Look, Verb, Visit, absolute};
 use crate::core::message::{Outcome, Severity, Work};
+use crate::core::session::call_news::CallNews;
 use crate::core::session::entry::Body;
 use crate::core::session::status::running;
 use crate::core::session::{Phase, Session};
+use crate::core::store::checkpoint::Held;
 use crate::nvim::buffers::open;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::timer::Timer;
 use crate::nvim::editor::{Buf, Editor, Level, Win, first_line};
-use crate::nvim::events::EditorEvent;
+use crate::nvim::events::{Change, EditorEvent};
 use crate::nvim::follow::{Follow, Pause, Tag, Target};
 use crate::nvim::lua_data::to_lua;
 
@@ -31,8 +33,19 @@ enum Choice {
 }
 
 impl Follow {
+    /// An agent told of a tool call.
+    pub fn call_changed(&mut self, cx: &mut Context, news: &CallNews) -> Result<()> {
+        if news.is_new() {
+            self.call_moved(cx, news.session, news.entry)?;
+        }
+        match news.over && self.marks.call_over(news.session, news.entry) {
+            true => self.follow_due(cx),
+            false => Ok(()),
+        }
+    }
+
     /// A call names where it is at work: its locations, or the files of its diffs.
-    pub fn call_moved(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()> {
+    fn call_moved(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()> {
         let at = cx.now();
         let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
@@ -245,7 +258,7 @@ impl Follow {
     }
 
     /// A file has come about, or holds something else: an agent may have said before that it is at work there.
-    pub fn file_came(&mut self, cx: &mut Context, path: &Path) -> Result<()> {
+    fn file_came(&mut self, cx: &mut Context, path: &Path) -> Result<()> {
         let path = canonical(path);
         let Some(visit) = self.missing.take_if(|visit| canonical(&visit.path) == path) else { return Ok(()) };
         if !self.is_followed(cx, visit.session) {
@@ -253,6 +266,14 @@ impl Follow {
         }
         self.pace.offer(visit);
         self.follow_due(cx)
+    }
+
+    /// An agent changed a file, which may be the one that it was at before there was any.
+    pub fn file_changed(&mut self, cx: &mut Context, change: &Change) -> Result<()> {
+        match change.held.1 {
+            Held::Absent => Ok(()),
+            _ => self.file_came(cx, &change.path),
+        }
     }
 
     /// Says, once in a turn, that a file was not opened, and how the user can.

@@ -110,7 +110,7 @@ impl Questions {
         &mut self,
         cx: &mut Context,
         word: Option<&str>,
-        (under_cursor, others): (Option<AskId>, &[(SessionKey, AskId)]),
+        under_cursor: Option<AskId>,
     ) -> Result<()> {
         let here = cx.session_here();
         let asks = |fits: fn(&OpenAsk) -> bool| {
@@ -122,7 +122,7 @@ impl Questions {
         let meant = |waiting| self.queue.meant(waiting, under_cursor, here).first().copied();
         let answer = match word {
             None => {
-                let waiting = asks(|_| true).into_iter().chain(others.iter().copied());
+                let waiting = asks(|_| true).into_iter().chain(cx.conflicts.waiting());
                 let Some((_, ask)) = meant(waiting.collect()) else { return fail("nothing waits for you") };
                 self.take_up(ask);
                 return Ok(());

@@ -93,14 +93,14 @@ impl Questions {
 
     /// How many rows at the bottom of the screen Neovim's own picker takes for a question; none where a plugin has put
     /// another in its place, which leaves the screen to the user.
-    pub fn picker_rows(cx: &Context, key: SessionKey, ask: AskId) -> usize {
+    pub(super) fn picker_rows(cx: &Context, key: SessionKey, ask: AskId) -> usize {
         let prompt = Self::permission_prompt(cx, key, ask).unwrap_or_default();
         let open = cx.sessions.get(&key).and_then(|session| session.open_ask(ask));
         picker::rows_covered(&cx.editor, &prompt, &open.map(Self::items).unwrap_or_default())
     }
 
     /// Whether a picker shows only the beginning and the end of what a call does.
-    pub fn is_cut(cx: &Context, (key, entry): (SessionKey, EntryId)) -> bool {
+    pub(super) fn is_cut(cx: &Context, (key, entry): (SessionKey, EntryId)) -> bool {
         let entry = cx.sessions.get(&key).and_then(|session| session.entry(entry));
         entry.is_some_and(|entry| match &entry.body {
             Body::Tool(call) => call.request().chars().count() > REQUEST || call.asked_input().len() > ASKED,
@@ -263,6 +263,17 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// What `:Acp allow`, `:Acp reject` and `:Acp choose` are for.
+    pub fn of(verb: &str, named: Option<&str>) -> Self {
+        use PermissionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
+        let (kinds, fits): (&'static [PermissionKind], fn(&PermissionKind) -> bool) = match verb {
+            "allow" => (&[AllowOnce, AllowAlways], |kind| !kind.rejects()),
+            "reject" => (&[RejectOnce, RejectAlways], |kind| !kind.allows()),
+            _ => (&[], |_| true),
+        };
+        Self { named: named.map(str::to_owned), kinds, fits }
+    }
+
     fn which(&self) -> &'static str {
         match self.kinds.first() {
             Some(kind) if kind.allows() => "Allow which?",

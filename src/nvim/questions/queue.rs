@@ -12,8 +12,10 @@ use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::session::question_queue::{
     Activity, OpenQuestions, Position, Readiness, Sight, Step, Waiting,
 };
+use crate::core::session::staged::{Cover, Shape};
 use crate::core::session::{Session, Wanted};
 use crate::core::transcript::cut_end;
+use crate::nvim::arguments::fail;
 use crate::nvim::context::{self, ChatBuffers, Context, Then};
 use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::picker::OpenPicker;
@@ -23,34 +25,86 @@ use crate::nvim::guard::was_interrupted;
 use crate::nvim::keys::last_input::quiet_for;
 use crate::nvim::questions::{KeyAnswer, Questions};
 
-/// What others know of the questions that wait.
-pub struct Known {
-    /// Those of other features, with the sessions that they are about.
-    pub others: Vec<(SessionKey, AskId)>,
-    /// How much can be seen of what the one is about that has its turn.
-    pub sight: Sight,
-    /// The same as lines, for pickers that show them beside the answers.
-    pub preview: Rc<Vec<String>>,
+/// The call that a question is about.
+#[derive(Clone, Copy)]
+pub struct AboutCall {
+    pub call: (SessionKey, EntryId),
+    /// How many rows at the end of the screen Neovim's own picker will cover.
+    pub covered: usize,
+    /// A picker has no room for all that it does.
+    pub is_cut: bool,
 }
 
 impl Questions {
-    /// Shows the next question, if there is one and the user is not busy.
-    pub fn ask_next(&mut self, cx: &mut Context, known: &Known) {
-        let sign = self.ask_or_wait(cx, known);
+    /// Shows the next question, if there is one and the user is not busy. How much can be seen of what the front one is
+    /// about, and its changes as lines, is known by others.
+    pub fn ask_next(
+        &mut self,
+        cx: &mut Context,
+        front: Option<(SessionKey, AskId)>,
+        (sight, changes): (Sight, Rc<Vec<String>>),
+    ) {
+        // What a call proposes says more than what it does.
+        self.preview = match changes.is_empty() {
+            true => Rc::new(Self::subject_lines(cx, front)),
+            false => changes,
+        };
+        let sign = self.ask_or_wait(cx, sight);
         let done = cx.editor.sign(sign.as_deref());
         cx.editor.notify_error(done);
     }
 
-    /// The question that has its turn: what it is about is to be on the screen before it is asked. `others` are those
-    /// of other features.
-    pub fn front(&self, cx: &Context, others: &[(SessionKey, AskId)]) -> Option<(SessionKey, AskId)> {
-        let front = self.queue.front(&waiting(cx, others))?;
+    /// The question that has its turn: what it is about is to be on the screen before it is asked.
+    pub fn front(&self, cx: &Context) -> Option<(SessionKey, AskId)> {
+        let front = self.queue.front(&waiting(cx))?;
         Some((front.session, front.ask))
     }
 
-    /// The one that the user would answer who wants to answer any.
-    pub fn to_answer(&self, cx: &Context, others: &[(SessionKey, AskId)]) -> Option<AskId> {
-        self.queue.to_answer(&waiting(cx, others)).map(|question| question.ask)
+    /// The call that a question for permission is about.
+    pub fn call_asked_about(cx: &Context, front: Option<(SessionKey, AskId)>) -> Option<AboutCall> {
+        let (key, ask) = front?;
+        let entry = cx.sessions.get(&key)?.open_ask(ask).filter(|open| open.is_permission())?.entry;
+        let (call, covered) = ((key, entry), Self::picker_rows(cx, key, ask));
+        Some(AboutCall { call, covered, is_cut: Self::is_cut(cx, call) })
+    }
+
+    /// How much can be seen of what a question is about; `in_chat`: how much of it the chat shows.
+    pub fn sight(cx: &Context, shape: Shape, covered: usize, in_chat: Option<Sight>) -> Result<Sight> {
+        let cover = match covered {
+            0 => Cover::Nothing,
+            _ if shape == Shape::Whole && picker::is_popup(&cx.editor)? => Cover::Floating,
+            _ => Cover::Rows,
+        };
+        Ok(shape.sight(cx.config.permission.open, cover, in_chat))
+    }
+
+    /// Opens the question that the user would answer who wants to answer any.
+    pub fn take_up_next(&mut self, cx: &Context) -> Result<()> {
+        match self.queue.to_answer(&waiting(cx)).map(|question| question.ask) {
+            Some(ask) => {
+                self.take_up(ask);
+                Ok(())
+            }
+            None => fail("nothing waits for you"),
+        }
+    }
+
+    /// Opens what a session asks, where there is nothing in its prompt to be sent. Says whether there was both.
+    pub fn take_up_instead(&mut self, cx: &Context, key: SessionKey) -> bool {
+        let chat = cx.chats.get(&key);
+        let is_blank = chat.is_some_and(|chat| chat.is_prompt_blank(&cx.editor).unwrap_or(false));
+        let asks = cx.sessions.get(&key).into_iter().flat_map(Session::asks);
+        let conflicts = cx.conflicts.waiting().filter(|(session, _)| *session == key);
+        let waiting = asks.map(|open| (key, open.ask)).chain(conflicts).collect();
+        // The one that the user saw last, else the oldest.
+        let meant = self.queue.meant(waiting, None, None).first().map(|(_, ask)| *ask);
+        match meant.filter(|_| is_blank) {
+            Some(ask) => {
+                self.take_up(ask);
+                true
+            }
+            None => false,
+        }
     }
 
     /// The user wants to answer a question, also one that was deferred.
@@ -60,16 +114,15 @@ impl Questions {
     }
 
     /// The same; gives what is to be on the screen while the question waits.
-    fn ask_or_wait(&mut self, cx: &mut Context, known: &Known) -> Option<String> {
+    fn ask_or_wait(&mut self, cx: &mut Context, sight: Sight) -> Option<String> {
         self.retry = false;
-        let waiting = waiting(cx, &known.others);
-        self.preview = known.preview.clone();
+        let waiting = waiting(cx);
         self.close_stale(cx, &waiting);
         if waiting.is_empty() {
             cx.editor.nothing_waits();
         }
         let now = self.now();
-        let step = self.queue.next(&waiting, known.sight, now, |front| readiness(cx, front.is_sudden));
+        let step = self.queue.next(&waiting, sight, now, |front| readiness(cx, front.is_sudden));
         let done = match step {
             Step::Nothing => return None,
             Step::Show(key, ask) => {
@@ -271,21 +324,21 @@ impl Questions {
         }));
     }
 
-    /// Somebody has answered what is not the question on the screen any more. `is_open`: it waits for another
-    /// feature.
-    pub fn answered_in_vain(cx: &Context, ask: AskId, is_open: bool) {
-        if !is_open && !cx.sessions.values().any(|session| session.open_ask(ask).is_some()) {
+    /// Somebody has answered what is not the question on the screen any more.
+    pub fn answered_in_vain(cx: &Context, ask: AskId) {
+        if !cx.conflicts.is_open(ask) && !cx.sessions.values().any(|session| session.open_ask(ask).is_some())
+        {
             cx.editor.notify("the agent no longer waits for this answer", Level::Info);
         }
     }
 }
 
 /// All questions, the oldest of each session first. Those of other features come of edits of the user's.
-fn waiting(cx: &Context, others: &[(SessionKey, AskId)]) -> Vec<Waiting> {
+fn waiting(cx: &Context) -> Vec<Waiting> {
     let of_session =
         |session: &Session| session.asks().iter().map(|open| (session.key, open.ask)).collect::<Vec<_>>();
     let asked = cx.sessions.values().flat_map(of_session).map(|question| (question, false));
-    let others = others.iter().map(|question| (*question, true));
+    let others = cx.conflicts.waiting().map(|question| (question, true));
     let is_left_alone = |key| cx.sessions.get(&key).is_some_and(|session: &Session| session.auto().is_some());
     let question = |((session, ask), is_sudden): ((SessionKey, AskId), bool)| {
         // A conflict is about what the user types: they are there.

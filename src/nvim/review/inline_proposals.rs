@@ -1,6 +1,6 @@
 //! The diffs of open tool calls, drawn in their files: what is proposed before it is made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use crate::config::DiffStyle;
 use crate::core::changes::diff::Placed;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{FileDiff, Outcome, Work};
+use crate::core::session::call_news::CallNews;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::Buf;
@@ -72,8 +73,39 @@ impl Reviews {
         self.proposals.is_drawn(call) || self.is_staged(call)
     }
 
+    /// An agent told of a tool call.
+    pub fn call_changed(&mut self, cx: &mut Context, news: &CallNews) -> Result<()> {
+        let call = (news.session, news.entry);
+        if news.over {
+            self.clear_proposal(cx, call)?;
+            return self.review_call(cx, news.session, news.entry);
+        }
+        match news.content || !self.is_proposal_drawn(call) {
+            true => self.show_diffs(cx, news.session, news.entry),
+            false => Ok(()),
+        }
+    }
+
+    /// Entries of a session are other ones: a call that is over takes its virtual text along, however it ended.
+    pub fn entries_changed(
+        &mut self,
+        cx: &mut Context,
+        key: SessionKey,
+        entries: &BTreeSet<EntryId>,
+    ) -> Result<()> {
+        let session = cx.sessions.get(&key);
+        let is_over = |entry: &EntryId| {
+            let call = session.and_then(|session| session.entry(*entry)?.tool());
+            call.is_some_and(|call| call.status.is_over())
+        };
+        for entry in entries.iter().copied().filter(is_over) {
+            self.proposals.clear(&cx.editor, (key, entry))?;
+        }
+        self.settle_split(cx, key)
+    }
+
     /// A call is over, and what it proposed with it.
-    pub fn clear_proposal(&mut self, cx: &Context, call: Call) -> Result<()> {
+    fn clear_proposal(&mut self, cx: &Context, call: Call) -> Result<()> {
         self.proposals.clear(&cx.editor, call)
     }
 

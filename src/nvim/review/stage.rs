@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use mlua::Table;
 
+pub use crate::core::session::staged::Shape;
 use crate::nvim::diff_view::page::PageView;
 use crate::nvim::editor::{Buf, Win};
 use crate::nvim::review::proposals::Call;
@@ -59,21 +60,4 @@ pub struct PageBar {
     pub agent: String,
     pub name: String,
     pub counts: (usize, usize),
-}
-
-/// How the call's changes can be seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
-    /// Not now: the user is at work in the window.
-    Blocked,
-    /// They are on their way.
-    Pending,
-    /// In a window, all at once.
-    Whole,
-    /// In a window, by scrolling.
-    Part,
-    /// In no window: the chat has to show them.
-    InChat,
-    /// There is nothing but the call itself.
-    Nothing,
 }

@@ -91,6 +91,7 @@ impl Reviews {
     /// A change came about whose texts are known, of one side at least.
     pub fn review_change(&mut self, cx: &mut Context, change: &Change) -> Result<()> {
         let Change { path, buf, before, after, held, .. } = change;
+        self.stats.add(change);
         let Some(origin) = self.origin_of_change(cx, change) else { return Ok(()) };
         if let Some(Renamed::From(from)) = &change.renamed {
             self.note_renamed(path, from);
@@ -438,7 +439,12 @@ impl Reviews {
     }
 
     /// A buffer holds the file from now on.
-    pub fn review_loaded(&mut self, cx: &mut Context, buf: Buf, path: &Path) -> Result<()> {
+    pub fn file_loaded(&mut self, cx: &mut Context, buf: Buf, path: &Path) -> Result<()> {
+        self.review_loaded(cx, buf, path)?;
+        self.comments_loaded(cx, buf, path)
+    }
+
+    fn review_loaded(&mut self, cx: &mut Context, buf: Buf, path: &Path) -> Result<()> {
         // It has held another one, as before `:saveas`.
         if let Some(other) = self.path_of(buf).filter(|other| *other != path).map(Path::to_owned) {
             self.let_go(cx, &other)?;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::core::changes::writers::Writer;
 use crate::core::ids::{AgentId, AskId, SessionKey};
 use crate::core::message::{
     Again, AgentInfo, AuthStatus, Chosen, Command, Content, Dialect, Ending, Failure, FailureKind,
@@ -14,7 +15,7 @@ use crate::core::session::{LoggedIn, Phase, Session, exit_text};
 use crate::core::transcript::readable;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
-use crate::nvim::events::EditorEvent;
+use crate::nvim::events::{Attribution, Change, EditorEvent, Renamed};
 use crate::nvim::sessions::{Purpose, Sessions};
 
 impl Sessions {
@@ -327,6 +328,33 @@ impl Sessions {
     pub fn without_tools(cx: &mut Context, key: SessionKey) {
         if let Some(session) = cx.sessions.get_mut(&key) {
             session.tools.clear();
+        }
+    }
+
+    // What becomes of files.
+
+    /// An agent changed a file.
+    pub fn file_changed(&mut self, cx: &mut Context, change: &Change) {
+        self.file_done(cx, change);
+        if let Some(session) = cx.sessions.get_mut(&change.session) {
+            session.has_worked();
+            // A renamed file is one: the one that is there.
+            if let Some(call) = change.call
+                && !matches!(change.renamed, Some(Renamed::To(_)))
+            {
+                session.call_changed(call, &change.path);
+            }
+        }
+        Self::count_change(cx, change);
+        self.check_limits(cx, change.session);
+    }
+
+    /// Who made a change that was told is known by now.
+    pub fn change_attributed(cx: &mut Context, change: &Attribution) {
+        for Writer { session, call } in &change.to {
+            if let (Some(session), Some(call)) = (cx.sessions.get_mut(session), call) {
+                session.call_changed(*call, &change.path);
+            }
         }
     }
 

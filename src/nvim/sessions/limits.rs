@@ -19,7 +19,7 @@ const SOONEST: Duration = Duration::from_millis(50);
 
 impl Sessions {
     /// The agent has changed a file: how much that is.
-    pub fn count_change(cx: &mut Context, change: &Change) {
+    pub(super) fn count_change(cx: &mut Context, change: &Change) {
         if let Some(session) = cx.sessions.get_mut(&change.session)
             && session.budget.is_bounded()
         {

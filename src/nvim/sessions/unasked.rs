@@ -51,7 +51,7 @@ impl Sessions {
     }
 
     /// A file was changed, by a call or by what nobody can tell.
-    pub fn file_done(&mut self, cx: &mut Context, change: &Change) {
+    pub(super) fn file_done(&mut self, cx: &mut Context, change: &Change) {
         let Some(session) = cx.sessions.get(&change.session) else { return };
         let Some(action) = session.changed_file_action(change.call, &change.path) else { return };
         if session.agent_name == replay::NAME {

@@ -71,6 +71,14 @@ impl Terminals {
         }
     }
 
+    /// The user wants to see a terminal that a call is about.
+    pub fn go_to(&mut self, cx: &mut Context, key: &Key) -> Result<()> {
+        match self.get(key) {
+            Some(_) => self.enter(cx, key),
+            None => fail("the agent has shown nothing of this command yet"),
+        }
+    }
+
     fn pick(&self, cx: &mut Context, all: Vec<Key>, act: Act) {
         let now = cx.now();
         let label = |key: &Key| {
