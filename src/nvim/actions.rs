@@ -18,7 +18,7 @@ use crate::nvim::app::App;
 pub use crate::nvim::arguments::{Args, NO_SESSION, fail};
 use crate::nvim::chat::images;
 use crate::nvim::chat::transcript::{has_change, is_call};
-use crate::nvim::editor::picker;
+use crate::nvim::enter;
 use crate::nvim::inspector::Inspector;
 use crate::nvim::lua_data::to_lua;
 use crate::nvim::prompt::Prompts;
@@ -27,7 +27,6 @@ use crate::nvim::questions::permission::Decision;
 use crate::nvim::review::actions::Verdict;
 use crate::nvim::sessions::{Sessions, subagents};
 use crate::nvim::terminals::Terminals;
-use crate::nvim::{enter, run};
 
 /// Takes the user's options. The error has one line for each mistake.
 pub fn configure(lua: &Lua, options: Value) -> Result<()> {
@@ -121,20 +120,26 @@ impl App {
     #[expect(clippy::too_many_lines, reason = "a flat match")]
     fn act(&mut self, name: &str, args: Args) -> Result<()> {
         match name {
-            "chat" => self.chat(args, false),
-            "new" => self.chat(args, true),
+            "chat" => self.chat(&args, false),
+            "new" => self.chat(&args, true),
             "toggle" => self.toggle_chat(),
             "send" => self.prompts.send_text(&mut self.cx, args),
             "ask" => self.prompts.ask(&mut self.cx, args),
             "add" => self.prompts.add_command(&mut self.cx, &args),
-            "edit-prompt" => self.edit_prompt(),
+            "edit-prompt" => {
+                let here = self.chats.entry_here(&self.cx)?;
+                self.prompts.edit_prompt(&mut self.cx, here)
+            }
             "history" => self.prompts.choose_past_prompt(&mut self.cx),
             "suggestions" => self.with_session(|app, key| app.prompts.choose_suggestion(&mut app.cx, key)),
             "queue" => self.prompts.choose_queued(&mut self.cx),
             "paste" => self.with_session(|app, key| app.prompts.paste_image(&mut app.cx, key)),
             "cancel" => match (self.cx.session_here(), args.first()) {
-                (Some(key), None) => self.cancel(key).map(drop),
-                (Some(key), Some("subagent")) => self.choose_subagent(key),
+                (Some(key), None) => self.cancel(key, true).map(drop),
+                (Some(key), Some("subagent")) => {
+                    let at = self.chats.entry_under_cursor(&self.cx, key)?;
+                    subagents::choose(&mut self.cx, key, at)
+                }
                 (Some(_), Some(other)) => {
                     fail(format!("{other:?} is nothing to cancel; say subagent, or nothing"))
                 }
@@ -248,7 +253,7 @@ impl App {
             },
             "steer" => self.prompts.steer_prompt(&mut self.cx, key),
             "cancel" => {
-                if !self.cancel(key)? {
+                if !self.cancel(key, true)? {
                     self.cx.editor.command("stopinsert")?;
                 }
                 Ok(())
@@ -282,13 +287,16 @@ impl App {
                     fail("the agent is running; :Acp restart restarts it anyway")
                 }
             }
-            "end_left" => match self.subagent_under_cursor(key)? {
-                Some(entry) => {
-                    subagents::cancel(&mut self.cx, key, entry);
-                    Ok(())
+            "end_left" => {
+                let at = self.chats.entry_under_cursor(&self.cx, key)?;
+                match at.and_then(|entry| subagents::stoppable_at(&self.cx, key, entry)) {
+                    Some(entry) => {
+                        subagents::cancel(&mut self.cx, key, entry);
+                        Ok(())
+                    }
+                    None => Terminals::end_left(&mut self.cx, key),
                 }
-                None => Terminals::end_left(&mut self.cx, key),
-            },
+            }
             "follow" => self.follow.set_follow(&mut self.cx, None),
             "replay_next" => Inspector::play_next(&mut self.cx),
             "locations" => self.follow.list_locations(&mut self.cx, &["pick".to_owned()]),
@@ -364,25 +372,6 @@ impl App {
                 .unwrap_or_default(),
             _ => Vec::new(),
         }
-    }
-
-    /// A picker whose choice is acted on; without a choice nothing happens.
-    pub fn offer(
-        &mut self,
-        prompt: &str,
-        kind: &'static str,
-        items: Vec<String>,
-        then: impl FnOnce(&mut App, usize) -> Result<()> + 'static,
-    ) -> Result<()> {
-        let prompt = prompt.to_owned();
-        self.cx.run_effect("the picker failed", move |editor| {
-            picker::select(editor, &prompt, kind, items, move |index| {
-                if let Some(index) = index {
-                    run(move |app| then(app, index));
-                }
-            })
-        });
-        Ok(())
     }
 
     /// Takes up what waits for a decision about the file in this window.

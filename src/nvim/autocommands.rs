@@ -6,6 +6,7 @@ use mlua::{Result, Value};
 use crate::nvim::app::App;
 use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::{Buf, Editor, Win};
+use crate::nvim::events::EditorEvent;
 use crate::nvim::files::Files;
 use crate::nvim::follow::Follow;
 use crate::nvim::run;
@@ -54,8 +55,8 @@ pub fn watch(editor: &Editor) -> Result<()> {
     })?;
     acp.on_buffer(&["BufModifiedSet"], |app, buf| app.files.buffer_modified(&mut app.cx, buf))?;
     acp.on_buffer(&["BufWritePost"], |app, buf| {
-        app.reviews.saved(&app.cx, buf);
-        app.files.buffer_saved(&mut app.cx, buf)
+        app.cx.raise(EditorEvent::BufferSaved(buf));
+        Ok(())
     })?;
     acp.create(&["BufWritePost", "FileWritePost", "FileAppendPost"], Vec::new(), |_, event| {
         let buf: Buf = event.get("buf")?;
@@ -78,7 +79,7 @@ pub fn watch(editor: &Editor) -> Result<()> {
     )?;
     // What a `:!` has put out may have the user press a key before anything else comes.
     acp.on(&["ShellCmdPost"], |app| app.files.user_is_done(&mut app.cx))?;
-    acp.on(&["WinNew"], App::window_opened)?;
+    acp.on(&["WinNew"], |app| app.chats.window_opened(&app.cx))?;
     acp.on(&["WinEnter"], |app| app.chats.window_entered(&app.cx))?;
     acp.on(&["VimResized"], App::screen_resized)?;
     acp.on(&["WinResized", "TabEnter"], App::resized)?;
@@ -96,7 +97,12 @@ pub fn watch(editor: &Editor) -> Result<()> {
         // The window is about to be closed; the autocommand's `match` is its id.
         let id: String = event.get("match")?;
         if let Ok(id) = id.parse() {
-            run(move |app| routed(app, |app| app.window_closing(Win(id))));
+            run(move |app| {
+                routed(app, |app| {
+                    app.reviews.window_closing(&app.cx, Win(id))?;
+                    app.chats.window_closing(&mut app.cx, Win(id))
+                })
+            });
         }
         Ok(())
     })?;

@@ -120,6 +120,8 @@ pub struct Context {
     events: VecDeque<EditorEvent>,
     tasks: VecDeque<Task>,
     jobs: HashMap<JobId, Then<Outcome>>,
+    /// Not needed any more, and may take long to free.
+    discarded: Vec<Box<dyn Send>>,
     last_job: u64,
     log_path: PathBuf,
 }
@@ -133,10 +135,10 @@ pub struct AskedAbout {
     pub name: String,
 }
 
-/// What features have left and nobody has served yet.
-pub struct Waiting {
-    events: VecDeque<EditorEvent>,
-    tasks: VecDeque<Task>,
+/// What a feature has left for others, and nobody has served yet.
+pub enum Left {
+    Event(EditorEvent),
+    Task(Task),
 }
 
 impl Context {
@@ -160,6 +162,7 @@ impl Context {
             events: VecDeque::new(),
             tasks: VecDeque::new(),
             jobs: HashMap::new(),
+            discarded: Vec::new(),
             last_job: 0,
             log_path,
         }
@@ -186,20 +189,20 @@ impl Context {
         self.events.push_back(event);
     }
 
-    /// Has the events and tasks that wait stay behind while something else is served.
-    pub fn set_aside(&mut self) -> Waiting {
-        Waiting { events: std::mem::take(&mut self.events), tasks: std::mem::take(&mut self.tasks) }
+    /// Puts what was left since the last time before what waits: the events first.
+    pub fn take_left(&mut self, waiting: &mut VecDeque<Left>) {
+        self.tasks.drain(..).rev().for_each(|task| waiting.push_front(Left::Task(task)));
+        self.events.drain(..).rev().for_each(|event| waiting.push_front(Left::Event(event)));
     }
 
-    /// Puts them before those that have come since.
-    pub fn put_back(&mut self, mut waiting: Waiting) {
-        waiting.events.append(&mut self.events);
-        waiting.tasks.append(&mut self.tasks);
-        (self.events, self.tasks) = (waiting.events, waiting.tasks);
-    }
-
-    pub fn take_event(&mut self) -> Option<EditorEvent> {
-        self.events.pop_front()
+    /// What waits is to be served another time.
+    pub fn put_back(&mut self, waiting: VecDeque<Left>) {
+        for left in waiting.into_iter().rev() {
+            match left {
+                Left::Event(event) => self.events.push_front(event),
+                Left::Task(task) => self.tasks.push_front(task),
+            }
+        }
     }
 
     /// Goes on in the feature `F` when the others have heard of what was raised so far.
@@ -229,13 +232,18 @@ impl Context {
         self.outbox.append(&mut commands);
     }
 
+    /// Frees what is not needed any more where the editor need not wait for it.
+    pub fn discard(&mut self, what: impl Send + 'static) {
+        self.discarded.push(Box::new(what));
+    }
+
+    pub fn take_discarded(&mut self) -> Vec<Box<dyn Send>> {
+        std::mem::take(&mut self.discarded)
+    }
+
     /// Goes on where somebody else waits for an answer, once the feature that runs is done.
     pub fn resume<T: 'static>(&mut self, then: Then<T>, answer: T) {
         self.tasks.push_back(Box::new(move |features| then(features, answer)));
-    }
-
-    pub fn take_task(&mut self) -> Option<Task> {
-        self.tasks.pop_front()
     }
 
     // What is answered later.

@@ -19,6 +19,7 @@ use mlua::{FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, 
 
 use crate::core::ids::Moment;
 use crate::core::inspector::line::clock_offset;
+use crate::core::message::Severity;
 use crate::core::text::visible::{is_plain, visible, visible_line};
 use crate::core::window_sizes::Area;
 use crate::platform::files::path_of_bytes;
@@ -61,6 +62,16 @@ pub enum Level {
     Info = 2,
     Warn = 3,
     Error = 4,
+}
+
+impl From<Severity> for Level {
+    fn from(severity: Severity) -> Self {
+        match severity {
+            Severity::Info => Self::Info,
+            Severity::Warning => Self::Warn,
+            Severity::Error => Self::Error,
+        }
+    }
 }
 
 /// A buffer that may be edited for a while.

@@ -129,6 +129,8 @@ pub enum EditorEvent {
         from: SessionKey,
         to: SessionKey,
     },
+    /// A session is to be closed for good.
+    SessionClosing(SessionKey),
     /// The user wants to see a session.
     SessionChosen(SessionKey),
     /// The user wants to go on with a session that the record knows.
@@ -150,6 +152,10 @@ pub enum EditorEvent {
     BarOutdated(SessionKey),
     /// A file was loaded into a buffer, but not by the user.
     BufferLoaded(Buf),
+    /// A buffer was written into its file.
+    BufferSaved(Buf),
+    /// A buffer has unsaved edits of which an agent is told: what they began with is needed for more than this.
+    BufferModified(Buf),
     /// The agent has said how the turn ended.
     TurnEnded(SessionKey),
     /// The session's agent is gone.
@@ -196,8 +202,8 @@ pub enum EditorEvent {
         line: Option<u32>,
         column: Option<u32>,
     },
-    /// The user wants to work with the agent of this name.
-    AgentChosen(String),
+    /// The user wants to work with the agent of this name; what is done once its chat is there.
+    AgentChosen(String, Then<SessionKey>),
     /// A command has ended.
     TerminalEnded,
     /// The user has sent a text.
@@ -218,6 +224,12 @@ pub enum EditorEvent {
         content: Vec<Content>,
         mode: SendMode,
     },
+    /// The user wants to edit an earlier prompt of a session in another one; what was said before it.
+    PromptEdited {
+        session: SessionKey,
+        text: Text,
+        before: Option<Content>,
+    },
     /// A prompt that goes out has got its note of unsaved edits.
     PromptCompleted {
         session: SessionKey,
@@ -237,8 +249,8 @@ pub enum EditorEvent {
     QuestionReached(AskId),
     /// It is to be shown as a list.
     QuestionAsked(Box<Choosing>),
-    /// A question is about to be shown: what it is about has to be on the screen.
-    QuestionShown,
+    /// What has changed has to be on the screen at once: what a question is about, above all.
+    DrawingWanted,
     /// Somebody has answered what is not the question on the screen any more.
     AnsweredInVain(AskId),
     /// A question came or went.

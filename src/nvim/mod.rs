@@ -48,6 +48,7 @@ use mlua::{Lua, Result, Table};
 use crate::mailbox::Mailbox;
 use crate::nvim::agents::Agents;
 use crate::nvim::app::App;
+use crate::nvim::background::Link;
 pub use crate::nvim::background::{Background, Places, Start};
 use crate::nvim::chat::Chats;
 use crate::nvim::editor::Editor;
@@ -125,7 +126,7 @@ fn start(lua: &Lua, options: Option<Table>, background: Start) -> Result<()> {
     keep_panics_off_the_screen(PathBuf::from(editor.func::<String>("stdpath", "log")?).join("acp-panic.log"));
     let chats = Chats::new(&editor, frames, tick, mailbox.clone());
     let agents = Agents::new(&editor, demo.map(PathBuf::from))?;
-    let app = App::new(editor.clone(), mailbox, background, chats, agents)?;
+    let app = App::new(editor.clone(), Link::new(background, mailbox), chats, agents)?;
     guard::install(editor.clone(), Box::new(app));
     crate::nvim::editor::highlight_groups::define(&editor)?;
     keys::listen(&editor)?;
@@ -148,7 +149,7 @@ fn drain() -> Result<()> {
             break;
         }
     }
-    guarded(|| enter(|app| app.frame_due_after(began.elapsed())));
+    guarded(|| enter(|app| app.frame_due(began.elapsed())));
     Ok(())
 }
 
@@ -189,5 +190,5 @@ pub fn later(lua: &Lua, after: Duration, work: impl FnOnce(&mut App) -> Result<(
 
 /// What the sessions are doing, as it is known when the app is busy.
 fn status() -> serde_json::Value {
-    sessions::status::ask(|| look(|app| app.status(None)))
+    sessions::status::ask(|| look(|app| app.status()))
 }

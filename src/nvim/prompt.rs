@@ -21,10 +21,11 @@ use std::path::{Path, PathBuf};
 use mlua::{Function, Result, Table, Value};
 
 use crate::core::ids::SessionKey;
-use crate::core::message::{Content, Draft};
+use crate::core::message::{Command, Content, Draft};
 use crate::core::session::prompt_history::{Browse, History};
 use crate::core::session::references::{Lines, Target};
 use crate::core::text::Text;
+use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::events::SendMode;
 
@@ -136,6 +137,11 @@ impl Prompts {
             queue: editor.namespace("acp.queue")?,
             filling: editor.namespace("acp.filling")?,
         })
+    }
+
+    /// The background keeps the images of sessions where pasted ones are.
+    pub fn keep_images(&self, cx: &mut Context) {
+        cx.send(Command::KeepImages { folder: self.images.clone() });
     }
 
     /// Where a project's prompts are kept: readable, and never the same for two projects.

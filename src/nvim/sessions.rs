@@ -159,6 +159,9 @@ impl Sessions {
 
     /// The session is closed.
     pub fn forget(&mut self, cx: &mut Context, key: SessionKey) {
+        if let Some(session) = cx.sessions.remove(&key) {
+            cx.discard(session);
+        }
         self.resumed.remove(&key);
         self.open_twice.remove(&key);
         self.tell_open(cx);

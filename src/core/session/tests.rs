@@ -213,6 +213,19 @@ fn what_was_sent_into_a_turn_outlives_the_agent() {
 }
 
 #[test]
+fn what_is_to_be_heard_at_once_is_next_where_nothing_can_be_steered() {
+    let mut session = working();
+    assert!(session.keeps_prompts_waiting() && !steering("one").keeps_prompts_waiting());
+    session.prompt(words("later"), Moment(1));
+    session.prompt(words("now"), Moment(2));
+    session.hurry_last();
+    let texts: Vec<_> = session.queue().iter().map(|queued| queued.text().to_string()).collect();
+    assert_eq!(texts, ["now", "later"]);
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(3));
+    assert_eq!(session.queue().len(), 1, "it has been sent");
+}
+
+#[test]
 fn chunks_join_by_message_id_even_around_a_tool_call() {
     let mut session = working();
     say(&mut session, Some("m1"), "one ");

@@ -98,6 +98,18 @@ impl Session {
         self.info.as_ref().is_some_and(|info| info.can.steering)
     }
 
+    /// Whether a prompt has to wait for the turn, which it can't go into.
+    pub fn keeps_prompts_waiting(&self) -> bool {
+        self.is_working() && !self.can_be_steered()
+    }
+
+    /// The prompt that came last is the next one.
+    pub fn hurry_last(&mut self) {
+        if let Some(last) = self.queue.len().checked_sub(1) {
+            self.move_queued(last, 0);
+        }
+    }
+
     /// Sends a prompt, or keeps it until it can be sent.
     pub fn prompt(&mut self, content: Vec<Content>, now: Moment) -> Vec<Command> {
         self.queue.push_back(Queued { content, held: false, again: false });

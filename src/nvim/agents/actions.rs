@@ -6,13 +6,18 @@ use std::path::PathBuf;
 use mlua::{Function, Result};
 
 use crate::config::agents::Standing;
+use crate::config::catalog::DEMO;
+use crate::core::ids::SessionKey;
 use crate::core::store::registry::Change;
 use crate::nvim::agents::Agents;
 use crate::nvim::agents::launch::open_site;
 use crate::nvim::arguments::fail;
-use crate::nvim::context::Context;
+use crate::nvim::context::{Context, Then};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::lua_data::to_lua;
+
+/// The last line of the picker.
+const MORE: &str = "Other agents … — list all known agents (:Acp agents)";
 
 impl Agents {
     /// Shows the page, and fetches the registry if that is wanted.
@@ -26,6 +31,35 @@ impl Agents {
             },
         );
         Ok(())
+    }
+
+    /// Has the user choose one of the agents that can be started, for a chat in which `then` goes on; where there is
+    /// only one, nobody asks.
+    pub fn choose(&mut self, cx: &mut Context, then: Then<SessionKey>) {
+        self.read(cx, Change::None, move |agents, cx, _| {
+            let choices = agents.available(cx);
+            match &choices[..] {
+                [] => {
+                    agents.show(cx, None)?;
+                    return fail("no agent is ready on this machine; choose one from this list");
+                }
+                [only] if only.name != DEMO => {
+                    cx.raise(EditorEvent::AgentChosen(only.name.clone(), then));
+                    return Ok(());
+                }
+                _ => {}
+            }
+            let items = choices.iter().map(|choice| format!("{} — {}", choice.title, choice.detail));
+            let items = items.chain([MORE.to_owned()]).collect();
+            cx.offer("Work with", "acp_agent", items, move |agents: &mut Self, cx, index| {
+                match choices.into_iter().nth(index) {
+                    Some(choice) => cx.raise(EditorEvent::AgentChosen(choice.name, then)),
+                    None => agents.open(cx, false)?,
+                }
+                Ok(())
+            });
+            Ok(())
+        });
     }
 
     /// Gives the list to a function of the user's, once it is known what is approved.
@@ -67,7 +101,7 @@ impl Agents {
         if let Some(Standing::Missing(..)) = self.named(cx, &name).map(|choice| choice.standing) {
             self.show(cx, Some(&name))?;
         }
-        cx.raise(EditorEvent::AgentChosen(name));
+        cx.raise(EditorEvent::AgentChosen(name, Box::new(|_, _| Ok(()))));
         Ok(())
     }
 

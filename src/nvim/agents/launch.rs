@@ -92,6 +92,12 @@ impl Agents {
     /// Finds out how an agent is started, which may take questions and a download, and does something
     /// with that.
     pub fn launch(&mut self, cx: &mut Context, name: &str, cwd: PathBuf, then: Then<Launch>) -> Result<()> {
+        let then = context::then(move |agents: &mut Self, cx, launch| {
+            // The list has done what it was for.
+            agents.hide(cx)?;
+            cx.resume(then, launch);
+            Ok(())
+        });
         let standing = self.on_machine(cx, |machine| cx.config.standing(name, &cwd, machine));
         match standing {
             // What is installed or configured needs nothing from the disk.

@@ -51,7 +51,7 @@ impl Agents {
     }
 
     /// Closes the page's windows in this tab page, unless there are no others.
-    pub fn hide(&mut self, cx: &Context) -> Result<()> {
+    pub(super) fn hide(&mut self, cx: &Context) -> Result<()> {
         let Some(buf) = self.page.as_ref().map(|page| page.buf) else { return Ok(()) };
         let wins = cx.editor.tab_wins()?.into_iter();
         for win in wins.filter(|win| cx.editor.win_buf(*win).is_ok_and(|its| its == buf)) {

@@ -7,17 +7,6 @@ use crate::nvim::editor::Buf;
 use crate::nvim::editor::highlight_groups;
 
 impl App {
-    /// The user is in a window that was just made.
-    pub fn window_opened(&mut self) -> Result<()> {
-        let win = self.cx.editor.current_win()?;
-        // What floats moves no other window.
-        if !self.cx.editor.is_floating(win) {
-            self.chats.window_opened(&self.cx, win)?;
-            self.cx.editor.helper::<()>("keep_on_screen", ())?;
-        }
-        Ok(())
-    }
-
     pub fn screen_resized(&mut self) -> Result<()> {
         self.chats.windows_moved();
         self.terminals.screen_resized();
@@ -52,12 +41,8 @@ impl App {
         self.reviews.check_split(&self.cx, None)?;
         self.chats.buffer_shown(&self.cx, buf)?;
         self.inspector.buffer_shown(&mut self.cx, buf)?;
-        let shown = self.cx.chats.iter().find(|(_, chat)| chat.transcript == buf);
-        if let Some(key) = shown.map(|(key, _)| *key) {
-            self.cx.current = Some(key);
-            self.chats.redraw_bar(&mut self.cx, key);
-            self.route()?;
-        }
+        self.chats.transcript_shown(&mut self.cx, buf);
+        self.route()?;
         self.resized()
     }
 }

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use mlua::Result;
 
-use crate::core::ids::SessionKey;
+use crate::core::ids::{EntryId, SessionKey};
 use crate::core::text::visible::visible_line;
 use crate::nvim::chat::Chats;
 use crate::nvim::chat::canvas::Chat;
 use crate::nvim::chat::window_events::leave_insert_mode;
 use crate::nvim::context::{ChatBuffers, Context};
-use crate::nvim::editor::first_line;
+use crate::nvim::editor::{Editor, Win, first_line};
 
 /// When what nobody waits for is done: the chat is on the screen then, and agents that are quick are ready.
 const UNHURRIED: Duration = Duration::from_millis(50);
@@ -33,6 +33,8 @@ impl Chats {
         cx.chats.insert(key, bufs);
         self.open.insert(key, chat);
         self.bars.remove(&key);
+        let all = 0..cx.sessions.get(&key).map_or(0, |session| session.entries().len());
+        self.touch(cx, key, all.map(EntryId).collect());
         Ok(bufs)
     }
 
@@ -91,11 +93,18 @@ impl Chats {
         Ok(true)
     }
 
-    /// Takes a chat's windows and buffers away. Gives what was known of its lines, which may take long to free.
-    pub fn close(&mut self, cx: &mut Context, key: SessionKey) -> Result<Option<impl Send + use<>>> {
+    /// Where the user is, who goes to another chat only if they are in this one: it is about to go.
+    pub fn seat(&self, cx: &Context, gone: SessionKey) -> Result<Seat> {
+        let buf = cx.editor.current_buf()?;
+        let is_there = cx.chats.get(&gone).is_some_and(|chat| chat.contains(buf));
+        Ok(Seat { win: cx.editor.current_win()?, is_there, types: cx.editor.mode().0 != "n" })
+    }
+
+    /// Takes a chat's windows and buffers away.
+    pub fn close(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
         self.bars.remove(&key);
         let (Some(bufs), Some(chat)) = (cx.chats.remove(&key), self.open.remove(&key)) else {
-            return Ok(None);
+            return Ok(());
         };
         if cx.editor.current_buf()? == bufs.prompt {
             cx.editor.command("stopinsert")?;
@@ -107,6 +116,30 @@ impl Chats {
         self.windows.forget(key);
         chat.close(&cx.editor);
         [bufs.prompt, bufs.transcript].iter().for_each(|buf| cx.buffers.texts.forget(*buf));
-        Ok(Some(chat.into_lines()))
+        cx.discard(chat.into_lines());
+        Ok(())
+    }
+}
+
+/// Where the user was before a chat was shown in the place of another one.
+pub struct Seat {
+    win: Win,
+    /// They were in that one.
+    is_there: bool,
+    types: bool,
+}
+
+impl Seat {
+    /// The cursor goes along only if it was there.
+    pub fn take_again(&self, editor: &Editor) -> Result<()> {
+        if !self.types {
+            // Nobody asked to type there.
+            editor.command("stopinsert")?;
+        }
+        editor.command("redraw")?;
+        match self.is_there || !editor.win_is_valid(self.win) {
+            true => Ok(()),
+            false => editor.set_current_win(self.win),
+        }
     }
 }

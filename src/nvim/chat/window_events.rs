@@ -20,10 +20,16 @@ impl Chats {
         cx.chats.get(&key).map_or(Ok(()), |chat| self.windows.fit_prompt(&cx.editor, chat))
     }
 
-    /// A window has come, and the user is in it.
-    pub fn window_opened(&mut self, cx: &Context, win: Win) -> Result<()> {
+    /// The user is in a window that was just made.
+    pub fn window_opened(&mut self, cx: &Context) -> Result<()> {
+        let win = cx.editor.current_win()?;
+        // What floats moves no other window.
+        if cx.editor.is_floating(win) {
+            return Ok(());
+        }
         self.windows.moved_by_others();
-        self.windows.note_split(&cx.editor, win)
+        self.windows.note_split(&cx.editor, win)?;
+        cx.editor.helper("keep_on_screen", ())
     }
 
     /// The screen has another size.
@@ -42,6 +48,15 @@ impl Chats {
             let Some(chat) = over.and_then(|key| cx.chats.get(&key)) else { return Ok(()) };
             this.windows.hide(&cx.editor, chat)
         })
+    }
+
+    /// The transcript of a chat was shown in a window: it is the one at hand.
+    pub fn transcript_shown(&mut self, cx: &mut Context, buf: Buf) {
+        let shown = cx.chats.iter().find(|(_, chat)| chat.transcript == buf);
+        if let Some(key) = shown.map(|(key, _)| *key) {
+            cx.current = Some(key);
+            self.redraw_bar(cx, key);
+        }
     }
 
     /// A buffer was shown in a window. In one of a chat's it does not stay, nor does a file among them.

@@ -1,15 +1,22 @@
-//! What a tool call means for the files that buffers hold: they are watched, and what the agent has seen of them or
-//! written into them is known.
+//! What agents do with files, by tool calls or by asking for it: which buffers that is about, what they have seen, what
+//! is told of it.
 
 use std::path::Path;
 
 use mlua::Result;
 
-use crate::core::ids::SessionKey;
+use crate::core::ids::{AskId, SessionKey};
+use crate::core::locations::{Lines, Verb};
+use crate::core::message::{Access, Event, Question};
 use crate::core::session::call_news::CallNews;
+use crate::core::session::written_files::{FileChangeKind, Road};
+use crate::core::store::checkpoint::Held;
 use crate::nvim::buffers::open;
 use crate::nvim::context::Context;
-use crate::nvim::files::Files;
+use crate::nvim::events::{Change, EditorEvent};
+use crate::nvim::files::after_apply::note_write;
+use crate::nvim::files::whose::call_about;
+use crate::nvim::files::{Files, Task};
 
 impl Files {
     /// An agent told of a tool call.
@@ -44,6 +51,70 @@ impl Files {
             }
         }
         Ok(())
+    }
+
+    /// An agent asks the editor for a file, or to write one.
+    pub fn asked(
+        &mut self,
+        cx: &mut Context,
+        (session, ask): (SessionKey, AskId),
+        question: Question,
+    ) -> Result<()> {
+        match question {
+            Question::Read { path, line, limit } => {
+                let task = Task::Read { session, ask, line, limit, checked: false };
+                self.file_task(cx, path.clone(), task)?;
+                let (lines, verb) = (Lines::span(line, limit), Verb::Reading);
+                cx.raise(EditorEvent::FileVisited { session, path, lines, verb });
+            }
+            Question::Write { path, content } => {
+                self.file_task(cx, path, Task::Write { session, ask, content, checked: false })?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The background has read or written a file for an agent.
+    pub fn served(&mut self, cx: &mut Context, event: Event) {
+        let Event::FileServed { session, path, resolved, access, created, before, after } = event else {
+            return;
+        };
+        let verb = if access == Access::Wrote { Verb::Editing } else { Verb::Reading };
+        cx.raise(EditorEvent::FileVisited { session, path, lines: None, verb });
+        if access != Access::Wrote {
+            return;
+        }
+        let kind = if created { FileChangeKind::Created } else { FileChangeKind::Changed };
+        let texts = (before.clone(), after.clone());
+        note_write(cx, session, (&resolved, Road::Editor), kind, texts);
+        let was = before.clone().map_or(if created { Held::Absent } else { Held::Unknown }, Held::text);
+        let is = after.clone().map_or(Held::Unknown, Held::text);
+        if !self.on_disk.told.is_news(&resolved, &was, &is) && was != is {
+            return;
+        }
+        cx.raise(EditorEvent::FileChanged(Box::new(Change {
+            session,
+            call: call_about(cx, session, &resolved),
+            others: Vec::new(),
+            path: resolved,
+            buf: None,
+            held: (was, is),
+            before: before.map(|text| text.plain_lines()),
+            after: after.map(|text| text.plain_lines()),
+            ranges: Vec::new(),
+            lines: None,
+            saved: true,
+            is_in_buffer: false,
+            unknown: None,
+            renamed: None,
+        })));
+    }
+
+    /// A session is closed.
+    pub fn forget(&mut self, session: SessionKey) {
+        self.views.forget(session);
+        self.watching.ended(session);
     }
 
     /// The session's agent is not at work any more.

@@ -65,6 +65,11 @@ impl Files {
         Ok(())
     }
 
+    /// The background has come up: it is told of the files that buffers hold already.
+    pub fn tell_loaded(&mut self, cx: &mut Context) -> Result<()> {
+        cx.editor.list_bufs()?.into_iter().try_for_each(|buf| self.buffer_loaded(cx, buf))
+    }
+
     /// Has the background note the state of a buffer's file.
     pub fn file_known(&mut self, cx: &mut Context, buf: Buf, known: Known) -> Result<()> {
         let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };

@@ -31,12 +31,18 @@ pub struct Watching {
     /// Loaded buffers whose files agents have touched. An agent may write after its session is over, too.
     touched: HashSet<Buf>,
     /// Folders that the system does not watch: why, and whether their files are looked at instead.
-    pub unwatched: BTreeMap<PathBuf, (String, bool)>,
+    unwatched: BTreeMap<PathBuf, (String, bool)>,
     /// Chats that say that changes in a folder are not seen.
     told_unseen: HashSet<(SessionKey, PathBuf)>,
 }
 
 impl Watching {
+    /// The session's agent is left.
+    pub fn given_up(&mut self, cx: &mut Context, session: SessionKey) {
+        self.edits_over(cx, session);
+        self.ended(session);
+    }
+
     /// The session is over: the background has given up its files.
     pub fn ended(&mut self, session: SessionKey) {
         self.files.retain(|(known, _)| *known != session);
@@ -45,8 +51,16 @@ impl Watching {
         self.told_unseen.retain(|(known, _)| *known != session);
     }
 
+    /// The system does not watch a folder; its files may be looked at instead.
+    pub fn folder_unwatched(&mut self, cx: &mut Context, folder: PathBuf, why: String, is_looked_at: bool) {
+        if !is_looked_at {
+            self.tell_unseen(cx, &folder, &why);
+        }
+        self.unwatched.insert(folder, (why, is_looked_at));
+    }
+
     /// The chats that work in a folder say that changes there are not seen, each once.
-    pub fn tell_unseen(&mut self, cx: &mut Context, folder: &Path, why: &str) {
+    fn tell_unseen(&mut self, cx: &mut Context, folder: &Path, why: &str) {
         let works_there = |session: &&Session| session.place.folders().any(|one| canonical(one) == folder);
         let keys: Vec<SessionKey> =
             cx.sessions.values().filter(works_there).map(|session| session.key).collect();

@@ -1,16 +1,42 @@
 //! An earlier prompt that is edited in a session of its own: its text stands in that one's prompt, and what was said
-//! before it goes along when it is sent. Which prompt that is, and the session, are others' part.
+//! before it goes along when it is sent. The session is others' part.
 
 use mlua::Result;
 
-use crate::core::ids::SessionKey;
+use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Content, Severity};
 use crate::core::session::before::is_before;
-use crate::core::text::Text;
+use crate::core::text::{Text, one_line};
+use crate::core::transcript::cut_middle;
+use crate::nvim::arguments::{NO_SESSION, fail};
 use crate::nvim::context::Context;
+use crate::nvim::events::EditorEvent;
 use crate::nvim::prompt::Prompts;
 
 impl Prompts {
+    /// Lets the user edit an earlier prompt of the session at hand, the one at the cursor or one that they choose.
+    pub fn edit_prompt(&mut self, cx: &mut Context, here: Option<(SessionKey, EntryId)>) -> Result<()> {
+        let Some(key) = cx.session_here() else { return fail(NO_SESSION) };
+        let Some(session) = cx.sessions.get(&key) else { return fail(NO_SESSION) };
+        if session.is_working() {
+            return fail("the agent is at work; edit the prompt after :Acp cancel");
+        }
+        let prompts = session.prompt_entries();
+        let here = here.filter(|(session, _)| *session == key).map(|(_, entry)| entry);
+        if let Some((entry, text)) = prompts.iter().find(|(entry, _)| Some(*entry) == here).cloned() {
+            return edit_elsewhere(cx, key, entry, text);
+        }
+        if prompts.is_empty() {
+            return fail("no prompt was sent in this session yet");
+        }
+        let items = prompts.iter().rev().map(|(_, text)| cut_middle(&one_line(text), 120)).collect();
+        cx.offer("Edit and send again", "acp_edit_prompt", items, move |_: &mut Self, cx, index| {
+            let (entry, text) = prompts[prompts.len() - 1 - index].clone();
+            edit_elsewhere(cx, key, entry, text)
+        });
+        Ok(())
+    }
+
     /// Has a prompt edited in a session that was just begun for it.
     pub fn edit_again(
         &mut self,
@@ -40,4 +66,11 @@ impl Prompts {
             self.before.insert(key, before);
         }
     }
+}
+
+fn edit_elsewhere(cx: &mut Context, key: SessionKey, entry: EntryId, text: Text) -> Result<()> {
+    let Some(session) = cx.sessions.get(&key) else { return fail("the session is gone") };
+    let before = session.before(entry);
+    cx.raise(EditorEvent::PromptEdited { session: key, text, before });
+    Ok(())
 }

@@ -24,12 +24,12 @@ const LONGEST: usize = 20_000;
 
 /// A prompt that goes out.
 pub struct Outgoing {
-    pub session: SessionKey,
-    pub content: Vec<Content>,
+    session: SessionKey,
+    content: Vec<Content>,
     /// The files with unsaved edits that its agent may have to be told of.
-    pub unsaved: Vec<(PathBuf, Buf)>,
-    /// The buffers that were saved for it.
-    pub saved: Vec<Buf>,
+    unsaved: Vec<(PathBuf, Buf)>,
+    /// There are any, or buffers that were saved for it; events were raised.
+    pub is_about_files: bool,
 }
 
 impl Prompts {
@@ -51,19 +51,21 @@ impl Prompts {
         unsaved.retain(|(path, _)| !along.contains(&file_uri(path, None).as_str()));
         if unsaved.is_empty() || cx.config.files.unsaved == Unsaved::Nothing {
             self.notes.told.remove(&session);
-            return Ok(Outgoing { session, content, unsaved: Vec::new(), saved: Vec::new() });
+            return Ok(Outgoing { session, content, unsaved: Vec::new(), is_about_files: false });
         }
         if cx.config.files.unsaved == Unsaved::Save {
-            let saved = unsaved.into_iter().filter(|(path, buf)| save_before_prompt(cx, session, path, *buf));
-            let saved = saved.map(|(_, buf)| buf).collect();
-            return Ok(Outgoing { session, content, unsaved: Vec::new(), saved });
+            unsaved.retain(|(path, buf)| save_before_prompt(cx, session, path, *buf));
+            unsaved.iter().for_each(|(_, buf)| cx.raise(EditorEvent::BufferSaved(*buf)));
+            let is_about_files = !unsaved.is_empty();
+            return Ok(Outgoing { session, content, unsaved: Vec::new(), is_about_files });
         }
-        Ok(Outgoing { session, content, unsaved, saved: Vec::new() })
+        unsaved.iter().for_each(|(_, buf)| cx.raise(EditorEvent::BufferModified(*buf)));
+        Ok(Outgoing { session, content, unsaved, is_about_files: true })
     }
 
     /// Gives the content back that is to be sent now. `None`: it follows, with a note.
     pub fn with_note(&mut self, cx: &mut Context, outgoing: Outgoing) -> Result<Option<Vec<Content>>> {
-        let Outgoing { session, content, unsaved, saved: _ } = outgoing;
+        let Outgoing { session, content, unsaved, is_about_files: _ } = outgoing;
         if unsaved.is_empty() {
             return Ok(Some(content));
         }

@@ -11,6 +11,7 @@ use crate::core::ids::{AskId, Moment, SessionKey};
 use crate::core::message::{Branch, Command, Question};
 use crate::core::session::entry::Body;
 use crate::core::session::form::{Choice, Control, Field, Filling};
+use crate::core::session::outside::OutsideUse;
 use crate::core::session::{OpenAsk, Session, Wanted};
 use crate::core::text::url_check::Warning;
 use crate::core::transcript::{cut_end, cut_middle};
@@ -72,7 +73,24 @@ enum Page {
 
 impl Questions {
     /// The agent wants to know something of the user.
-    pub fn elicited(
+    /// An agent asks for a file outside its folders, to have a form filled in, or to have a page opened.
+    pub fn asked(
+        cx: &mut Context,
+        (key, branch): (SessionKey, Option<&Branch>),
+        ask: AskId,
+        question: Question,
+    ) {
+        let now = cx.now();
+        match question {
+            Question::Outside { path, target, access, why, command, judgement } => {
+                let usage = OutsideUse { path, target, access, why, command, judgement };
+                Self::asked_outside(cx, (key, ask), usage, now);
+            }
+            question => Self::elicited(cx, (key, branch), ask, question, now),
+        }
+    }
+
+    fn elicited(
         cx: &mut Context,
         (key, branch): (SessionKey, Option<&Branch>),
         ask: AskId,

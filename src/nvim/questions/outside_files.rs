@@ -49,7 +49,12 @@ impl Questions {
         Ok(())
     }
 
-    pub fn asked_outside(cx: &mut Context, (key, ask): (SessionKey, AskId), usage: OutsideUse, now: Moment) {
+    pub(super) fn asked_outside(
+        cx: &mut Context,
+        (key, ask): (SessionKey, AskId),
+        usage: OutsideUse,
+        now: Moment,
+    ) {
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         let doing = doing_what(usage.access, usage.command.as_deref());
         let path = usage.path.clone();

@@ -285,7 +285,7 @@ impl Questions {
         picker: impl FnOnce(&Editor, Box<dyn FnOnce(Option<T>)>) -> Result<()> + 'static,
     ) {
         let shown = self.queue.show(ask);
-        cx.raise(EditorEvent::QuestionShown);
+        cx.raise(EditorEvent::DrawingWanted);
         cx.effects.push_back(Box::new(move |editor| {
             let open = OpenPicker::begin(editor);
             let running = open.as_ref().map(OpenPicker::running).unwrap_or_default();

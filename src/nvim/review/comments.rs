@@ -255,7 +255,9 @@ impl Reviews {
             some => format!("; {some} drafts stay"),
         };
         cx.notify(format!("sent {count} {what} to {name}{drafts}"), Level::Info);
-        self.draw_panel(cx)
+        self.draw_panel(cx)?;
+        cx.raise(EditorEvent::FrameDue);
+        Ok(())
     }
 
     /// The comments as Markdown in a buffer of their own.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mlua::{Result, Table};
 
+use crate::config::Stay;
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::file_review::FileReview;
 use crate::core::changes::hunk_page::plural;
@@ -447,8 +448,20 @@ impl Reviews {
         }
     }
 
+    /// A prompt is sent: gives it with what the user has undone since the last one. Reviews that stay until then end.
+    pub fn prompted(
+        &mut self,
+        cx: &mut Context,
+        key: SessionKey,
+        content: Vec<Content>,
+    ) -> Result<Vec<Content>> {
+        let content = self.with_undone(cx, key, content);
+        self.settle_reviews(cx, key, Stay::Prompt)?;
+        Ok(content)
+    }
+
     /// A prompt with what the agent has to be told beside it.
-    pub fn with_undone(&mut self, cx: &Context, key: SessionKey, mut content: Vec<Content>) -> Vec<Content> {
+    fn with_undone(&mut self, cx: &Context, key: SessionKey, mut content: Vec<Content>) -> Vec<Content> {
         let file = |path: &Path| self.files.get(path).and_then(|reviewed| reviewed.file.as_deref());
         let now = |path: &Path| Standing::of(&file(path).map(FileReview::hunks).unwrap_or_default());
         let undone = self.undone.take(key, now).filter(|_| cx.config.diff.tell_undone);

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{AgentId, AskId, SessionKey};
 use crate::core::message::{
-    Again, AgentInfo, AuthStatus, Chosen, Command, Content, Dialect, Ending, Failure, FailureKind,
+    Again, AgentInfo, AuthStatus, Chosen, Command, Content, Dialect, Ending, Event, Failure, FailureKind,
     LeftCommand, Opened, Reopen, RuledBy, Severity, Steering, StopReason, TurnEnd, Update,
 };
 use crate::core::session::status::{mode, mode_news};
@@ -42,14 +42,30 @@ impl Sessions {
         }
     }
 
+    /// What an agent does beside what it tells; a prompt that led to that is not sent again by itself.
+    pub fn note_work(cx: &mut Context, event: &Event) {
+        let session = match event {
+            Event::Asked { session, .. }
+            | Event::FileServed { session, .. }
+            | Event::ToolCalled { session, .. }
+            | Event::TerminalStarted { session, .. } => Some(*session),
+            Event::Called { session, .. } => *session,
+            _ => None,
+        };
+        if let Some(session) = session.and_then(|key| cx.sessions.get_mut(&key)) {
+            session.agent_works();
+        }
+    }
+
     /// The agent refused what the user wanted, or wants a login first.
     pub fn request_failed(
+        &mut self,
         cx: &mut Context,
         (agent, session): (AgentId, Option<SessionKey>),
-        what: &str,
-        failure: &Failure,
+        (what, failure): (&str, &Failure),
         again: Option<Again>,
     ) {
+        self.not_chosen(session);
         let now = cx.now();
         let known = session.filter(|key| cx.sessions.contains_key(key));
         let asker = known.or_else(|| cx.session_here().filter(|key| cx.sessions_of(agent).contains(key)));
@@ -94,6 +110,27 @@ impl Sessions {
             }
             cx.raise(EditorEvent::SessionChanged(key));
         }
+    }
+
+    pub fn logged_out(cx: &mut Context, agent: AgentId) {
+        let text = "Logged out; :Acp login logs in again".to_owned();
+        Self::note(cx, (agent, None), Severity::Info, text);
+    }
+
+    /// An agent has put a session away, or brought it back. The chat of one that was open here goes with it.
+    pub fn archived(cx: &mut Context, agent: AgentId, open: Option<SessionKey>, archived: bool) {
+        let text = match archived {
+            true => "the session is archived; :Acp! archive brings it back",
+            false => "the session is in the list again: :Acp sessions",
+        };
+        let Some(key) = open else {
+            return Self::note(cx, (agent, None), Severity::Info, text.to_owned());
+        };
+        cx.raise(EditorEvent::SessionClosing(key));
+        cx.after_events(move |_: &mut Self, cx| {
+            cx.notify(text, Level::Info);
+            Ok(())
+        });
     }
 
     pub fn agent_exited(&mut self, cx: &mut Context, agent: AgentId, why: &Ending) -> mlua::Result<()> {

@@ -11,23 +11,13 @@ use crate::core::message::{Command, Content, Launch, Place, Reopen, StoredSessio
 use crate::core::session::AgentRun;
 use crate::core::session::{Phase, Session};
 use crate::nvim::arguments::fail;
-use crate::nvim::context::Context;
+use crate::nvim::context::{self, Context, Then};
 use crate::nvim::editor::Level;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::sessions::{Purpose, Sessions};
 
 /// At most this many stored sessions are asked for.
 const MAX_LISTED: usize = 500;
-
-/// What it leads to that the user stops a session.
-pub enum Stop {
-    /// There is nothing to stop.
-    Nothing,
-    /// The agent was told, or is told to end.
-    Told,
-    /// These are to be sent.
-    Send(Vec<Command>),
-}
 
 impl Sessions {
     /// Opens a session at once; the agent comes up behind it. An agent that runs already, started in the
@@ -111,6 +101,35 @@ impl Sessions {
         cx.send(command);
     }
 
+    /// The session whose chat is shown to whoever wants one with this agent, or with any: the one at hand, else the
+    /// agent's last one.
+    pub fn to_show(cx: &Context, wanted: Option<&str>) -> Option<SessionKey> {
+        let fits = |key: &SessionKey| {
+            let session = cx.sessions.get(key).filter(|session| !session.never_lived());
+            session.is_some_and(|session| wanted.is_none_or(|wanted| wanted == session.agent_name))
+        };
+        let last = || cx.sessions.keys().rev().find(|key| fits(key)).copied();
+        cx.session_here().filter(fits).or_else(|| wanted.and_then(|_| last()))
+    }
+
+    /// Opens a session in a folder once it is known how its agent is started; `then` goes on when its chat is there.
+    pub fn open_when_known(cwd: PathBuf, then: Then<SessionKey>) -> Then<Launch> {
+        context::then(move |this: &mut Self, cx, launch| {
+            let key = this.open(cx, launch, cwd, None);
+            cx.resume(then, key);
+            Ok(())
+        })
+    }
+
+    /// Another session with the same agent, in the same folder.
+    pub fn open_beside(&mut self, cx: &mut Context, key: SessionKey) -> Result<SessionKey> {
+        let cwd = cx.sessions.get(&key).map(|session| session.place.cwd.clone());
+        match (self.relaunch(cx, key)?, cwd) {
+            (Some(launch), Some(cwd)) => Ok(self.open(cx, launch, cwd, None)),
+            _ => fail("the session is gone"),
+        }
+    }
+
     // Its turns.
 
     pub fn prompt(cx: &mut Context, key: SessionKey, content: Vec<Content>) -> Result<()> {
@@ -132,6 +151,13 @@ impl Sessions {
         Ok(())
     }
 
+    /// The time of a turn moves on.
+    pub fn ticked(cx: &mut Context, key: SessionKey) {
+        let now = cx.now();
+        let due = cx.sessions.get_mut(&key).map(|session| session.ticked(now));
+        cx.send_all(due.unwrap_or_default());
+    }
+
     /// Sends a prompt into the turn that runs. Gives it back where it has to be sent as any other, which
     /// the user is told if they did not expect it.
     pub fn steer(cx: &mut Context, key: SessionKey, content: Vec<Content>) -> Option<Vec<Content>> {
@@ -151,22 +177,33 @@ impl Sessions {
         None
     }
 
-    pub fn cancel(&mut self, cx: &mut Context, key: SessionKey) -> Stop {
+    /// Stops what a session is doing; says whether there was anything to stop. What waits in line waits for the user
+    /// from then on if they have stopped it, and goes on where it was stopped for another prompt.
+    pub fn cancel(&mut self, cx: &mut Context, key: SessionKey, by_user: bool) -> bool {
         let now = cx.now();
-        let Some(session) = cx.sessions.get_mut(&key) else { return Stop::Nothing };
+        let Some(session) = cx.sessions.get_mut(&key) else { return false };
+        if by_user {
+            session.hold_queue();
+        }
+        let is_opening = matches!(session.phase, Phase::Opening { .. });
         if session.stop_waiting() {
             cx.raise(EditorEvent::SessionChanged(key));
-            return Stop::Told;
+        } else if is_opening {
+            let agent = session.agent;
+            match cx.sessions_of(agent).len() > 1 {
+                true => cx.send(Command::Cancel { session: key }),
+                false => self.end_agent(cx, agent),
+            }
+        } else {
+            let commands = session.cancel(now);
+            let any = !commands.is_empty();
+            cx.send_all(commands);
+            cx.raise(EditorEvent::SessionChanged(key));
+            return any;
         }
-        if !matches!(session.phase, Phase::Opening { .. }) {
-            return Stop::Send(session.cancel(now));
-        }
-        let agent = session.agent;
-        match cx.sessions_of(agent).len() > 1 {
-            true => cx.send(Command::Cancel { session: key }),
-            false => self.end_agent(cx, agent),
-        }
-        Stop::Told
+        // No event of the agent's follows by which it would be drawn.
+        cx.raise(EditorEvent::DrawingWanted);
+        true
     }
 
     // Its agent.
@@ -263,6 +300,7 @@ impl Sessions {
             let data = json!({ "stop_reason": "cancelled", "error": null, "turn": turn, "text": text });
             cx.emit("AcpTurnEnded", key, data);
         }
+        cx.emit("AcpClosed", key, json!({}));
     }
 
     /// Ends a session's agent; the chat stays readable.

@@ -12,7 +12,7 @@ use crate::core::session::retold::Retold;
 use crate::core::store::record::{Fact, Kept, LONGEST_PROMPT, Line, Owner, RecordRequest, SessionName};
 use crate::core::text::cut;
 use crate::nvim::arguments::fail;
-use crate::nvim::context::Context;
+use crate::nvim::context::{self, Context, Then};
 use crate::nvim::editor::Level;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::sessions::Sessions;
@@ -159,8 +159,15 @@ impl Sessions {
         });
     }
 
-    /// Opens a session that the record knows; how its agent is started is known by now.
-    pub fn open_recorded(&mut self, cx: &mut Context, kept: Kept, launch: Launch) {
+    /// Goes on with a session that the record knows, once it is known how its agent is started.
+    pub fn reopen_when_known(kept: Kept) -> Then<Launch> {
+        context::then(move |this: &mut Self, cx, launch| {
+            this.open_recorded(cx, kept, launch);
+            Ok(())
+        })
+    }
+
+    fn open_recorded(&mut self, cx: &mut Context, kept: Kept, launch: Launch) {
         let acp_id = kept.owner.acp_id.clone();
         let key = self.open(cx, launch, kept.owner.cwd.clone(), Some((acp_id.clone(), Reopen::Load)));
         if kept.elsewhere {

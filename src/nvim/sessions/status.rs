@@ -2,6 +2,7 @@
 //! computed.
 
 use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
 
 use serde_json::{Value as Json, json};
 
@@ -46,8 +47,18 @@ impl Sessions {
         was_asked() && std::mem::take(&mut self.status_is_stale)
     }
 
+    /// What is known of the sessions: the one used last comes first. `location` is where an agent is.
+    pub fn status(&self, cx: &Context, location: &dyn Fn(SessionKey) -> Option<Json>) -> Json {
+        let mut keys: Vec<SessionKey> = cx.sessions.keys().copied().collect();
+        let here = cx.session_here();
+        keys.sort_by_key(|key| (Some(*key) != here, Reverse(*key)));
+        let sessions = keys.into_iter().filter_map(|key| of_session(cx, key, location(key)));
+        let sessions: Vec<Json> = sessions.collect();
+        json!({ "sessions": sessions, "agents": self.agents_status(), "log": cx.log() })
+    }
+
     /// The agents that were started.
-    pub fn agents_status(&self) -> Vec<Json> {
+    fn agents_status(&self) -> Vec<Json> {
         let agents = self.processes.all().map(|(launch, pid, auth)| {
             let state = if pid.is_some() { "running" } else { "ended" };
             json!({
@@ -66,7 +77,7 @@ impl Sessions {
 }
 
 /// What the status says of one session. `location` is where its agent is.
-pub fn of_session(cx: &Context, key: SessionKey, location: Option<Json>) -> Option<Json> {
+fn of_session(cx: &Context, key: SessionKey, location: Option<Json>) -> Option<Json> {
     let session = cx.sessions.get(&key)?;
     let chat = cx.chats.get(&key);
     let cost = session.cost.as_ref().map(|cost| format!("{:.2} {}", cost.amount, cost.currency));

@@ -17,8 +17,9 @@ pub fn stoppable_at(cx: &Context, key: SessionKey, entry: EntryId) -> Option<Ent
     session.subagents().find(|(_, subagent)| subagent.id == at.id).map(|(entry, _)| entry)
 }
 
-/// Stops that one, else the only one, else the one that the user picks.
-pub fn choose(cx: &mut Context, key: SessionKey, here: Option<EntryId>) -> Result<()> {
+/// Stops the one that an entry is about, else the only one, else the one that the user picks.
+pub fn choose(cx: &mut Context, key: SessionKey, at: Option<EntryId>) -> Result<()> {
+    let here = at.and_then(|entry| stoppable_at(cx, key, entry));
     let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
     let named = |(entry, subagent): (EntryId, &Subagent)| (entry, subagent.name().to_owned());
     let mut all: Vec<(EntryId, String)> =

@@ -12,6 +12,7 @@ use crate::core::session::told::News;
 use crate::core::session::tool_call::Status;
 use crate::core::session::{Session, Wanted};
 use crate::nvim::context::Context;
+use crate::nvim::editor::Level;
 use crate::nvim::sessions::{Sessions, status};
 
 impl Sessions {
@@ -26,8 +27,36 @@ impl Sessions {
         self.told.get(&key).map_or(0, |told| told.turn())
     }
 
+    /// What has changed of a session since the last time: these entries, and whether its state. Listeners are told.
+    pub fn take_changes(&mut self, cx: &mut Context, key: SessionKey) -> (BTreeSet<EntryId>, bool) {
+        let Some(session) = cx.sessions.get_mut(&key) else { return (BTreeSet::new(), false) };
+        let outdated = session.take_outdated();
+        let (entries, status) = session.take_touched();
+        if !outdated.is_empty() {
+            cx.discard(outdated);
+        }
+        self.tell_changes(cx, key, &entries, status);
+        (entries, status)
+    }
+
+    /// The user is asked for a permission.
+    pub fn tell_permission_asked(
+        cx: &mut Context,
+        key: SessionKey,
+        (title, request): (&str, &str),
+        entry: Option<EntryId>,
+    ) {
+        let Some(session) = cx.sessions.get(&key) else { return };
+        let name = entry.map_or_else(|| session.name(), |entry| session.actor(entry));
+        if cx.is_heard("AcpPermissionAsked") {
+            let facts = permission_facts(session, title, entry);
+            cx.emit("AcpPermissionAsked", key, facts);
+        }
+        cx.announce(key, &format!("{name} {request}"), Level::Warn);
+    }
+
     /// Tells of what has changed since the last time.
-    pub fn tell_changes(
+    pub(super) fn tell_changes(
         &mut self,
         cx: &mut Context,
         key: SessionKey,
@@ -73,7 +102,7 @@ fn tell_call(cx: &mut Context, key: SessionKey, entry: EntryId) {
 }
 
 /// What is known of a call that the user is asked about.
-pub fn permission_facts(session: &Session, title: &str, entry: Option<EntryId>) -> Value {
+fn permission_facts(session: &Session, title: &str, entry: Option<EntryId>) -> Value {
     let Some((entry, call)) = entry.and_then(|entry| Some((entry, session.entry(entry)?.tool()?))) else {
         return json!({ "title": title });
     };
