@@ -25,7 +25,8 @@ use crate::nvim::audit::Audit;
 use crate::nvim::background::{Link, Places};
 use crate::nvim::chat::Chats;
 use crate::nvim::checkpoints::Checkpoints;
-use crate::nvim::context::{Context, Left};
+use crate::nvim::context::Context;
+use crate::nvim::context::leftovers::Left;
 use crate::nvim::editor::Editor;
 use crate::nvim::extensions::Extensions;
 use crate::nvim::files::Files;
@@ -66,8 +67,8 @@ impl App {
     pub fn new(editor: Rc<Editor>, link: Link, chats: Chats, agents: Agents) -> Result<Self> {
         let logs: String = editor.func("stdpath", "log")?;
         let records = Path::new(&editor.func::<String>("stdpath", "state")?).join("acp");
-        let prompts = Prompts::new(&editor)?;
         Ok(Self {
+            prompts: Prompts::new(&editor)?,
             cx: Context::new(editor, Path::new(&logs).join("acp.log")),
             link,
             chats,
@@ -76,7 +77,6 @@ impl App {
             asking: Questions::default(),
             agents,
             extensions: Extensions::default(),
-            prompts,
             sessions: Sessions::new(records.join("sessions")),
             files: Files::default(),
             checkpoints: Checkpoints::new(records.join("checkpoints")),
@@ -98,7 +98,7 @@ impl App {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
                 Err(error) => {
-                    self.cx.put_back(waiting);
+                    self.cx.leftovers.put_back(waiting);
                     return Err(error);
                 }
             }
@@ -108,8 +108,7 @@ impl App {
     /// Says whether there was anything.
     fn serve_next(&mut self, waiting: &mut VecDeque<Left>) -> Result<bool> {
         self.serve_commands()?;
-        self.cx.take_left(waiting);
-        match waiting.pop_front() {
+        match self.cx.leftovers.next(waiting) {
             Some(Left::Event(event)) => self.serve_event(event)?,
             Some(Left::Task(task)) => task(self)?,
             None => return Ok(false),
@@ -148,19 +147,14 @@ impl App {
         if !self.link.is_started() {
             self.start_background()?;
         }
-        let (mut prompt, mut opened) = (None, None);
-        match &command {
-            Command::Prompt { session, content } => prompt = Some((*session, content.clone())),
-            Command::Open { session, .. } | Command::Load { session, .. } => opened = Some(*session),
-            _ => {}
-        }
+        let prompt = match &command {
+            Command::Prompt { session, content } => Some((*session, content.clone())),
+            _ => None,
+        };
         if let Some((session, _)) = &prompt {
             self.follow.turn_began(&mut self.cx, *session)?;
         }
-        self.link.send(self.sessions.outgoing(command));
-        if let Some(session) = opened {
-            self.cx.tell_offer(session);
-        }
+        self.link.send(self.sessions.outgoing(&mut self.cx, command));
         let Some((session, content)) = prompt else { return Ok(()) };
         self.sessions.turn_started(&mut self.cx, session);
         self.checkpoints.turn_started(&mut self.cx, session, &content);

@@ -81,7 +81,11 @@ pub fn watch(editor: &Editor) -> Result<()> {
     acp.on(&["ShellCmdPost"], |app| app.files.user_is_done(&mut app.cx))?;
     acp.on(&["WinNew"], |app| app.chats.window_opened(&app.cx))?;
     acp.on(&["WinEnter"], |app| app.chats.window_entered(&app.cx))?;
-    acp.on(&["VimResized"], App::screen_resized)?;
+    acp.on(&["VimResized"], |app| {
+        app.chats.windows_moved();
+        app.terminals.screen_resized();
+        app.resized()
+    })?;
     acp.on(&["WinResized", "TabEnter"], App::resized)?;
     acp.on(&["WinScrolled"], |app| app.reviews.read_seen(&mut app.cx))?;
     acp.on(&["FocusLost"], |app| {

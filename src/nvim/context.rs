@@ -6,6 +6,7 @@ pub mod cases;
 pub mod chat_buffers;
 pub mod conflicts;
 pub mod effects;
+pub mod leftovers;
 pub mod offers;
 pub mod tools;
 
@@ -30,11 +31,12 @@ use crate::nvim::buffers::reading::Reading;
 use crate::nvim::buffers::texts::Snapshot;
 pub use crate::nvim::context::chat_buffers::{ChatBuffers, LONG_PROMPT};
 use crate::nvim::context::conflicts::OpenConflicts;
+use crate::nvim::context::leftovers::Leftovers;
 use crate::nvim::context::offers::Offers;
 use crate::nvim::editor::{Buf, Editor, Win, picker};
 use crate::nvim::events::EditorEvent;
 pub use crate::nvim::guard::Then;
-use crate::nvim::guard::{self, Effect, Features, Task};
+use crate::nvim::guard::{self, Effect, Features};
 use crate::platform::paths::home_expanded;
 
 /// Between two slices of a buffer that is being read.
@@ -117,8 +119,7 @@ pub struct Context {
     /// The background runs.
     pub has_background: bool,
     outbox: VecDeque<Command>,
-    events: VecDeque<EditorEvent>,
-    tasks: VecDeque<Task>,
+    pub leftovers: Leftovers,
     jobs: HashMap<JobId, Then<Outcome>>,
     /// Not needed any more, and may take long to free.
     discarded: Vec<Box<dyn Send>>,
@@ -133,12 +134,6 @@ pub struct AskedAbout {
     pub session: SessionKey,
     /// The file, or how many.
     pub name: String,
-}
-
-/// What a feature has left for others, and nobody has served yet.
-pub enum Left {
-    Event(EditorEvent),
-    Task(Task),
 }
 
 impl Context {
@@ -159,8 +154,7 @@ impl Context {
             is_away: false,
             has_background: false,
             outbox: VecDeque::new(),
-            events: VecDeque::new(),
-            tasks: VecDeque::new(),
+            leftovers: Leftovers::default(),
             jobs: HashMap::new(),
             discarded: Vec::new(),
             last_job: 0,
@@ -186,29 +180,13 @@ impl Context {
     // runs is done.
 
     pub fn raise(&mut self, event: EditorEvent) {
-        self.events.push_back(event);
-    }
-
-    /// Puts what was left since the last time before what waits: the events first.
-    pub fn take_left(&mut self, waiting: &mut VecDeque<Left>) {
-        self.tasks.drain(..).rev().for_each(|task| waiting.push_front(Left::Task(task)));
-        self.events.drain(..).rev().for_each(|event| waiting.push_front(Left::Event(event)));
-    }
-
-    /// What waits is to be served another time.
-    pub fn put_back(&mut self, waiting: VecDeque<Left>) {
-        for left in waiting.into_iter().rev() {
-            match left {
-                Left::Event(event) => self.events.push_front(event),
-                Left::Task(task) => self.tasks.push_front(task),
-            }
-        }
+        self.leftovers.raise(event);
     }
 
     /// Goes on in the feature `F` when the others have heard of what was raised so far.
     pub fn after_events<F: Any>(&mut self, work: impl FnOnce(&mut F, &mut Self) -> Result<()> + 'static) {
         let then = then(|feature: &mut F, cx, ()| work(feature, cx));
-        self.tasks.push_back(Box::new(move |features| then(features, ())));
+        self.leftovers.add_task(Box::new(move |features| then(features, ())));
     }
 
     pub fn send(&mut self, command: Command) {
@@ -243,7 +221,7 @@ impl Context {
 
     /// Goes on where somebody else waits for an answer, once the feature that runs is done.
     pub fn resume<T: 'static>(&mut self, then: Then<T>, answer: T) {
-        self.tasks.push_back(Box::new(move |features| then(features, answer)));
+        self.leftovers.add_task(Box::new(move |features| then(features, answer)));
     }
 
     // What is answered later.

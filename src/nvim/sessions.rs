@@ -130,13 +130,14 @@ impl Sessions {
     // On the way from and to the background.
 
     /// A command as the background knows its session.
-    pub fn outgoing(&mut self, command: Command) -> Command {
+    pub fn outgoing(&mut self, cx: &mut Context, command: Command) -> Command {
         // Not before: what was sent to the session of before is not for the new one.
         if let Command::Open { session, .. } | Command::Load { session, .. } = &command {
             self.openings.open(*session);
             // What it was told of the session was about the opening before.
             self.told_who.remove(session);
             self.held.remove(session);
+            cx.tell_offer(*session);
         }
         self.openings.outgoing(command)
     }

@@ -59,10 +59,7 @@ impl App {
         let Some(content) = content else { return Ok(()) };
         self.prompt(key, content)?;
         if stops {
-            if let Some(session) = self.cx.sessions.get_mut(&key) {
-                session.hurry_last();
-            }
-            self.after_change(key)?;
+            Sessions::hurry_last(&mut self.cx, key);
             self.cancel(key, false)?;
         }
         Ok(())

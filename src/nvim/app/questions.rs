@@ -30,13 +30,8 @@ impl App {
             self.asking.see(ask);
         }
         let in_chat = call.filter(|_| shape == Shape::InChat);
-        let touched = self.chats.unfold_asked(&mut self.cx, in_chat);
-        for key in &touched {
-            self.after_change(*key)?;
-        }
-        if !touched.is_empty() {
-            self.chats.draw_now(&self.cx)?;
-        }
+        self.chats.unfold_asked(&mut self.cx, in_chat);
+        self.route()?;
         self.chats.enter_put_away(&self.cx, in_chat)?;
         let covered = about.map_or(0, |about| about.covered);
         let in_chat = in_chat.map(|call| self.chats.sight_of(&self.cx, call, covered)).transpose()?;

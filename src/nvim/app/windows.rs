@@ -7,12 +7,6 @@ use crate::nvim::editor::Buf;
 use crate::nvim::editor::highlight_groups;
 
 impl App {
-    pub fn screen_resized(&mut self) -> Result<()> {
-        self.chats.windows_moved();
-        self.terminals.screen_resized();
-        self.resized()
-    }
-
     /// There is another colour scheme, or another background.
     pub fn colours_changed(&mut self) -> Result<()> {
         highlight_groups::define(&self.cx.editor)?;

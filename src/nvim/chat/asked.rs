@@ -8,17 +8,17 @@ use crate::core::session::question_queue::Sight;
 use crate::nvim::chat::Chats;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Win;
+use crate::nvim::events::EditorEvent;
 
 impl Chats {
-    /// Has this call be open, and one that was opened for an earlier question folded again. Gives the sessions that
-    /// have to be drawn for it.
-    pub fn unfold_asked(&mut self, cx: &mut Context, call: Option<(SessionKey, EntryId)>) -> Vec<SessionKey> {
+    /// Has this call be open, and one that was opened for an earlier question folded again.
+    pub fn unfold_asked(&mut self, cx: &mut Context, call: Option<(SessionKey, EntryId)>) {
         if self.unfolded == call {
-            return Vec::new();
+            return;
         }
         self.go_back_to_end(cx);
         let before = self.unfolded.take().filter(|_| std::mem::take(&mut self.has_unfolded));
-        let mut touched = Vec::new();
+        let mut any = false;
         for ((key, entry), is_open) in
             before.map(|call| (call, true)).into_iter().chain(call.map(|call| (call, false)))
         {
@@ -26,12 +26,14 @@ impl Chats {
             // The user may have done it already.
             if session.entry(entry).is_some_and(|entry| entry.open == is_open) {
                 session.toggle(entry);
-                touched.push(key);
-                self.has_unfolded = !is_open;
+                cx.raise(EditorEvent::SessionChanged(key));
+                (self.has_unfolded, any) = (!is_open, true);
             }
         }
+        if any {
+            cx.raise(EditorEvent::DrawingWanted);
+        }
         self.unfolded = call;
-        touched
     }
 
     /// Whether a call can be seen from its first line to its last while so many rows at the bottom of the screen are

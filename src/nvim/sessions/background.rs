@@ -352,7 +352,6 @@ impl Sessions {
         });
     }
 
-    /// The agent was not given the editor's tools after all.
     /// Shown like what else an agent was refused, and summed up when the turn is over.
     pub fn command_refused(cx: &mut Context, key: SessionKey, command: &str, rule: String) {
         if let Some(session) = cx.sessions.get_mut(&key) {
@@ -362,6 +361,7 @@ impl Sessions {
         cx.note(Some(key), Severity::Info, format!("couldn't run `{command}`: {why}"));
     }
 
+    /// The agent was not given the editor's tools after all.
     pub fn without_tools(cx: &mut Context, key: SessionKey) {
         if let Some(session) = cx.sessions.get_mut(&key) {
             session.tools.clear();

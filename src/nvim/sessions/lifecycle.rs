@@ -151,6 +151,14 @@ impl Sessions {
         Ok(())
     }
 
+    /// The prompt that came last is the next one.
+    pub fn hurry_last(cx: &mut Context, key: SessionKey) {
+        if let Some(session) = cx.sessions.get_mut(&key) {
+            session.hurry_last();
+        }
+        cx.raise(EditorEvent::SessionChanged(key));
+    }
+
     /// The time of a turn moves on.
     pub fn ticked(cx: &mut Context, key: SessionKey) {
         let now = cx.now();
