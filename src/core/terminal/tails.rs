@@ -1,7 +1,6 @@
 //! The ends of what commands have shown, for those who show them elsewhere than in the windows of terminals: the chat,
 //! and what a prompt refers to.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::core::ids::{Moment, SessionKey, TerminalId};
@@ -27,12 +26,11 @@ impl Tails {
         self.own.get(&key).map(|(_, tail)| tail).or_else(|| self.copied.get(&key)).cloned()
     }
 
-    /// The end of what the agent's last terminal showed.
+    /// The end of what the agent's last terminal showed, of those that have shown anything.
     pub fn last_of(&self, session: SessionKey) -> Option<String> {
-        let mut mine: Vec<_> =
-            self.own.iter().filter(|((of, _), _)| *of == session).map(|(_, known)| known).collect();
-        mine.sort_by_key(|(started, tail)| (!tail.running, Reverse(started.0)));
-        let (_, tail) = mine.into_iter().rfind(|(_, tail)| !tail.lines.is_empty())?;
+        let mine = self.own.iter().filter(|((of, _), _)| *of == session).map(|(_, known)| known);
+        let (_, tail) =
+            mine.filter(|(_, tail)| !tail.lines.is_empty()).max_by_key(|(started, _)| started.0)?;
         Some(tail.lines.join("\n"))
     }
 
@@ -65,12 +63,16 @@ mod tests {
     const TWO: SessionKey = SessionKey(2);
 
     fn shown(output: &str, is_over: bool) -> Shown {
+        shown_at(Moment(1000), output, is_over)
+    }
+
+    fn shown_at(started: Moment, output: &str, is_over: bool) -> Shown {
         let (command, cwd) = ("make".to_owned(), PathBuf::from("/p"));
-        let mut shown = Shown::new(Program { command, cwd, typing: true, started: Moment(1000) });
+        let mut shown = Shown::new(Program { command, cwd, typing: true, started });
         let (bytes, lines) = Renderer::default().render(output.as_bytes());
         shown.grew(&bytes, lines, (Skipped::default(), 0));
         if is_over {
-            shown.ended(Exit { code: Some(0), signal: None }, Moment(2000));
+            shown.ended(Exit { code: Some(0), signal: None }, Moment(9000));
         }
         shown
     }
@@ -88,6 +90,19 @@ mod tests {
         assert_eq!(tails.get(ONE, &id("a")).expect("it is known").lines, ["one", "two"]);
         assert_eq!(tails.last_of(ONE).as_deref(), Some("one\ntwo"));
         assert!(tails.get(TWO, &id("a")).is_none() && tails.last_of(TWO).is_none());
+    }
+
+    #[test]
+    fn the_last_terminal_is_the_one_that_was_started_last_and_has_shown_anything() {
+        let mut tails = Tails::default();
+        let at = |started, output, is_over| shown_at(Moment(started), output, is_over);
+        tails.changed(ONE, &id("b"), &at(1000, "first\r\n", true));
+        tails.changed(ONE, &id("a"), &at(2000, "second\r\n", true));
+        assert_eq!(tails.last_of(ONE).as_deref(), Some("second"));
+        tails.changed(ONE, &id("c"), &at(3000, "", false));
+        assert_eq!(tails.last_of(ONE).as_deref(), Some("second"));
+        tails.changed(ONE, &id("c"), &at(3000, "third\r\n", false));
+        assert_eq!(tails.last_of(ONE).as_deref(), Some("third"));
     }
 
     #[test]
