@@ -75,6 +75,25 @@ fn marks(nvim: &mut Nvim) -> String {
 }
 
 #[test]
+fn lines_that_are_kept_lose_their_signs_and_stay_kept_when_the_rest_is_undone_and_back() {
+    let mut chat = agent_wrote(None, "one\ntwo\nthree\nfour\n");
+    let nvim = &mut chat.nvim;
+    nvim.command("wincmd h | edit a.txt");
+    for (command, left) in [
+        ("1Acp keep", "2+ 3+ 4+"),
+        ("4Acp undo", "2+ 3+"),
+        ("2Acp keep", "3+"),
+        // Neovim's own undo brings the line back; what was kept is decided.
+        ("undo", "3+ 4+"),
+        ("redo", "3+"),
+        ("undo", "3+ 4+"),
+    ] {
+        nvim.command(command);
+        nvim.wait_until(|nvim| marks(nvim) == left, &format!("{left:?} after {command}"));
+    }
+}
+
+#[test]
 fn a_hunk_that_any_edit_took_away_is_marked_again_when_that_is_undone() {
     let mut chat = written();
     let nvim = &mut chat.nvim;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::core::changes::anchor::Anchor;
 use crate::core::changes::authors::Authors;
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
-use crate::core::changes::hunk_history::{HunkHistory, TextPrint};
+use crate::core::changes::hunk_history::{HunkHistory, KeptLines, TextPrint};
 use crate::core::changes::review::{Line, Part, Review, Splice, owned, texts};
 use crate::core::changes::text_edits::same_ends;
 use crate::core::changes::undecided::{Missing, Undecided, shares};
@@ -360,10 +360,11 @@ impl FileReview {
         self.authors.user_changed(&changes);
         self.review.user_spliced(splice);
         self.authors.fit(self.review.line_count());
-        if let Some(hunks) = self.history.find(self.review.text_print())
+        if let Some((hunks, kept)) = self.history.find(self.review.text_print())
             && self.review.restore(hunks)
         {
             hunks.iter().for_each(|hunk| self.authors.put(hunk.rows.start, &hunk.authors));
+            kept.iter().for_each(|kept| self.review.keep_lines(kept.row, &kept.lines));
             self.has_hunks_back = true;
         }
         if self.on_disk.as_ref().is_some_and(|on_disk| on_disk.print == self.review.text_print()) {
@@ -535,12 +536,17 @@ impl FileReview {
     /// Takes a hunk over for good.
     pub fn keep(&mut self, hunk: usize) {
         self.keep_on_disk(hunk..hunk + 1);
-        if let (Some(print), Some(rows)) = (self.review.hunk_print(hunk), self.review.rows(hunk)) {
-            self.history.keep(print, rows.start);
-        }
+        self.keep_in_history(hunk);
         self.review.keep(hunk);
         if self.review.is_settled() {
             self.was_there = self.is_there;
+        }
+    }
+
+    fn keep_in_history(&mut self, hunk: usize) {
+        if let Some(rows) = self.review.rows(hunk) {
+            let lines = owned(self.review.lines(rows.clone()));
+            self.history.keep(self.review.hunk_print(hunk), KeptLines { row: rows.start, lines });
         }
     }
 
@@ -569,8 +575,10 @@ impl FileReview {
     /// Takes some lines of a hunk over for good.
     pub fn keep_part(&mut self, part: &Part) {
         self.keep_on_disk(part.hunk..part.hunk + 1);
-        if let (Some(print), Some(rows)) = (self.review.hunk_print(part.hunk), self.review.rows(part.hunk)) {
-            self.history.keep(print, rows.start);
+        if let Some(all) = self.review.rows(part.hunk) {
+            let rows = all.start + part.added.start..all.start + part.added.end;
+            let lines = owned(self.review.lines(rows.clone()));
+            self.history.keep(None, KeptLines { row: rows.start, lines });
         }
         self.review.keep_part(part);
         if self.review.is_settled() {
@@ -593,9 +601,7 @@ impl FileReview {
 
     pub fn keep_all(&mut self) {
         self.keep_on_disk(0..self.hunk_count());
-        (0..)
-            .map_while(|hunk| self.review.hunk_print(hunk).zip(self.review.rows(hunk)))
-            .for_each(|(print, rows)| self.history.keep(print, rows.start));
+        (0..self.hunk_count()).for_each(|hunk| self.keep_in_history(hunk));
         self.review.keep_all();
         self.was_there = self.is_there;
     }
@@ -790,6 +796,40 @@ mod tests {
         file.user_wrote("a\nb\nc\nd\nE");
         file.user_wrote("A\nb\nc\nd\nE");
         assert!(file.is_settled());
+    }
+
+    #[test]
+    fn lines_that_were_kept_meanwhile_stay_kept_where_the_hunk_they_were_a_part_of_comes_back() {
+        // A new file whose last line is undone, and the first, or all that is left, kept.
+        for (rows, left) in [(0..1, vec![(1, 2)]), (0..2, vec![(2, 1)])] {
+            let mut file = FileReview::new(None);
+            file.agent_wrote(None, Some("a\nb\nc"), OriginId(1));
+            let (_, parts) = file.parts_at(&(2..3));
+            file.undo_part(&parts[0]);
+            match file.parts_at(&rows) {
+                (whole, parts) if parts.is_empty() => file.keep(whole[0]),
+                (_, parts) => file.keep_part(&parts[0]),
+            }
+            typed(&mut file, "a\nb\nc");
+            let hunks: Vec<_> = file.hunks().iter().map(|hunk| (hunk.row, hunk.added.len())).collect();
+            assert_eq!(hunks, left, "{rows:?}");
+            // And again, there and back.
+            typed(&mut file, "a\nb");
+            typed(&mut file, "a\nb\nc");
+            let hunks: Vec<_> = file.hunks().iter().map(|hunk| (hunk.row, hunk.added.len())).collect();
+            assert_eq!(hunks, left, "{rows:?}");
+        }
+        // Of lines that replaced others, each with what it replaced.
+        let mut file = reviewed("a\nb\nc\nd", "a\nB\nC\nd");
+        let (_, parts) = file.parts_at(&(2..3));
+        file.undo_part(&parts[0]);
+        file.keep(0);
+        typed(&mut file, "a\nB\nC\nd");
+        let hunks = file.hunks();
+        assert_eq!(
+            (hunks.len(), &hunks[0].removed[..], &hunks[0].added[..]),
+            (1, &["c".into()][..], &["C".into()][..])
+        );
     }
 
     /// The user makes this text of it in the editor.

@@ -5,6 +5,7 @@
 use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, Hash};
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +40,16 @@ pub struct EarlierHunk {
 struct EarlierText {
     print: TextPrint,
     hunks: Vec<EarlierHunk>,
+    /// What was kept since, of hunks that were not the same in this text.
+    #[serde(default)]
+    kept: Vec<Arc<KeptLines>>,
+}
+
+/// Lines that the user has decided to keep, and the row at which they stood then.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptLines {
+    pub row: usize,
+    pub lines: Vec<String>,
 }
 
 /// The earlier texts of a file, the newest last.
@@ -94,7 +105,9 @@ pub fn print_of(value: &impl Hash) -> u64 {
 impl EarlierText {
     /// In lines that it holds.
     fn size(&self) -> usize {
-        self.hunks.iter().map(|hunk| hunk.base.len() + hunk.rows.len() + 1).sum()
+        let hunks = self.hunks.iter().map(|hunk| hunk.base.len() + hunk.rows.len() + 1);
+        let kept = self.kept.iter().map(|kept| kept.lines.len());
+        hunks.chain(kept).sum()
     }
 }
 
@@ -102,7 +115,7 @@ impl HunkHistory {
     /// A text is about to change that had these hunks.
     pub fn remember(&mut self, print: TextPrint, hunks: Vec<EarlierHunk>) {
         self.texts.retain(|text| text.print != print);
-        let text = EarlierText { print, hunks };
+        let text = EarlierText { print, hunks, kept: Vec::new() };
         if text.size() > MAX_LINES {
             return;
         }
@@ -116,17 +129,24 @@ impl HunkHistory {
         self.texts.drain(..self.texts.len() - kept);
     }
 
-    /// The hunks of a text that is back.
-    pub fn find(&self, print: TextPrint) -> Option<&[EarlierHunk]> {
-        self.texts.iter().rev().find(|text| text.print == print).map(|text| &*text.hunks)
+    /// The hunks of a text that is back, and what of them was kept since.
+    pub fn find(&self, print: TextPrint) -> Option<(&[EarlierHunk], &[Arc<KeptLines>])> {
+        let text = self.texts.iter().rev().find(|text| text.print == print)?;
+        Some((&text.hunks, &text.kept))
     }
 
-    /// The user has decided to keep a hunk: it does not come back. In another text it may have other rows.
-    pub fn keep(&mut self, print: u64, row: usize) {
+    /// The user has decided to keep a hunk, or lines of it: they do not come back as something to decide. In another
+    /// text they may stand at other rows, and be a part of a larger hunk. `print` is that of a whole hunk.
+    pub fn keep(&mut self, print: Option<u64>, kept: KeptLines) {
+        let kept = Arc::new(kept);
         for text in &mut self.texts {
-            let same = text.hunks.iter().enumerate().filter(|(_, hunk)| hunk.print == print);
-            if let Some((at, _)) = same.min_by_key(|(_, hunk)| hunk.rows.start.abs_diff(row)) {
+            let same = text.hunks.iter().enumerate().filter(|(_, hunk)| print == Some(hunk.print));
+            if let Some((at, _)) = same.min_by_key(|(_, hunk)| hunk.rows.start.abs_diff(kept.row)) {
                 text.hunks.remove(at);
+            } else if !kept.lines.is_empty()
+                && text.hunks.iter().any(|hunk| hunk.rows.len() >= kept.lines.len())
+            {
+                text.kept.push(kept.clone());
             }
         }
     }
@@ -186,8 +206,8 @@ mod tests {
         let mut history = HunkHistory::default();
         let print = TextPrint::of(&lines("a b"));
         history.remember(print, vec![hunk(0, 2), hunk(5, 1), hunk(9, 2)]);
-        history.keep(2, 7);
-        assert_eq!(history.find(print), Some(&[hunk(0, 2), hunk(5, 1)][..]));
+        history.keep(Some(2), KeptLines { row: 7, lines: Vec::new() });
+        assert_eq!(history.find(print), Some((&[hunk(0, 2), hunk(5, 1)][..], &[][..])));
     }
 
     #[test]

@@ -347,6 +347,21 @@ impl Review {
         self.compare_span(part.hunk, span, (grown, 0), false);
     }
 
+    /// Takes lines over for good that stand in a hunk, as near to this row as there are such.
+    pub fn keep_lines(&mut self, row: usize, lines: &[String]) {
+        let found = self.spans.iter().enumerate().flat_map(|(hunk, span)| {
+            let rows = span.current.clone();
+            let starts = rows.start..(rows.end + 1).saturating_sub(lines.len());
+            starts.map(move |start| (hunk, start..start + lines.len()))
+        });
+        let same = found.filter(|(_, rows)| is_same_text(&self.current[rows.clone()], lines));
+        let Some((hunk, rows)) = same.min_by_key(|(_, rows)| rows.start.abs_diff(row)) else { return };
+        match self.part_at(hunk, &rows) {
+            Some(part) => self.keep_part(&part),
+            None => self.keep(hunk),
+        }
+    }
+
     /// Puts back what some lines of a hunk replaced, and gives what does so in the present text.
     pub fn undo_part(&mut self, part: &Part) -> Option<Splice> {
         let (span, base, current) = self.find_part(part)?;

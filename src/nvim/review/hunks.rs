@@ -116,7 +116,9 @@ impl DrawnHunk {
     fn retyped(&self, new: &Self) -> Option<Range<usize>> {
         // In what replaces something, other words may have changed.
         let is_alike = self.mixed == new.mixed && self.hunk.removed == new.hunk.removed;
-        let is_ready = self.is_drawn() && is_alike && self.marks.len() <= MANY_MARKS;
+        // Where lines before it were kept, their marks stand where it no longer is.
+        let stands = self.hunk.row == new.hunk.row;
+        let is_ready = self.is_drawn() && is_alike && stands && self.marks.len() <= MANY_MARKS;
         if !is_ready || has_pairs(&self.hunk) || has_pairs(&new.hunk) {
             return None;
         }
@@ -185,13 +187,13 @@ impl Drawn {
         at: usize,
         lines: &Range<usize>,
     ) -> Result<()> {
-        let last_row = editor.line_count(buf)? - 1;
+        let end = editor.line_count(buf)?;
         let drawn = &self.hunks[at];
         let before = lines.start.saturating_sub(1);
-        let [first, last] = [before, lines.end].map(|line| (drawn.hunk.row + line).min(last_row));
+        // The marks of last lines that went stand past the end.
+        let [first, last] = [before, lines.end].map(|line| (drawn.hunk.row + line).min(end));
         let lines = before..(lines.end + 1).min(drawn.hunk.added.len());
         remove_found(editor, (buf, ns), ([first, 0], [last, 0]), |id| drawn.has(id))?;
-        let end = last_row + 1;
         let rows = (drawn.hunk.row + lines.start).min(end)..(drawn.hunk.row + lines.end).min(end);
         self.paint_lines(editor, (buf, ns), at, &rows)
     }
