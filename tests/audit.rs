@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, answered, awaits, ends, permission, prompt, says, steps, update, writes};
+use support::script::{
+    Scripted, answered, awaits, ends, permission, prompt, says, steps, turn_that_runs, update, writes,
+};
 
 /// A turn with one of each kind, in an order that does not depend on how long a command takes.
 fn busy_turn() -> Vec<Value> {
@@ -98,6 +100,20 @@ fn timeless(line: &str) -> String {
         && line.as_bytes()[4] == b'-'
         && line.as_bytes()[10] == b':';
     if is_timed { format!("{}mm-dd hh:mm:ss{}", &line[..2], &line[16..]) } else { line.to_owned() }
+}
+
+#[test]
+fn the_end_of_a_command_stands_in_the_record_at_the_time_of_its_end() {
+    let mut chat = Scripted::new(&[], steps(turn_that_runs(&["sleep 0.4"])));
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Ran.");
+    let lines = kept(&mut chat.nvim, 3);
+    let at = |what: &str| {
+        let line = lines.iter().find(|line| line["what"] == what);
+        line.and_then(|line| line["at"].as_u64()).unwrap_or_else(|| panic!("{what} in {lines:#?}"))
+    };
+    assert!(at("exit") - at("command") >= 400, "{lines:#?}");
 }
 
 #[test]

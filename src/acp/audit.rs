@@ -45,9 +45,8 @@ impl Recorder {
     /// Begins a line about something in a session; nothing where nothing is recorded.
     pub fn begin(&self, session: &str, project: &Path, what: What) -> Option<Entry> {
         self.to.as_ref()?;
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let line = Line {
-            at: u64::try_from(now.as_millis()).unwrap_or_default(),
+            at: now(),
             agent: self.agent.to_string(),
             session: session.to_owned(),
             project: project.to_string_lossy().into_owned(),
@@ -56,6 +55,12 @@ impl Recorder {
         };
         Some(Entry { recorder: self.clone(), line: Box::new(line), is_over: false })
     }
+}
+
+/// Milliseconds since 1970.
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or_default()
 }
 
 impl Entry {
@@ -72,8 +77,9 @@ impl Entry {
         }
     }
 
-    /// The command has ended.
+    /// The command has ended, just now.
     pub fn exited(mut self, exit: &Exit) {
+        self.line.at = now();
         self.line.exit = exit.code.map(i64::from);
         self.line.error = exit.signal.as_ref().map(|signal| format!("ended by {signal}"));
         self.line.outcome = Some(if exit.code == Some(0) { Outcome::Done } else { Outcome::Failed });

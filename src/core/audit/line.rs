@@ -8,7 +8,7 @@ use crate::core::message::call::ToolKind;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Line {
-    /// When it was asked for or, of a call, when it was over: milliseconds since 1970.
+    /// When it was asked for or, of a call or a command's end, when it was over: milliseconds since 1970.
     pub at: u64,
     /// The configured name.
     pub agent: String,
