@@ -25,10 +25,11 @@ use crate::core::session::{AgentRun, Session};
 use crate::core::terminal::output::Output;
 use crate::core::terminal::sanitize::Harmless;
 use crate::core::terminal::screen::Screen;
+use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::line_range;
 use crate::core::text::uri;
 use crate::core::transcript::subagents::draw_tree;
-use crate::core::transcript::{Drawing, Standing, Style, cut_end, cut_middle, draw_standing};
+use crate::core::transcript::{Drawing, Standing, Style, draw_standing};
 
 /// Panics when something does not hold for the bytes.
 pub type Target = fn(&[u8]);

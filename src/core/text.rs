@@ -5,6 +5,7 @@ pub mod civil_date;
 pub mod elsewhere;
 pub mod encoding;
 pub mod file_format;
+pub mod fitting;
 pub mod line_range;
 pub mod uri;
 pub mod url_check;

@@ -31,10 +31,7 @@ use std::ops::Range;
 pub use drawing::{Drawing, Mark, Style, Tail, Target, UNPRINTABLE};
 pub use hints::Hints;
 pub use summary::Tally;
-pub use wording::{
-    cut_between_words, cut_end, cut_middle, grouped, price, readable, running_time, seconds, status_mark,
-    taken, what_next,
-};
+pub use wording::{grouped, price, readable, running_time, seconds, status_mark, what_next};
 
 use self::bounds::{LONGEST_LINE, MOST_BYTES, MOST_ROWS, broken_lines};
 use crate::core::ids::TerminalId;

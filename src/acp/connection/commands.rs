@@ -15,8 +15,8 @@ use crate::core::changes::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId};
 use crate::core::message::{Access, AskReason, Event, Question, RuledBy, Severity};
 use crate::core::policy::{Reason, Verdict};
+use crate::core::text::fitting::cut_middle;
 use crate::core::text::one_line;
-use crate::core::transcript::cut_middle;
 
 const NOT_ALLOWED: &str = "the user did not allow it";
 

@@ -7,8 +7,8 @@ use super::filter::Filter;
 use super::line::{By, Decision, Line, Outcome, What};
 use crate::core::inspector::line::clock;
 use crate::core::text::civil_date::date_of;
+use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::visible::visible_line;
-use crate::core::transcript::{cut_end, cut_middle};
 
 /// How lines are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::hunk_history::print_of;
 use crate::core::ids::SessionKey;
+use crate::core::text::fitting::cut_end;
 use crate::core::text::one_line;
-use crate::core::transcript::cut_end;
 
 /// At most so many lines are told.
 const MAX_LINES: usize = 10;

@@ -5,8 +5,8 @@ use super::ring::Way;
 use super::summary::Kind;
 use super::table::{Row, Table};
 use crate::core::text::cells;
+use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::visible::visible_line;
-use crate::core::transcript::{cut_end, cut_middle};
 
 /// How lines look.
 #[derive(Clone, Debug, PartialEq)]

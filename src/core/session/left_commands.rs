@@ -3,7 +3,7 @@
 
 use crate::core::ids::EntryId;
 use crate::core::message::LeftCommand;
-use crate::core::transcript::cut_middle;
+use crate::core::text::fitting::cut_middle;
 
 /// A command's line is cut to so many characters.
 const MOST_LINE: usize = 80;

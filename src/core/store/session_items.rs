@@ -8,8 +8,8 @@ use crate::core::session::Session;
 use crate::core::session::status::state;
 use crate::core::store::record::{Kept, ago, holds};
 use crate::core::store::stored_sessions::{Earlier, state_of};
+use crate::core::text::fitting::{cut_between_words, taken};
 use crate::core::text::one_line;
-use crate::core::transcript::{cut_between_words, taken};
 
 /// So many bytes of what was said in a session are put into its item.
 const MAX_ITEM: usize = 2000;

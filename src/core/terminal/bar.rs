@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use crate::core::ids::Moment;
 use crate::core::message::Exit;
 use crate::core::text::cells;
+use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::visible::visible_line;
-use crate::core::transcript::{cut_end, cut_middle, running_time, seconds};
+use crate::core::transcript::{running_time, seconds};
 
 /// The longest command that is shown whole, and what is left of one in the narrowest window.
 const LABEL: usize = 80;

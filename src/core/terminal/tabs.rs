@@ -4,8 +4,8 @@
 use crate::core::ids::Moment;
 use crate::core::terminal::bar::State;
 use crate::core::text::cells;
+use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::visible::visible_line;
-use crate::core::transcript::{cut_end, cut_middle};
 
 /// The shortest label of a command.
 const SHORTEST: usize = 8;

@@ -6,13 +6,14 @@ use std::path::Path;
 use super::bounds::beginning;
 use super::drawing::{Drawing, Mark, Style, Tail, Target};
 use super::patch::{ADDED, Patch, REMOVED};
-use super::wording::{cut_middle, seconds, status_mark};
+use super::wording::{seconds, status_mark};
 use super::{ansi_spans, choices, clean_lines, rules};
 use crate::core::ids::TerminalId;
 use crate::core::message::{Content, FileDiff, Location, ResourceBody, ToolContent, ToolKind};
 use crate::core::session::as_markdown;
 use crate::core::session::tool_call::{ASKED, Status, ToolCall, lines_of};
 use crate::core::terminal::screen::Screen;
+use crate::core::text::fitting::cut_middle;
 use crate::core::text::{cells, one_line};
 
 pub fn draw(

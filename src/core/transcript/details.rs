@@ -7,13 +7,14 @@ use super::bounds::{MOST_BYTES, MOST_ROWS, beginning};
 use super::call::tails_not_shown;
 use super::drawing::{Drawing, Mark, Tail};
 use super::patch::Patch;
-use super::wording::{cut_end, grouped, seconds};
+use super::wording::{grouped, seconds};
 use super::{MOST_STEPS, compaction, document, export, progress, rules, subagents, written};
 use crate::core::ids::{EntryId, TerminalId};
 use crate::core::message::{Content, FileDiff, PlanStatus, ResourceBody, ToolContent};
 use crate::core::session::entry::{Body, Entry, Greeting};
 use crate::core::session::tool_call::{Status, ToolCall, kind_word};
 use crate::core::session::{Session, as_markdown};
+use crate::core::text::fitting::cut_end;
 use crate::core::text::{cut, one_line};
 
 /// Of one text at most this many lines and bytes are shown; no one reads more, and the editor takes them all

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use super::bounds::{MOST_BYTES, MOST_ROWS, beginning};
 use super::drawing::{Drawing, Mark, Style};
-use super::wording::{cut_end, cut_middle, status_mark};
+use super::wording::status_mark;
 use super::{choices, one_line, rules};
 use crate::core::message::{Access, AskReason};
 use crate::core::session::entry::{Elicitation, Subject, Verdict};
 use crate::core::session::form::{Control, Field};
 use crate::core::session::tool_call::Status;
+use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::url_check::Address;
 
 /// Of a command, in cells: the folder is what is asked about.

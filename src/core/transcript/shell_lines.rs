@@ -3,7 +3,7 @@
 
 use super::bounds::{self, MOST_BYTES, MOST_ROWS};
 use super::drawing::Drawing;
-use super::wording::taken;
+use crate::core::text::fitting::taken;
 
 const INDENT: &str = "    ";
 /// Of what goes on from the line before.

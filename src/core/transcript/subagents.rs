@@ -4,7 +4,7 @@
 use super::drawing::{Drawing, Mark, Style, Tail};
 use super::groups::{Role, role};
 use super::summary::{self, Tally};
-use super::wording::{cut_end, cut_middle, grouped, price, seconds, status_mark};
+use super::wording::{grouped, price, seconds, status_mark};
 use super::{INDENT, draw, indented};
 use crate::core::ids::{EntryId, TerminalId};
 use crate::core::message::{StopReason, SubagentState};
@@ -12,6 +12,7 @@ use crate::core::session::Session;
 use crate::core::session::entry::{Body, Entry, Verdict};
 use crate::core::session::subagent::{Relayed, Subagent};
 use crate::core::session::tool_call::Status;
+use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::one_line;
 
 /// Of what a subagent has done the last part is shown in the chat.

@@ -6,10 +6,11 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use super::drawing::{Drawing, Mark, Style};
-use super::wording::{cut_end, cut_middle, seconds, status_mark};
+use super::wording::{seconds, status_mark};
 use crate::core::message::ToolKind;
 use crate::core::session::entry::Entry;
 use crate::core::session::tool_call::{Status, ToolCall, relative};
+use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::one_line;
 use crate::core::text::visible::visible_line;
 

@@ -16,6 +16,7 @@ use crate::core::session::outside::OutsideUse;
 use crate::core::session::written::Write;
 use crate::core::session::written_files::{FileChangeKind, Road};
 use crate::core::session::{AgentRun, Session};
+use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::{cells, visible};
 
 fn style(icons: bool) -> Style {

@@ -2,9 +2,10 @@
 //! all where they are many.
 
 use super::drawing::{Drawing, Mark, Style, Target};
-use super::wording::{cut_middle, status_mark};
+use super::wording::status_mark;
 use crate::core::session::tool_call::Status;
 use crate::core::session::written_files::{FileChangeKind, Road, Written, WrittenFile};
+use crate::core::text::fitting::cut_middle;
 use crate::core::text::{cells, one_line};
 
 /// More files than this have one line together, until they are opened.

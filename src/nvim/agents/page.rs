@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::config::agents::{Source, Standing, State};
 use crate::config::{Choice, Keys};
 use crate::core::store::registry::Plan;
-use crate::core::transcript::cut_end;
+use crate::core::text::fitting::cut_end;
 use crate::nvim::editor::picker::plain;
 
 /// What the page is made from.

@@ -4,10 +4,11 @@ use mlua::{Result, Value};
 
 use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::session::entry::Body;
+use crate::core::text::fitting::cut_end;
 use crate::core::text::visible::{visible, visible_line};
 use crate::core::transcript::details::details;
 use crate::core::transcript::reading::{code_block_at, headings};
-use crate::core::transcript::{Drawing, UNPRINTABLE, cut_end};
+use crate::core::transcript::{Drawing, UNPRINTABLE};
 use crate::nvim::arguments::fail;
 use crate::nvim::chat::Chats;
 use crate::nvim::context::Context;

@@ -6,8 +6,9 @@ use crate::core::ids::Moment;
 use crate::core::session::status::{mode, model};
 use crate::core::session::{Phase, Session};
 use crate::core::text::cells;
+use crate::core::text::fitting::cut_middle;
 use crate::core::text::visible::visible_line;
-use crate::core::transcript::{cut_middle, price, progress, running_time};
+use crate::core::transcript::{price, progress, running_time};
 use crate::nvim::chat::TICK;
 
 /// The transcript's bar, in the format of 'winbar', for a window of `width` cells. Where that is

@@ -16,7 +16,7 @@ use crate::core::store::checkpoint::{
 };
 use crate::core::store::restore::{Choice, InBuffer, Plan, Question, Restore, Road, question, road};
 use crate::core::store::restore_page::Found;
-use crate::core::transcript::cut_middle;
+use crate::core::text::fitting::cut_middle;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::{self, open, saving};
 use crate::nvim::checkpoints::Checkpoints;

@@ -8,8 +8,8 @@ use mlua::{Result, Table, Value};
 
 use crate::core::message::Severity;
 use crate::core::text::cells;
+use crate::core::text::fitting::cut_middle;
 use crate::core::text::visible::visible_line;
-use crate::core::transcript::cut_middle;
 use crate::nvim::buffers::Gone;
 use crate::nvim::buffers::open;
 use crate::nvim::context::Context;

@@ -22,7 +22,7 @@ impl Inspector {
             typed => format!("{typed} "),
         };
         editor.set_lines(buf, 0..1, &[&typed])?;
-        let help = crate::core::transcript::cut_end(HELP, usize::from(columns.saturating_sub(6)));
+        let help = crate::core::text::fitting::cut_end(HELP, usize::from(columns.saturating_sub(6)));
         let config = editor.table([
             ("relative", editor.string("win")?),
             ("win", Value::Integer(above.0)),

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::config::{KEYS, KeySpec, Keys, Pane, Section};
 use crate::core::text::cells;
-use crate::core::transcript::cut_end;
+use crate::core::text::fitting::cut_end;
 
 /// A row that is no key: what is typed, what for.
 type Word = (&'static str, &'static str);

@@ -4,8 +4,8 @@ use mlua::Result;
 
 use crate::core::ids::SessionKey;
 use crate::core::session::references::Lines;
+use crate::core::text::fitting::cut_middle;
 use crate::core::text::{Text, one_line};
-use crate::core::transcript::cut_middle;
 use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::Win;

@@ -5,8 +5,8 @@ use mlua::{Result, Value};
 
 use crate::config::Keys;
 use crate::core::ids::SessionKey;
+use crate::core::text::fitting::cut_middle;
 use crate::core::text::visible::visible_line;
-use crate::core::transcript::cut_middle;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::Context;
 use crate::nvim::events::{EditorEvent, SendMode};

@@ -7,7 +7,7 @@ use mlua::{Result, Table, Value};
 use crate::config::{Keys, Pane};
 use crate::core::ids::SessionKey;
 use crate::core::session::Queued;
-use crate::core::transcript::cut_end;
+use crate::core::text::fitting::cut_end;
 use crate::nvim::arguments::{NO_SESSION, fail};
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Buf, Win};

@@ -5,8 +5,9 @@ use mlua::{Result, Value};
 
 use crate::core::ids::SessionKey;
 use crate::core::text::Text;
+use crate::core::text::fitting::cut_end;
 use crate::core::text::visible::visible_line;
-use crate::core::transcript::{clean_lines, cut_end};
+use crate::core::transcript::clean_lines;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::Context;
 use crate::nvim::keys::bind::{SUGGESTION, key_action};

@@ -14,7 +14,7 @@ use crate::core::session::Session;
 use crate::core::session::entry::{Body, Subject};
 use crate::core::session::outside::OutsideUse;
 use crate::core::store::allowlist::{Allowed, Rules, Until, doing};
-use crate::core::transcript::cut_middle;
+use crate::core::text::fitting::cut_middle;
 use crate::core::transcript::rules::dangers;
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;

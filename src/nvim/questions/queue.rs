@@ -14,7 +14,7 @@ use crate::core::session::question_queue::{
 };
 use crate::core::session::staged::{Cover, Shape};
 use crate::core::session::{Session, Wanted};
-use crate::core::transcript::cut_end;
+use crate::core::text::fitting::cut_end;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::{self, ChatBuffers, Context, Then};
 use crate::nvim::editor::autocommands::Group;

@@ -10,7 +10,7 @@ use crate::core::store::session_items::{
     List, is_about, of_earlier, of_recorded, of_session, of_stored, shortened,
 };
 use crate::core::store::stored_sessions::{Earlier, as_kept};
-use crate::core::transcript::cut_middle;
+use crate::core::text::fitting::cut_middle;
 use crate::nvim::arguments::{Args, NO_SESSION, fail};
 use crate::nvim::context::Context;
 use crate::nvim::editor::picker;

@@ -4,8 +4,9 @@
 use crate::core::message::spent::Spent;
 use crate::core::message::{Cost, Limit, LimitStatus};
 use crate::core::store::usage::Sum;
+use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::visible::visible_line;
-use crate::core::transcript::{cut_end, cut_middle, grouped, price};
+use crate::core::transcript::{grouped, price};
 
 pub struct View<'a> {
     /// The session that the user is in.
