@@ -172,6 +172,7 @@ fn the_bar_goes_on_where_a_line_wraps_and_text_that_fills_a_row_gains_nothing() 
     chat.nvim.wait_for_screen("\u{258f}You");
     let screen = chat.nvim.screen();
     let rows = framed(&mut chat);
+    assert!(screen.contains("\n\u{258f}You"), "{screen}");
     assert_eq!(rows.iter().filter(|row| row.starts_with("You")).count(), 1, "{screen}");
 }
 
