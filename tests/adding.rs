@@ -69,17 +69,24 @@ fn what_is_added_begins_a_session_and_leaves_the_user_where_they_are() {
         .wait_until(|nvim| typed(nvim).starts_with("@src/a.rs:3-4 @src/a.rs "), "the lines to be followed");
 }
 
-#[test]
-fn what_the_editor_knows_is_added_by_its_name_and_stays_what_it_was() {
+/// A chat whose user is in a file beside it, and is told things.
+fn beside_a_file() -> Scripted {
     let mut chat = Scripted::new(&FILES, answering(1));
     chat.nvim.listen();
     chat.chat();
     chat.nvim.stop_insert();
     chat.nvim.command("wincmd t");
     chat.nvim.command("edit src/a.rs");
-    let said = |nvim: &mut Nvim| {
-        nvim.exec_lua("return table.concat(_G.said, '|')", []).as_str().unwrap_or_default().to_owned()
-    };
+    chat
+}
+
+fn said(nvim: &mut Nvim) -> String {
+    nvim.exec_lua("return table.concat(_G.said, '|')", []).as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn what_the_editor_knows_is_added_by_its_name_and_stays_what_it_was() {
+    let mut chat = beside_a_file();
     for (what, why) in [
         ("diagnostics", "this buffer has no diagnostics"),
         ("quickfix", "the quickfix list is empty"),
@@ -118,17 +125,9 @@ fn what_the_editor_knows_is_added_by_its_name_and_stays_what_it_was() {
 
 #[test]
 fn several_names_and_files_are_added_at_once_or_none_of_them() {
-    let mut chat = Scripted::new(&FILES, answering(1));
-    chat.nvim.listen();
-    chat.chat();
-    chat.nvim.stop_insert();
-    chat.nvim.command("wincmd t");
-    chat.nvim.command("edit src/a.rs");
+    let mut chat = beside_a_file();
     chat.nvim.command("Acp add viewport selection");
-    let said = "return table.concat(_G.said, '|')";
-    let told = |nvim: &mut Nvim| {
-        nvim.exec_lua(said, []).as_str().is_some_and(|text| text.contains("nothing was selected"))
-    };
+    let told = |nvim: &mut Nvim| said(nvim).contains("nothing was selected");
     chat.nvim.wait_until(told, "to be told that there is no selection");
     assert_eq!(typed(&mut chat.nvim), "");
     chat.nvim.command("Acp add viewport diff b.txt ./diff");
@@ -147,12 +146,7 @@ fn several_files_and_a_hidden_chat_and_a_buffer_without_a_file() {
     chat.nvim.exec_lua("require('acp').add({ 'src/a.rs', 'my notes.md', 'src/' })", []);
     let all = "@src/a.rs @\"my notes.md\" @src/ ";
     wait_for_prompt(&mut chat.nvim, all);
-    let said = "return table.concat(_G.said, '|')";
-    let told = |nvim: &mut Nvim| {
-        nvim.exec_lua(said, [])
-            .as_str()
-            .is_some_and(|text| text.contains("added @src/a.rs and 2 more to the prompt"))
-    };
+    let told = |nvim: &mut Nvim| said(nvim).contains("added @src/a.rs and 2 more to the prompt");
     chat.nvim.wait_until(told, "to be told, since no prompt shows it");
     chat.nvim.command("enew | call setline(1, ['scratch', 'text'])");
     chat.nvim.command("Acp add");

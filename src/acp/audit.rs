@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use super::store::audit_log::{AuditLog, AuditRequest};
 use super::wire::log::AgentLog;
+use super::wire::ring::now;
 use super::wire::rpc::REQUEST_CANCELLED;
 use crate::core::audit::{By, Decision, Line, Outcome, What};
 use crate::core::ids::{SessionKey, ToolCallId};
@@ -55,12 +55,6 @@ impl Recorder {
         };
         Some(Entry { recorder: self.clone(), line: Box::new(line), is_over: false })
     }
-}
-
-/// Milliseconds since 1970.
-fn now() -> u64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_millis()).unwrap_or_default()
 }
 
 impl Entry {

@@ -8,13 +8,13 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::acp::files::disk;
 use crate::acp::files::disks::{Disks, PATIENCE};
 use crate::acp::files::index::FolderIndexes;
 use crate::acp::files::restore::{self, held, set_mode};
 use crate::acp::store::undoing::Undoing;
+use crate::acp::wire::ring::now;
 use crate::acp::worker::Worker;
 use crate::core::changes::blame::{self, Step};
 use crate::core::ids::JobId;
@@ -390,8 +390,7 @@ impl CheckpointWriter {
         if self.turns.len() > 1000 {
             self.turns.clear();
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        prune(folder, limits, u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+        prune(folder, limits, now())
     }
 }
 

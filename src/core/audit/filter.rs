@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::line::{By, Decision, Line, Outcome, What};
+use crate::core::inspector::filter::unnegated;
 
 /// What the window says of it.
 pub const HELP: &str = "word, -word, !, is:write, by:person, agent:x, rule:x";
@@ -53,14 +54,6 @@ const WHATS: [What; 7] =
     [What::Permission, What::Read, What::Write, What::Command, What::Exit, What::Unasked, What::Call];
 const DECISIONS: [Decision; 3] = [Decision::Allowed, Decision::Rejected, Decision::Undecided];
 const WHO: [By; 6] = [By::Person, By::Rule, By::Auto, By::Earlier, By::Default, By::Agent];
-
-/// Whether a word is to be held by none, and the word.
-fn unnegated(word: &str) -> (bool, &str) {
-    match word.strip_prefix('-').filter(|word| !word.is_empty()) {
-        Some(word) => (true, word),
-        None => (false, word),
-    }
-}
 
 fn holds(word: &str, line: &Line) -> bool {
     let starts = |text: &str, with: &str| text.to_lowercase().starts_with(with);

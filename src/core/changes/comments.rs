@@ -46,8 +46,7 @@ impl Comment {
 
     /// Whether it is about this change of a file, or about lines of it.
     pub fn is_on(&self, path: &Path, hunk: &Hunk) -> bool {
-        let own = &self.anchor.hunk;
-        let is_same = || own.added == hunk.added && own.removed == hunk.removed;
+        let is_same = || self.anchor.hunk.has_lines_of(hunk);
         let is_in = || self.is_at(&(hunk.row..hunk.row + hunk.added.len()));
         self.path == path && if self.is_about_change { is_same() } else { is_in() }
     }

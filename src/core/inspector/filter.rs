@@ -39,16 +39,21 @@ pub struct Filter {
     words: Vec<(bool, Word)>,
 }
 
+/// Whether what is typed is to hold of none, and what that is.
+pub fn unnegated(typed: &str) -> (bool, &str) {
+    match typed.strip_prefix('-').filter(|word| !word.is_empty()) {
+        Some(word) => (true, word),
+        None => (false, typed),
+    }
+}
+
 /// For each text which messages hold it.
 pub type Found = HashMap<String, HashSet<u64>>;
 
 impl Filter {
     pub fn read(typed: &str) -> Self {
         let words = typed.split_whitespace().map(|typed| {
-            let (is_not, word) = match typed.strip_prefix('-').filter(|word| !word.is_empty()) {
-                Some(word) => (true, word),
-                None => (false, typed),
-            };
+            let (is_not, word) = unnegated(typed);
             (is_not, read(word))
         });
         Self { typed: typed.trim().to_owned(), words: words.collect() }

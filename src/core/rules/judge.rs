@@ -305,7 +305,7 @@ impl<'a> Judge<'a> {
         let holds = |rule: &&Rule| {
             let is_about = rule.decision != Decision::Allow && rule.is_for(self.who);
             is_about
-                && self.file_fit(rule, Fit::Sure, usage, Some("edit")) != Fit::No
+                && self.best_file_fit(rule, usage, Some("edit")) != Fit::No
                 && rule.path.as_ref().is_some_and(meets)
         };
         if let Some(rule) = self.rules.iter().find(holds) {
@@ -460,11 +460,10 @@ impl<'a> Judge<'a> {
             Part::Kind => sure(named == 0),
             Part::File { path, usage } => {
                 // Most rules are about something else, which costs less to see than whether a pattern fits.
-                if self.file_fit(rule, Fit::Sure, *usage, kind) == Fit::No {
-                    return Fit::No;
-                }
-                let fit = by(&rule.path, &|pattern| sure(self.path_fits(pattern, path, !allows)));
-                return self.file_fit(rule, fit, *usage, kind);
+                return match self.best_file_fit(rule, *usage, kind) {
+                    Fit::No => Fit::No,
+                    best => best.min(by(&rule.path, &|pattern| sure(self.path_fits(pattern, path, !allows)))),
+                };
             }
         };
         if rule.is_about_kind(kind) { fit } else { Fit::No }
@@ -483,16 +482,17 @@ impl<'a> Judge<'a> {
         (roots, home.as_deref())
     }
 
-    fn file_fit(&self, rule: &Rule, fit: Fit, usage: Usage, kind: Option<&str>) -> Fit {
+    /// How well a rule fits at the best, whatever file it is.
+    fn best_file_fit(&self, rule: &Rule, usage: Usage, kind: Option<&str>) -> Fit {
         let is_argument = matches!(usage, Usage::Argument | Usage::Unknown);
         match (rule.kind.as_deref(), usage) {
             // A rule about no path says nothing of an argument.
             _ if is_argument && rule.path.is_none() => Fit::No,
-            (None | Some("any"), _) | (Some("write"), Usage::Writes) => fit,
+            (None | Some("any"), _) | (Some("write"), Usage::Writes) => Fit::Sure,
             // What a command is known to write is judged as that.
             (Some("write"), Usage::Reads | Usage::Argument) => Fit::No,
-            _ if is_argument => fit.min(Fit::Perhaps),
-            _ if rule.is_about_kind(kind) => fit,
+            _ if is_argument => Fit::Perhaps,
+            _ if rule.is_about_kind(kind) => Fit::Sure,
             _ => Fit::No,
         }
     }

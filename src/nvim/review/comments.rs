@@ -290,7 +290,7 @@ impl Reviews {
     fn author_of(&self, path: &Path, hunk: &Hunk) -> Option<SessionKey> {
         let file = self.files.get(path)?.file.as_deref()?;
         let all = file.hunks();
-        let at = all.iter().position(|other| other.added == hunk.added && other.removed == hunk.removed)?;
+        let at = all.iter().position(|other| other.has_lines_of(hunk))?;
         self.origins.of_hunk(file, at).map(|origin| origin.session)
     }
 }

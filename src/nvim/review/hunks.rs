@@ -152,9 +152,7 @@ impl Drawn {
             .map(|(at, hunk)| (at, visible(hunk, sides)))
             .map(|(at, hunk)| DrawnHunk::new(hunk, file.is_mixed(at)))
             .collect();
-        let same = |a: &DrawnHunk, b: &DrawnHunk| {
-            a.mixed == b.mixed && a.hunk.added == b.hunk.added && a.hunk.removed == b.hunk.removed
-        };
+        let same = |a: &DrawnHunk, b: &DrawnHunk| a.mixed == b.mixed && a.hunk.has_lines_of(&b.hunk);
         let (first, last) = same_ends(&self.hunks, &new, same);
         let ns = namespace(editor)?;
         let (gone, come) = (first..self.hunks.len() - last, first..new.len() - last);
