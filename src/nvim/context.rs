@@ -396,8 +396,13 @@ impl Context {
             return Some(key).filter(|key| self.sessions.contains_key(key));
         }
         let buf = self.editor.current_buf().ok()?;
-        let here = self.chats.iter().find(|(_, chat)| chat.transcript == buf || chat.prompt == buf);
+        let here = self.chats.iter().find(|(_, chat)| chat.contains(buf));
         here.map(|(key, _)| *key).or(self.current.filter(|key| self.sessions.contains_key(key)))
+    }
+
+    /// The session whose transcript a buffer is.
+    pub fn chat_of_transcript(&self, buf: Buf) -> Option<SessionKey> {
+        self.chats.iter().find(|(_, chat)| chat.transcript == buf).map(|(key, _)| *key)
     }
 
     /// A file that the user named, from where they are.

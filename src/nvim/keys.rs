@@ -142,7 +142,7 @@ struct Meant {
 impl App {
     fn meant_by_interrupt(&self) -> Option<Meant> {
         let buf = self.cx.editor.current_buf().ok()?;
-        let chat = self.cx.chats.values().find(|chat| chat.transcript == buf || chat.prompt == buf)?;
+        let chat = self.cx.chats.values().find(|chat| chat.contains(buf))?;
         let pane = if chat.prompt == buf { Pane::Prompt } else { Pane::Transcript };
         let (mode, _) = self.cx.editor.mode();
         let (key, _) = self

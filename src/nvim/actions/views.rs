@@ -65,7 +65,7 @@ impl App {
     }
 
     fn pane_of(&self, buf: Buf) -> Option<Pane> {
-        if let Some(chat) = self.cx.chats.values().find(|chat| chat.prompt == buf || chat.transcript == buf) {
+        if let Some(chat) = self.cx.chats.values().find(|chat| chat.contains(buf)) {
             return Some(if chat.prompt == buf { Pane::Prompt } else { Pane::Transcript });
         }
         let is_review = self.reviews.panel.as_ref().is_some_and(|panel| panel.buf == buf);

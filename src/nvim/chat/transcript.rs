@@ -16,10 +16,8 @@ impl Chats {
     /// The chat whose transcript the user is in, and the entry that the cursor is on.
     pub fn here(&self, cx: &Context) -> Result<Option<(SessionKey, Option<EntryId>)>> {
         let buf = cx.editor.current_buf()?;
-        match cx.chats.iter().find(|(_, chat)| chat.transcript == buf) {
-            Some((key, _)) => Ok(Some((*key, self.entry_under_cursor(cx, *key)?))),
-            None => Ok(None),
-        }
+        let Some(key) = cx.chat_of_transcript(buf) else { return Ok(None) };
+        Ok(Some((key, self.entry_under_cursor(cx, key)?)))
     }
 
     /// The entry that the cursor is on, if it is in a transcript.

@@ -52,8 +52,7 @@ impl Chats {
 
     /// The transcript of a chat was shown in a window: it is the one at hand.
     pub fn transcript_shown(&mut self, cx: &mut Context, buf: Buf) {
-        let shown = cx.chats.iter().find(|(_, chat)| chat.transcript == buf);
-        if let Some(key) = shown.map(|(key, _)| *key) {
+        if let Some(key) = cx.chat_of_transcript(buf) {
             cx.current = Some(key);
             self.redraw_bar(cx, key);
         }

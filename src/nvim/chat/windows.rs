@@ -289,7 +289,7 @@ impl Windows {
     pub fn closing(&mut self, editor: &Editor, win: Win, chats: &[&ChatBuffers]) -> Option<Win> {
         let pair = self.pairs.iter().find(|pair| pair.has(win)).cloned();
         let buf = editor.win_buf(win).ok()?;
-        if let Some(chat) = chats.iter().find(|chat| chat.transcript == buf || chat.prompt == buf) {
+        if let Some(chat) = chats.iter().find(|chat| chat.contains(buf)) {
             self.remember_win(editor, chat, win);
         }
         pair.map(|pair| pair.other(win))

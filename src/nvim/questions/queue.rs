@@ -400,7 +400,7 @@ fn position(cx: &Context) -> Result<Position> {
     if let Some(chat) = cx.chats.values().find(|chat| chat.prompt == buf) {
         return Ok(Position::Prompt { is_blank: chat.is_prompt_blank(editor)? });
     }
-    let is_transcript = cx.chats.values().any(|chat| chat.transcript == buf);
+    let is_transcript = cx.chat_of_transcript(buf).is_some();
     Ok(if !editor.func::<String>("getcmdwintype", ())?.is_empty() {
         Position::Captured
     } else if is_transcript {
