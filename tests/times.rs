@@ -180,6 +180,10 @@ fn go(chat: &mut Scripted, file: &str, place: &Place) {
     chat.nvim.type_ahead(&format!("{keys}ggOHello<Esc>"));
 }
 
+fn saved(nvim: &mut Nvim, buf: u64) -> bool {
+    nvim.exec_lua("return not vim.bo[...].modified", [buf.into()]).as_bool().expect("a bool")
+}
+
 fn holds(nvim: &mut Nvim, buf: u64, lines: &[&str]) -> bool {
     let text = nvim.buffer_text(buf);
     lines.iter().all(|line| text.lines().any(|each| each == *line))
@@ -309,6 +313,34 @@ fn a_write_that_is_refused_leaves_no_prompt() {
         wait_unasked(&mut chat.nvim, keys, |nvim| holds(nvim, buf, &["mine", "of the disk"]));
         assert!(!chat.nvim.messages().contains("E605"), "{keys}");
         alone(&mut chat.nvim);
+    }
+}
+
+#[test]
+fn a_write_that_is_refused_is_done_once_it_is_known_that_there_is_nothing_to_merge() {
+    let mut chat = with_session(opened());
+    for kind in ["touched", "removed"] {
+        for keys in [":write<CR>", ":wall<CR>", ":wq<CR>", ":update<CR>"] {
+            let file = format!("{kind}{}.txt", keys.replace(':', "").replace("<CR>", ""));
+            chat.project.write(&file, "one\ntwo\n");
+            let buf = open(&mut chat, &file, &shown("", ""), true);
+            chat.nvim.command("split");
+            match kind {
+                "touched" => change(&chat, &file, "one\ntwo\n"),
+                _ => std::fs::remove_file(chat.project.file(&file)).expect("it is there"),
+            }
+            chat.nvim.type_ahead(keys);
+            let written =
+                |chat: &Scripted| std::fs::read_to_string(chat.project.file(&file)).unwrap_or_default();
+            let what = format!("{keys} of a file that was {kind}");
+            let deadline = Instant::now() + Duration::from_secs(8);
+            while !written(&chat).contains("mine") && Instant::now() < deadline {
+                wait_unasked(&mut chat.nvim, &what, |_| true);
+            }
+            assert!(written(&chat).contains("mine"), "{what}: {}", chat.nvim.messages());
+            chat.nvim.wait_until(|nvim| saved(nvim, buf), "the buffer to be saved");
+            alone(&mut chat.nvim);
+        }
     }
 }
 

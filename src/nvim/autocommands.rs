@@ -125,17 +125,13 @@ pub fn watch(editor: &Editor) -> Result<()> {
 
 /// Has the app told of what Neovim finds when it looks at the times of files.
 fn listen_to_times(editor: &Editor) -> Result<()> {
-    let tell = |run_with: fn(&mut App, Buf) -> Result<()>| {
-        editor.lua.create_function(move |_, buf: Buf| {
-            run(move |app| routed(app, |app| run_with(app, buf)));
-            Ok(())
-        })
-    };
-    editor.helper(
-        "listen",
-        (
-            tell(|app, buf| app.files.file_looked_at(&mut app.cx, buf))?,
-            tell(|app, buf| app.files.write_refused(&mut app.cx, buf))?,
-        ),
-    )
+    let changed = editor.lua.create_function(|_, buf: Buf| {
+        run(move |app| routed(app, |app| app.files.file_looked_at(&mut app.cx, buf)));
+        Ok(())
+    })?;
+    let refused = editor.lua.create_function(|_, (buf, tick): (Buf, u64)| {
+        run(move |app| routed(app, |app| app.files.write_refused(&mut app.cx, buf, tick)));
+        Ok(())
+    })?;
+    editor.helper("listen", (changed, refused))
 }

@@ -19,7 +19,7 @@ pub mod user_acts;
 pub mod watching;
 pub mod whose;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use crate::core::changes::agent_views::AgentViews;
@@ -40,6 +40,8 @@ pub struct Files {
     pub watching: Watching,
     pub on_disk: OnDisk,
     own_saves: OwnSaves,
+    /// Buffers that a `:write` was refused in, with the `b:changedtick` of then, until it is known what the disk holds.
+    refused_writes: HashMap<Buf, u64>,
     /// The user has Neovim do something right now.
     user_acts: bool,
     /// The marks of files that are gone are drawn anew in a moment.

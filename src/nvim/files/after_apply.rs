@@ -260,7 +260,7 @@ impl Files {
             cx.editor.helper::<()>("fall_behind", buf)?;
             return self.take_what_was_found(cx, path.to_owned());
         }
-        Ok(())
+        self.write_what_was_refused(cx, buf, path)
     }
 
     /// Whether a change on the disk came with a call that writes the file, or while there was one.

@@ -12,6 +12,7 @@ use crate::core::text::fitting::cut_middle;
 use crate::core::text::visible::visible_line;
 use crate::nvim::buffers::Gone;
 use crate::nvim::buffers::open;
+use crate::nvim::buffers::saving::stamp_of;
 use crate::nvim::context::Context;
 use crate::nvim::diff_view::marks::{forget_above_first_line, show_above_first_line};
 use crate::nvim::editor::{Buf, Win};
@@ -36,6 +37,10 @@ enum Choice {
 impl Files {
     /// The buffer keeps its text, which is now the only one.
     pub fn file_gone(&mut self, cx: &mut Context, job: &Job, was_there: bool) -> Result<()> {
+        if stamp_of(&job.path).is_some() {
+            // The user has written it since.
+            return self.take_what_was_found(cx, job.path.clone());
+        }
         let Some(held) = cx.buffers.held(&job.path) else { return Ok(()) };
         let gone = held.moved.take().map_or(Gone::Deleted, Gone::Renamed);
         // That it has another name now may be found out later.

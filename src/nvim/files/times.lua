@@ -106,6 +106,14 @@ local function trust(buf)
   allow_writes(buf)
 end
 
+-- A :write of the text as it is now was refused.
+local function refuse(buf)
+  local tick = api.nvim_buf_get_changedtick(buf)
+  vim.schedule(function()
+    refused(buf, tick)
+  end)
+end
+
 -- While the file is known to be another one, a :write ends here, without a word from Neovim.
 local function refuse_writes(buf)
   behind[buf] = true
@@ -118,9 +126,7 @@ local function refuse_writes(buf)
       local name = api.nvim_buf_get_name(buf)
       local is_own = event.match == name or vim.fn.fnamemodify(event.file, ":p") == name
       if is_own and behind[buf] and vim.v.cmdbang == 0 then
-        vim.schedule(function()
-          refused(buf)
-        end)
+        refuse(buf)
         return
       end
       allow_writes(buf)
@@ -193,9 +199,7 @@ local function before_write(buf, event)
   end
   if is_behind(buf) then
     vim.b[buf].acp_refused = vim.fn.fnamemodify(name, ":t") .. " has changed on the disk; write it again"
-    vim.schedule(function()
-      refused(buf)
-    end)
+    refuse(buf)
   end
 end
 

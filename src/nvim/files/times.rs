@@ -8,7 +8,7 @@ use mlua::Result;
 use crate::core::text::Text;
 use crate::nvim::buffers::is_modified;
 use crate::nvim::context::Context;
-use crate::nvim::editor::{Buf, Level};
+use crate::nvim::editor::{Buf, Level, first_line};
 use crate::nvim::files::Files;
 use crate::nvim::files::engine::Known;
 
@@ -92,8 +92,8 @@ impl Files {
         self.take(cx, path, writers, false)
     }
 
-    /// A `:write` was refused: it would have overwritten what somebody else has put there.
-    pub fn write_refused(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+    /// A `:write` was refused when `b:changedtick` was this: it would have overwritten what somebody else has put there.
+    pub fn write_refused(&mut self, cx: &mut Context, buf: Buf, tick: u64) -> Result<()> {
         let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
         let name = cx.short_name(None, &path);
         if cx.conflicts.about(&path) {
@@ -102,10 +102,37 @@ impl Files {
             cx.notify(text, Level::Warn);
             return Ok(());
         }
+        self.refused_writes.insert(buf, tick);
+        if !cx.editor.helper::<bool>("is_behind", buf)? {
+            // It has become known meanwhile.
+            return self.write_what_was_refused(cx, buf, &path);
+        }
         let text = format!(
             "{name} has changed on the disk: :write again once that is merged; :write! puts yours there"
         );
         cx.notify(text, Level::Warn);
         self.take_what_was_found(cx, path)
+    }
+
+    /// The buffer knows what is on the disk: does a `:write` that was refused until then, unless the text is another one
+    /// by now, which the user is to see first.
+    pub fn write_what_was_refused(&mut self, cx: &mut Context, buf: Buf, path: &Path) -> Result<()> {
+        let Some(refused) = self.refused_writes.remove(&buf) else { return Ok(()) };
+        if !is_modified(&cx.editor, buf) {
+            return Ok(());
+        }
+        let name = cx.short_name(None, path);
+        if cx.editor.changedtick(buf)? != refused {
+            cx.notify(format!("{name} has changed, also on the disk: look and :write again"), Level::Warn);
+            return Ok(());
+        }
+        cx.run_effect("couldn't write", move |editor| -> std::result::Result<(), String> {
+            editor.command_in(buf, "silent keepalt write").map_err(|error| first_line(&error))?;
+            if !is_modified(editor, buf) {
+                editor.notify(&format!("{name} is written now: there was nothing to merge"), Level::Info);
+            }
+            Ok(())
+        });
+        Ok(())
     }
 }
