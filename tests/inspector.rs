@@ -384,7 +384,8 @@ fn a_recording_of_the_second_version_is_played_into_a_chat() {
     let mut chat = scripted((100, 30), 0);
     chat.nvim.command(&format!("Acp replay {RECORDING}claude-agent-acp101-v2.jsonl max"));
     let text = wait_for_transcript(&mut chat.nvim, "The recording is over");
-    assert!(text.contains("The recorded answer: ") && text.contains("The turn ended: cancelled"), "{text}");
+    assert!(text.contains("The recorded answer: ") && text.contains("Cancelled · "), "{text}");
+    chat.nvim.wait_for_screen("played to its end");
 }
 
 #[test]
@@ -394,6 +395,7 @@ fn a_replay_can_be_played_message_by_message() {
     chat.nvim.wait_for_screen("Recording of");
     chat.nvim.wait_for_screen(":Acp replay plays the next message");
     chat.nvim.wait_for_screen("So does ]m in this window");
+    chat.nvim.wait_for_screen("by steps");
     assert!(!chat.nvim.grid().text().contains("Ask for a change"), "{}", chat.nvim.grid().text());
     let before = transcript(&mut chat.nvim);
     chat.nvim.command("Acp replay");
@@ -401,6 +403,20 @@ fn a_replay_can_be_played_message_by_message() {
     assert!(!before.contains("mock: think") && !after.contains("help you with that"), "{after}");
     chat.nvim.command("Acp replay");
     wait_for_transcript(&mut chat.nvim, "help you with that");
+    // Some messages show nothing in the transcript.
+    chat.nvim.wait_until(
+        |nvim| {
+            nvim.command("Acp replay");
+            transcript(nvim).contains("The recording is over")
+        },
+        "the end",
+    );
+    // As the turn ended, in the recorded time; nothing comes after it.
+    let text = transcript(&mut chat.nvim);
+    assert!(text.contains("\nDone · "), "{text}");
+    chat.nvim.wait_for_screen("played to its end");
+    let said = failure(&mut chat.nvim, "Acp replay");
+    assert!(said.contains("the recording is over; :Acp close ends it"), "{said}");
 }
 
 #[test]

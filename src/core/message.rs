@@ -71,8 +71,8 @@ pub use subagent::{Branch, SessionMessage, SubagentPatch, SubagentState};
 pub use tools::{ToolAnswer, ToolSpec};
 pub use turn::{Counts, LeftCommand, Steering, StopReason, Tokens, TurnEnd, TurnUsage};
 pub use update::{
-    Cost, Limit, LimitStatus, PlanContent, PlanItem, PlanStatus, Priority, Role, Severity, SlashCommand,
-    Update,
+    Cost, Limit, LimitStatus, PlanContent, PlanItem, PlanStatus, Priority, Replayed, Role, Severity,
+    SlashCommand, Update,
 };
 pub use work::{Outcome, Work};
 

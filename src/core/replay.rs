@@ -6,6 +6,7 @@ pub mod lines;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,6 +15,10 @@ use self::lines::{Line, Said};
 
 /// What the sessions of recordings are called instead of an agent's name; no agent can be.
 pub const NAME: &str = "(replay)";
+
+/// The kinds of the updates that no agent sends: [`crate::core::message::Replayed`].
+pub const TURN_ENDED: &str = "_replayed_turn_ended";
+pub const OVER: &str = "_replay_over";
 
 /// Where one agent process ends and the next begins, within one file.
 const NEXT_PROCESS: &str = "a second agent process";
@@ -36,6 +41,24 @@ pub enum Pace {
     AtOnce,
     /// Each message when the user wants it.
     Step,
+}
+
+/// A replay that a chat shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replaying {
+    pub pace: Pace,
+    pub is_over: bool,
+}
+
+impl Replaying {
+    /// What the chat's bar says of it.
+    pub fn state(&self) -> &'static str {
+        match self.pace {
+            _ if self.is_over => "played to its end",
+            Pace::Step => "by steps",
+            Pace::Percent(_) | Pace::AtOnce => "playing",
+        }
+    }
 }
 
 impl Pace {
@@ -66,7 +89,11 @@ pub struct Player {
     others: BTreeSet<String>,
     /// The recorded questions that are shown, with what their options are called.
     asked: HashMap<String, Vec<(String, String)>>,
-    prompts: BTreeSet<String>,
+    /// The recorded prompts that are not answered yet, with when they were sent.
+    prompts: HashMap<String, f64>,
+    /// Since when the recorded user has been asked something, and for how long before that in this turn, in seconds.
+    asked_since: Option<f64>,
+    was_asked: f64,
 }
 
 impl Player {
@@ -120,7 +147,9 @@ impl Player {
             cwd,
             others,
             asked: HashMap::new(),
-            prompts: BTreeSet::new(),
+            prompts: HashMap::new(),
+            asked_since: None,
+            was_asked: 0.0,
         })
     }
 
@@ -199,7 +228,7 @@ impl Player {
 
     /// The last line of a replay.
     pub fn last_word(&self) -> Value {
-        self.notice("info", "The recording is over. :Acp close ends it.")
+        self.update(json!({ "sessionUpdate": OVER }))
     }
 
     fn by_agent(&mut self, message: Value) -> Vec<Value> {
@@ -215,28 +244,39 @@ impl Player {
                 let options =
                     options.map(|option| (text(&option["optionId"]), text(&option["name"]))).collect();
                 self.asked.insert(id, options);
+                self.asked_since.get_or_insert(self.at);
                 vec![message]
             }
             (Some("$/cancel_request"), None) => {
-                let asked = self.asked.remove(&message["params"]["requestId"].to_string());
+                let asked = self.no_longer_asked(&message["params"]["requestId"]);
                 asked.map(|_| message).into_iter().collect()
             }
-            (None, Some(id)) if self.prompts.remove(&id) => self.turn_ended(&message),
+            (None, Some(id)) => match self.prompts.remove(&id) {
+                Some(since) => vec![self.turn_ended(&message, since)],
+                None => Vec::new(),
+            },
             // Files, commands and terminals are not this machine's.
             _ => Vec::new(),
         }
     }
 
-    fn turn_ended(&self, answer: &Value) -> Vec<Value> {
-        if let Some(error) = answer["error"]["message"].as_str() {
-            return vec![self.notice("error", &format!("The turn failed: {error}"))];
+    /// A recorded question is over; gives what its options are called.
+    fn no_longer_asked(&mut self, id: &Value) -> Option<Vec<(String, String)>> {
+        let options = self.asked.remove(&id.to_string())?;
+        if self.asked.is_empty() {
+            self.was_asked += self.asked_since.take().map_or(0.0, |since| self.at - since);
         }
-        match answer["result"]["stopReason"].as_str() {
-            Some("end_turn") | None => Vec::new(),
-            Some(reason) => {
-                vec![self.notice("info", &format!("The turn ended: {}", reason.replace('_', " ")))]
-            }
-        }
+        Some(options)
+    }
+
+    fn turn_ended(&mut self, answer: &Value, since: f64) -> Value {
+        let asked = self.was_asked + self.asked_since.map_or(0.0, |since| self.at - since);
+        self.was_asked = 0.0;
+        self.asked_since = self.asked_since.map(|_| self.at);
+        let took = Duration::try_from_secs_f64(self.at - since - asked).unwrap_or_default();
+        let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        let (result, error) = (&answer["result"], &answer["error"]);
+        self.update(json!({ "sessionUpdate": TURN_ENDED, "took": took, "result": result, "error": error }))
     }
 
     fn by_client(&mut self, message: &Value) -> Vec<Value> {
@@ -244,7 +284,7 @@ impl Player {
         let is_ours = message["params"]["sessionId"] == self.session.as_str();
         match (message["method"].as_str(), id) {
             (Some("session/prompt"), Some(id)) if is_ours => {
-                self.prompts.insert(id);
+                self.prompts.insert(id, self.at);
                 let blocks = message["params"]["prompt"].as_array().into_iter().flatten();
                 blocks
                     .map(|block| {
@@ -255,7 +295,7 @@ impl Player {
             (Some("session/cancel"), None) if is_ours && !self.prompts.is_empty() => {
                 vec![self.notice("info", "The turn was stopped here.")]
             }
-            (None, Some(id)) => match self.asked.remove(&id) {
+            (None, Some(_)) => match self.no_longer_asked(&message["id"]) {
                 Some(options) => vec![self.taken_back(&message["id"]), self.answered(message, &options)],
                 None => Vec::new(),
             },
@@ -378,7 +418,10 @@ mod tests {
         while !player.is_over() {
             all.extend(player.step().into_iter().map(|message| {
                 let update = &message["params"]["update"];
-                let text = update["title"].as_str().or(update["content"]["text"].as_str());
+                let ended = update["result"]["stopReason"].as_str();
+                let ended = ended.map(|reason| format!("{reason} after {} ms", update["took"]));
+                let text =
+                    update["title"].as_str().or(update["content"]["text"].as_str()).or(ended.as_deref());
                 format!("{} {}", message["method"].as_str().unwrap_or_default(), text.unwrap_or_default())
             }));
         }
@@ -397,7 +440,7 @@ mod tests {
                 "session/request_permission ",
                 "$/cancel_request ",
                 "session/update The recorded answer: Allow",
-                "session/update The turn ended: max tokens",
+                "session/update max_tokens after 3000 ms",
             ]
         );
     }

@@ -33,6 +33,7 @@ pub mod prompt_history;
 pub mod question_queue;
 pub mod recovery;
 pub mod references;
+mod replayed;
 mod requested;
 pub mod retold;
 mod retry;
@@ -75,7 +76,7 @@ use crate::core::message::{
     Again, AgentInfo, Command, ConfigOption, Content, Cost, Exit, Limit, Models, Modes, Place, Reopen, Role,
     SlashCommand,
 };
-use crate::core::replay::Pace;
+use crate::core::replay::Replaying;
 use crate::core::rules::Rule;
 use crate::core::session::budget::Budget;
 use crate::core::session::entry::{Body, Entry, Greeting, display_name};
@@ -125,7 +126,7 @@ pub struct Session {
     /// What the user has configured that it is called.
     given_name: Option<String>,
     /// How a recording is played, where that is the agent.
-    pub replay: Option<Pace>,
+    pub replay: Option<Replaying>,
     pub place: Place,
     /// Those of the editor's that its agent is offered.
     pub tools: Vec<String>,

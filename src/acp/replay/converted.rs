@@ -114,7 +114,8 @@ mod tests {
         while !player.is_over() {
             seen.extend(player.step().iter().map(|message| {
                 let update = &message["params"]["update"];
-                let words = update["title"].as_str().or(update["content"]["text"].as_str());
+                let ended = update["result"]["stopReason"].as_str();
+                let words = update["title"].as_str().or(update["content"]["text"].as_str()).or(ended);
                 let kind = update["sessionUpdate"].as_str().or(message["method"].as_str());
                 format!("{} {}", kind.unwrap_or_default(), words.unwrap_or_default())
             }));
@@ -132,7 +133,7 @@ mod tests {
         assert_eq!(count("user_message_chunk mock: slow 40"), 2, "{seen:#?}");
         assert_eq!(count("session/request_permission"), 1);
         assert_eq!(count("notice The recorded answer: "), 1);
-        assert_eq!(count("notice The turn ended: cancelled"), 1, "{seen:#?}");
+        assert_eq!(count("_replayed_turn_ended cancelled"), 1, "{seen:#?}");
         assert!(count("tool_call_update ") > 0 && count("agent_message_chunk ") > 0, "{seen:#?}");
     }
 
@@ -185,7 +186,7 @@ mod tests {
                 "$/cancel_request ",
                 "notice The recorded answer: Always allow for this session",
                 "agent_message_chunk Done.",
-                "notice The turn ended: max tokens",
+                "_replayed_turn_ended max_tokens",
             ]
         );
         let player = Player::of(converted(parse(&text).expect("a recording"))).expect("it can be played");

@@ -71,7 +71,7 @@ fn update_size(update: &Update) -> usize {
         Update::Subagent(patch) => optional(&patch.title) + optional(&patch.description),
         Update::SessionMessage(message) => message.content.iter().flatten().map(content_size).sum(),
         Update::Within { update, .. } => update_size(update),
-        Update::Usage { .. } | Update::Dated(_) => 0,
+        Update::Usage { .. } | Update::Dated(_) | Update::Replayed(_) => 0,
         Update::Limit(limit) => limit.window.len(),
     }
 }

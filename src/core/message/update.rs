@@ -7,6 +7,7 @@ use super::call::ToolCallPatch;
 use super::choices::ConfigOption;
 use super::content::Content;
 use super::subagent::{Branch, SessionMessage, SubagentPatch};
+use super::turn::TurnEnd;
 use crate::core::text::Text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -14,6 +15,15 @@ pub enum Role {
     User,
     Agent,
     Thought,
+}
+
+/// What a replay says beside what the recorded agent did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Replayed {
+    /// A recorded prompt was answered after so many milliseconds, without those in which its user was asked.
+    TurnEnded { end: TurnEnd, took: u64 },
+    /// Nothing more comes.
+    Over,
 }
 
 /// One `session/update`, read tolerantly.
@@ -25,6 +35,8 @@ pub enum Update {
         message: Option<String>,
         content: Content,
     },
+    /// What a recording tells that is no agent's to tell.
+    Replayed(Box<Replayed>),
     /// When the prompt was sent whose message comes next, in milliseconds since 1970, as the agent says.
     Dated(u64),
     /// `tool_call` and `tool_call_update` alike: given fields replace, absent ones stay.
@@ -131,6 +143,7 @@ impl Update {
             | Self::Notice { .. }
             // Known ones are patched by it, so it adds nothing that stands there already.
             | Self::Subagent(_)
+            | Self::Replayed(_)
             | Self::Unknown { .. } => false,
         }
     }

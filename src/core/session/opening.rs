@@ -67,7 +67,7 @@ impl Session {
         let mut before = self.entries.iter().enumerate().filter(|(at, _)| Some(*at) != last);
         let steps = match self.replay {
             _ if before.any(|(_, entry)| is_known(entry)) => Steps::Said,
-            Some(pace) => Steps::Replay(pace),
+            Some(replay) => Steps::Replay(replay.pace),
             None => Steps::Prompt,
         };
         self.greet(Greeting::Ready { title: self.name(), version, steps });

@@ -21,6 +21,7 @@ impl Session {
             Update::Message { role, .. } => *role == Role::User,
             Update::Commands(_)
             | Update::Dated(_)
+            | Update::Replayed(_)
             | Update::Mode(_)
             | Update::Options(_)
             | Update::Info { .. }

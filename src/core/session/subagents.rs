@@ -180,7 +180,8 @@ impl Session {
             | Update::Mode(_)
             | Update::Options(_)
             | Update::Info { .. }
-            | Update::Dated(_) => {}
+            | Update::Dated(_)
+            | Update::Replayed(_) => {}
             update => session.apply(update, now),
         });
     }

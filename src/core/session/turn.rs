@@ -351,7 +351,7 @@ impl Session {
     }
 
     /// What the turn has cost, where the agent tells what the conversation has.
-    fn turn_cost(&self) -> Option<Cost> {
+    pub(super) fn turn_cost(&self) -> Option<Cost> {
         self.meter.turn().costs.first().cloned()
     }
 }

@@ -42,6 +42,7 @@ impl Session {
         match update {
             Update::Message { role, message, content } => self.message(role, message, content, now),
             Update::Dated(at) => self.dated = Some(at),
+            Update::Replayed(told) => self.replayed(*told, now),
             Update::ToolCall(patch) => self.call_told(*patch, now),
             Update::Plan(items) => self.steps_told(items, now),
             Update::PlanTold { id, plan } => self.plan_told(id, plan, now),

@@ -27,7 +27,7 @@ pub fn transcript(
         }
         Phase::LoginNeeded => ("log in".to_owned(), "AcpToolWaiting"),
         Phase::Gone => ("ended".to_owned(), "AcpError"),
-        Phase::Idle => ("ready".to_owned(), "AcpMeta"),
+        Phase::Idle => (session.replay.map_or("ready", |replay| replay.state()).to_owned(), "AcpMeta"),
         Phase::Working { .. } => (format!("working {}", running_time(session.worked(now))), "AcpToolRunning"),
         Phase::Waiting { due, .. } => {
             (format!("again in {}", running_time(due.since(now) + 999)), "AcpToolWaiting")

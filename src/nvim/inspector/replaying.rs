@@ -7,7 +7,7 @@ use mlua::Result;
 use crate::core::ids::{AgentId, JobId};
 use crate::core::inspector::Request;
 use crate::core::message::{Command, Launch};
-use crate::core::replay::{NAME, Pace, Replay};
+use crate::core::replay::{NAME, Pace, Replay, Replaying};
 use crate::nvim::arguments::{Args, fail};
 use crate::nvim::context::Context;
 use crate::nvim::events::EditorEvent;
@@ -17,11 +17,11 @@ impl Inspector {
     /// `:Acp replay {file} [speed]`; in a replay, without a file, its next message.
     pub fn replay(&mut self, cx: &mut Context, args: &Args) -> Result<()> {
         let Some(name) = args.first() else {
-            let Some(agent) = replay_here(cx) else {
-                return fail("name the recording to play, as in :Acp replay bug.jsonl");
-            };
-            cx.send(Command::PlayNext { agent });
-            return Ok(());
+            return play_next_of(
+                cx,
+                replay_here(cx),
+                "name the recording to play, as in :Acp replay bug.jsonl",
+            );
         };
         let pace = match args.words.get(1).map(String::as_str).filter(|word| !word.is_empty()) {
             None => Pace::Percent(100),
@@ -68,16 +68,23 @@ impl Inspector {
 
     /// Plays the next message of the replay here.
     pub fn play_next(cx: &mut Context) -> Result<()> {
-        let Some(agent) = replay_here(cx) else {
-            return fail("this chat is no replay; :Acp replay {file} step begins one");
-        };
-        cx.send(Command::PlayNext { agent });
-        Ok(())
+        play_next_of(cx, replay_here(cx), "this chat is no replay; :Acp replay {file} step begins one")
     }
 }
 
-/// Who plays the replay whose chat this is.
-fn replay_here(cx: &Context) -> Option<AgentId> {
+/// Who plays the replay whose chat this is, and how far it is.
+fn replay_here(cx: &Context) -> Option<(AgentId, Replaying)> {
     let session = cx.sessions.get(&cx.session_here()?)?;
-    (session.agent_name == NAME).then_some(session.agent)
+    Some((session.agent, session.replay?))
+}
+
+fn play_next_of(cx: &mut Context, replay: Option<(AgentId, Replaying)>, none: &str) -> Result<()> {
+    match replay {
+        None => fail(none),
+        Some((_, replay)) if replay.is_over => fail("the recording is over; :Acp close ends it"),
+        Some((agent, _)) => {
+            cx.send(Command::PlayNext { agent });
+            Ok(())
+        }
+    }
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Command, Content, Launch, Place, Reopen, StoredSession, StoredState};
+use crate::core::replay::Replaying;
 use crate::core::session::AgentRun;
 use crate::core::session::{Phase, Session};
 use crate::nvim::arguments::fail;
@@ -64,7 +65,7 @@ impl Sessions {
         if let Some(title) = cx.config.agents.get(&launch.name).and_then(|agent| agent.title.as_deref()) {
             session.call_agent(title);
         }
-        session.replay = launch.replay.as_ref().map(|replay| replay.pace);
+        session.replay = launch.replay.as_ref().map(|replay| Replaying { pace: replay.pace, is_over: false });
         session.tools = tools;
         session.taking_up = stored;
         session.defaults = cx.config.defaults(&launch.name);

@@ -9,6 +9,7 @@ use super::chunk::role;
 use super::content::{block, blocks, tool_content};
 use super::json::{count, each, id, text};
 use super::options::options;
+use super::replayed::replayed;
 use super::subagents::{self, given};
 use super::usage;
 use crate::core::ids::{TerminalId, ToolCallId};
@@ -114,7 +115,7 @@ fn one(kind: &str, update: &Value) -> Option<Update> {
         "compaction_summary_chunk" => {
             Update::CompactionSummary { id: id(&update["compactionId"])?, text: words(&update["content"]) }
         }
-        other => subagents::told(other, update)?,
+        other => subagents::told(other, update).or_else(|| replayed(other, update))?,
     })
 }
 
