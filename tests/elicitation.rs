@@ -249,7 +249,7 @@ fn what_the_agent_proposes_is_filled_in_and_can_be_kept() {
     assert_eq!(tags, Some(&[json!("Done: 1 chosen"), json!("[ ] a"), json!("[x] b")][..]));
     // What does not fit is a start all the same.
     assert_eq!(seen[5]["default"], "7");
-    assert_eq!(seen[6]["prompt"], "odd: type a whole number, at most 5: ");
+    assert_eq!(seen[6]["prompt"], "Type a whole number, at most 5 · odd: ");
 }
 
 #[test]
@@ -290,11 +290,11 @@ fn an_answer_that_does_not_fit_is_asked_for_again_with_the_reason() {
     assert_eq!(
         prompts,
         [
-            "mail: the agent needs this one: ",
-            "mail: type an email address such as name@example.org: ",
-            "code: type what fits ^[A-Z]{2}$: ",
-            "How old? (type a whole number, 1 to 120): ",
-            "tags: choose at least 2; so far: 1",
+            "The agent needs this one · mail: ",
+            "Type an email address such as name@example.org · mail: ",
+            "Type what fits ^[A-Z]{2}$ · code: ",
+            "Type a whole number, 1 to 120 · How old?: ",
+            "Choose at least 2; so far: 1 · tags",
         ]
     );
     assert_eq!((&seen[2]["default"], &seen[6]["default"]), (&json!("nobody"), &json!("121")));

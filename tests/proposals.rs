@@ -961,6 +961,39 @@ fn a_picker_closes_when_its_question_is_over() {
 }
 
 #[test]
+fn a_picker_that_is_open_makes_way_for_the_one_that_is_asked_for() {
+    let mut all = vec![prompt(), permission("p0", edit("c", "Edit a.txt", json!([])))];
+    all.extend([answered("p0"), says("Answered."), ends("end_turn")]);
+    let mut chat = started(&[], all, (80, 24), "");
+    // It says that nothing was chosen when its window goes, as many do.
+    chat.nvim.exec_lua(
+        "_G.pickers = {}
+         vim.ui.select = function(items, options, choose)
+           local buf = vim.api.nvim_create_buf(false, true)
+           local win = vim.api.nvim_open_win(buf, true,
+             { relative = 'editor', row = 2, col = 2, width = 20, height = 4 })
+           vim.cmd.stopinsert()
+           vim.api.nvim_create_autocmd('WinClosed', { pattern = tostring(win), once = true, callback = function()
+             choose(nil)
+           end })
+           table.insert(_G.pickers, { win = win, choose = function() choose(items[1], 1) end })
+         end",
+        [],
+    );
+    chat.send("go");
+    let count = |nvim: &mut Nvim| nvim.exec_lua("return #_G.pickers", []).as_u64();
+    chat.nvim.wait_until(|nvim| count(nvim) == Some(1), "the picker");
+    chat.nvim.command("Acp answer");
+    chat.nvim.wait_until(|nvim| count(nvim) == Some(2), "the picker that was asked for");
+    let valid = "return vim.tbl_map(function(one) return vim.api.nvim_win_is_valid(one.win) end, _G.pickers)";
+    let valid = chat.nvim.exec_lua(valid, []);
+    assert_eq!(valid, rmpv::Value::Array(vec![false.into(), true.into()]));
+    chat.nvim.exec_lua("_G.pickers[2].choose()", []);
+    chat.wait_for("Answered.");
+    assert!(!chat.nvim.messages().contains("left open"), "{}", chat.nvim.messages());
+}
+
+#[test]
 fn neovims_own_picker_closes_when_its_turn_is_cancelled() {
     let mut all = vec![prompt(), permission("p0", edit("c", "Edit a.txt", json!([])))];
     all.push(json!({ "expect": "session/cancel" }));

@@ -201,6 +201,15 @@ pub fn cells(text: &str) -> usize {
     unicode_width::UnicodeWidthStr::width(text)
 }
 
+/// As a sentence begins.
+pub fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => String::new(),
+    }
+}
+
 /// A text of Markdown without the backticks around code, where they pair up.
 pub fn without_ticks(text: &str) -> String {
     let is_paired = text.matches('`').count().is_multiple_of(2) && !text.contains("``");

@@ -12,6 +12,7 @@ use crate::core::audit::page::{Look, details, empty, line};
 use crate::core::audit::{Line, Read, Reply, Request, What};
 use crate::core::ids::JobId;
 use crate::core::message::Command;
+use crate::core::text::capitalized;
 use crate::nvim::arguments::{Args, fail};
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::float::float;
@@ -248,7 +249,7 @@ impl Page {
     fn draw(&self, cx: &Context, goes_to_end: bool) -> Result<()> {
         let editor = &cx.editor;
         let lines: Vec<String> = match (&self.trouble, self.read.lines.is_empty()) {
-            (Some(why), _) => vec![format!("{}{}", why[..1].to_uppercase(), &why[1..])],
+            (Some(why), _) => vec![capitalized(why)],
             (None, true) => {
                 let keys = cx.config.keys.line(&[("audit_all", "shows all")]);
                 empty(&self.filter, cx.config.audit, &keys)

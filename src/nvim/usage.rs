@@ -14,6 +14,7 @@ use crate::core::message::Command;
 use crate::core::message::spent::Told;
 use crate::core::replay::NAME;
 use crate::core::store::usage::{Line, Reply, Request, Spans, Sums};
+use crate::core::text::capitalized;
 use crate::nvim::context::Context;
 use crate::nvim::editor::float::{float, refit};
 use crate::nvim::editor::{Buf, Editor, Level};
@@ -161,10 +162,7 @@ impl Usage {
             let counted = match reply {
                 Ok(Reply::Sums(sums)) => Counted { notes: broken_note(&sums), sums: *sums },
                 Ok(Reply::Last(_)) => Counted::default(),
-                Err(why) => {
-                    let note = format!("{}{}", why[..1].to_uppercase(), &why[1..]);
-                    Counted { sums: Sums::default(), notes: vec![note] }
-                }
+                Err(why) => Counted { sums: Sums::default(), notes: vec![capitalized(&why)] },
             };
             then(this, cx, counted)
         });

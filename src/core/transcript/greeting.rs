@@ -7,7 +7,7 @@ use super::wording::wait;
 use crate::core::message::{AuthKind, AuthMethod, FailureKind, Reopen};
 use crate::core::replay::Pace;
 use crate::core::session::entry::{Greeting, Restart, Steps};
-use crate::core::text::one_line;
+use crate::core::text::{capitalized, one_line};
 
 pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
     let (restart, cancel) = (hints.restart(), hints.cancel());
@@ -122,12 +122,4 @@ fn does(restart: Restart) -> Option<&'static str> {
         Restart::First => "starts it again",
         Restart::Done => return None,
     })
-}
-
-fn capitalized(text: &str) -> String {
-    let mut chars = text.chars();
-    match chars.next() {
-        Some(first) => first.to_uppercase().chain(chars).collect(),
-        None => String::new(),
-    }
 }

@@ -3,6 +3,7 @@
 
 use super::drawing::Drawing;
 use super::hints::Hints;
+use crate::core::text::capitalized;
 
 /// So many lines stand in the chat; the page of details has all of them.
 const SHOWN: usize = 6;
@@ -48,9 +49,7 @@ fn meaning(stderr: &[String]) -> Option<String> {
     })?;
     let known = NPM.iter().find(|(codes, _)| codes.contains(&code));
     let text = known.map_or_else(|| format!("npm failed with {code}"), |(_, text)| (*text).to_owned());
-    let mut chars = text.chars();
-    let first = chars.next()?;
-    Some(if text.starts_with("npm") { text } else { first.to_uppercase().chain(chars).collect() })
+    Some(if text.starts_with("npm") { text } else { capitalized(&text) })
 }
 
 #[cfg(test)]

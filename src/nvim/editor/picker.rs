@@ -91,6 +91,11 @@ impl OpenPicker {
         self.is_running.clone()
     }
 
+    /// Closes it because another one opens. Neovim's own, while it runs, has the keys for itself and stays below.
+    pub fn replace(self, editor: &Editor) -> Result<()> {
+        if self.is_builtin && self.is_running.get() { Ok(()) } else { self.close(editor) }
+    }
+
     /// Closes it, as far as that can be done: a picker that nobody knows closes with its window.
     pub fn close(self, editor: &Editor) -> Result<()> {
         if !self.is_builtin {

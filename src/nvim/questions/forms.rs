@@ -13,6 +13,7 @@ use crate::core::session::entry::Body;
 use crate::core::session::form::{Choice, Control, Field, Filling};
 use crate::core::session::outside::OutsideUse;
 use crate::core::session::{OpenAsk, Session, Wanted};
+use crate::core::text::capitalized;
 use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::url_check::Warning;
 use crate::nvim::arguments::fail;
@@ -567,8 +568,8 @@ fn field_prompt(cx: &Context, step: &Step, room: usize) -> String {
     let label = short(field.label());
     let ends_sentence = label.ends_with(['?', '!', '.', ':']);
     if let Some((problem, _)) = &step.problem {
-        let told = if ends_sentence { format!("{label} ({problem})") } else { format!("{label}: {problem}") };
-        return cut_end(&told, room);
+        // First, since pickers cut what is too long for them.
+        return cut_end(&format!("{} · {label}", capitalized(problem)), room);
     }
     let hint = field.hint().map(|hint| plain(&hint));
     let hint = match hint {

@@ -285,8 +285,12 @@ impl Questions {
         picker: impl FnOnce(&Editor, Box<dyn FnOnce(Option<T>)>) -> Result<()> + 'static,
     ) {
         let shown = self.queue.show(ask);
+        let earlier = self.open.take();
         cx.raise(EditorEvent::DrawingWanted);
         cx.effects.push_back(Box::new(move |editor| {
+            // One that is still there has nothing to say any more.
+            let replaced = earlier.map_or(Ok(()), |(_, earlier)| earlier.replace(editor));
+            editor.notify_error(replaced);
             let open = OpenPicker::begin(editor);
             let running = open.as_ref().map(OpenPicker::running).unwrap_or_default();
             context::run(move |this: &mut Self, _| {
