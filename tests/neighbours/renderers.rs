@@ -23,6 +23,12 @@ const DRAWS: &str = "vim.api.nvim_create_autocmd('FileType', {
 
 const RENDER_MARKDOWN: &str = "vim.treesitter.language.register('markdown', 'acp')
     require('render-markdown').setup({ file_types = { 'markdown', 'acp' }, render_modes = true,
+      overrides = { filetype = { acp = { debounce = 0, pipe_table = { enabled = false } } } } })
+    local function draw(buf) require('render-markdown').render({ buf = buf }) end";
+
+/// The same, with tables that it draws itself.
+const RENDER_MARKDOWN_WITH_TABLES: &str = "vim.treesitter.language.register('markdown', 'acp')
+    require('render-markdown').setup({ file_types = { 'markdown', 'acp' }, render_modes = true,
       overrides = { filetype = { acp = { debounce = 0 } } } })
     local function draw(buf) require('render-markdown').render({ buf = buf }) end";
 
@@ -89,7 +95,26 @@ fn a_table_is_aligned_once(plugin: &str, setup: &str) {
 #[test]
 #[ignore = "make test-neighbours"]
 fn render_markdown_aligns_tables_alone() {
-    a_table_is_aligned_once("render-markdown.nvim", RENDER_MARKDOWN);
+    a_table_is_aligned_once("render-markdown.nvim", RENDER_MARKDOWN_WITH_TABLES);
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn tables_with_code_are_aligned_beside_render_markdown_as_the_help_sets_it_up() {
+    let table = "# Head\n\n| a | long |\n| --- | --- |\n| `much longer` | b |\n| c | much longer |\n\nafter";
+    let mut chat = Scripted::sized(&[], steps([prompt(), says(table)]), 140, 40);
+    if !load(&mut chat.nvim, "0.10", &["render-markdown.nvim"]) {
+        return;
+    }
+    chat.nvim.exec_lua(&format!("{RENDER_MARKDOWN} {DRAWS}"), []);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("after");
+    let is_aligned = |nvim: &mut crate::support::Nvim| {
+        let is_drawn = !nvim.screen().contains("# Head");
+        is_drawn && matches!(ends_of_rows(nvim)[..], [head, row, other] if head == row && row == other)
+    };
+    chat.nvim.wait_until(is_aligned, "a table that is aligned");
 }
 
 #[test]

@@ -10,7 +10,8 @@ M.room = 80
 ---@type table<string, fun(module: table, buf: integer): boolean>
 local others = {
   ["render-markdown.core.manager"] = function(manager, buf)
-    return manager.attached(buf)
+    local table = manager.attached(buf) and require("render-markdown.state").get(buf).pipe_table
+    return table and table.enabled ~= false
   end,
   ["markview.spec"] = function(spec, buf)
     local filetypes = spec.get({ "preview", "filetypes" }, { fallback = {}, ignore_enable = true })
