@@ -64,7 +64,8 @@ impl Scene {
             "/agent" => Self::Subagent,
             "/build" => Self::Build(rest.trim().parse().unwrap_or(BUILD)),
             "/form" => Self::Form,
-            _ if asks_for_the_tour(text) => Self::Tour,
+            // More lines than one are comments, or something that was pasted.
+            _ if !text.contains('\n') && asks_for_the_tour(text) => Self::Tour,
             _ if is_first && prompt.len() <= 1 && !text.contains(char::is_alphanumeric) => Self::Tour,
             _ => Self::Echo(prompt),
         }
@@ -290,6 +291,7 @@ mod tests {
         assert_eq!(scene(" ... ", true), Scene::Tour);
         assert!(matches!(scene(" ... ", false), Scene::Echo(_)));
         assert!(matches!(scene("a detour", true), Scene::Echo(_)));
+        assert!(matches!(scene("Comments:\nacp-tour.lua:2: why a tour?", false), Scene::Echo(_)));
     }
 
     #[test]
