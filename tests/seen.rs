@@ -1027,8 +1027,12 @@ const HOW: [How; 6] = {
 };
 
 /// Waits for what is to come, and goes on all the same: what is wrong then is told with all the rest.
-fn soon(mut is_there: impl FnMut() -> bool) {
-    let deadline = std::time::Instant::now() + Duration::from_secs(5);
+fn soon(is_there: impl FnMut() -> bool) {
+    within(Duration::from_secs(5), is_there);
+}
+
+fn within(limit: Duration, mut is_there: impl FnMut() -> bool) {
+    let deadline = std::time::Instant::now() + limit;
     while !is_there() && std::time::Instant::now() < deadline {
         std::thread::yield_now();
     }
@@ -1091,7 +1095,8 @@ impl Ran {
         self.chat.nvim.exec_lua(open, [leaves.into()]);
         let told = "return table.concat(_G.told, ' ')";
         let mut is_shown = false;
-        soon(|| {
+        // Thousands of files take a while where the machine has other things to do.
+        within(Duration::from_secs(60), || {
             is_shown = self.chat.nvim.screen().contains("gX put back all");
             is_shown || self.chat.nvim.exec_lua(told, []).as_str().unwrap_or_default().contains("no ")
         });
