@@ -49,7 +49,7 @@ pub mod tool_input;
 pub mod tool_output;
 mod tool_patch;
 mod tool_title;
-mod turn;
+pub mod turn;
 mod unasked;
 pub mod unsaved_note;
 mod updates;

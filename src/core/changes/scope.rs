@@ -133,6 +133,12 @@ impl Origins {
             .find(|origin| session.is_none_or(|key| origin.all().any(|each| each.session == key)))
     }
 
+    /// The last prompt of a session that led to a change. What was done for an earlier one may be told of later.
+    pub fn latest_prompt(&self, session: SessionKey) -> EntryId {
+        let of_session = self.0.iter().filter(|origin| origin.session == session);
+        of_session.map(|origin| origin.prompt).max().unwrap_or(EntryId(0))
+    }
+
     /// What was behind a hunk last.
     pub fn of_hunk(&self, file: &FileReview, hunk: usize) -> Option<&Origin> {
         file.origins(hunk).iter().next_back().and_then(|origin| self.get(*origin))
@@ -273,6 +279,15 @@ mod tests {
         assert_eq!(meant(&Scope::Turn(SessionKey(1), EntryId(0))), [0]);
         assert_eq!(meant(&Scope::Session(SessionKey(2))), [1]);
         assert_eq!(meant(&Scope::All), [0, 1]);
+    }
+
+    #[test]
+    fn the_last_turn_is_that_of_the_last_prompt_though_an_earlier_ones_change_is_told_after_it() {
+        let mut origins = Origins::default();
+        for (session, prompt, call) in [(1, 4, 5), (1, 0, 1), (2, 9, 10)] {
+            origins.number(origin(session, prompt, call));
+        }
+        assert_eq!([1, 2, 3].map(|key| origins.latest_prompt(SessionKey(key)).0), [4, 9, 0]);
     }
 
     #[test]

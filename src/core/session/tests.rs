@@ -109,6 +109,24 @@ fn a_prompt_sent_before_the_session_is_open_goes_out_when_it_is() {
 }
 
 #[test]
+fn what_a_call_did_was_asked_for_in_its_own_turn_however_late_it_is_told() {
+    let mut session = session();
+    let asked = |session: &Session, call| {
+        let asked = session.asked_for(call, Moment(9));
+        (asked.turn, asked.asked, asked.since.0)
+    };
+    assert_eq!(asked(&session, None), (0, String::new(), 9));
+    session.prompt(vec![Content::Text("hello\nthere".into())], Moment(1));
+    session.apply(status(WireStatus::InProgress), Moment(2));
+    let first = session.entries().iter().position(|entry| entry.tool().is_some()).map(EntryId);
+    assert_eq!(asked(&session, first), (1, "hello there".into(), 1));
+    session.turn_ended(stopped(StopReason::EndTurn), Moment(3));
+    session.prompt(vec![Content::Text("next".into())], Moment(5));
+    assert_eq!(asked(&session, None), (2, "next".into(), 5));
+    assert_eq!(asked(&session, first), (1, "hello there".into(), 1));
+}
+
+#[test]
 fn a_second_prompt_waits_for_the_first_turn_to_end() {
     let mut session = working();
     assert_eq!(session.prompt(vec![Content::Text("next".into())], Moment(1)), []);

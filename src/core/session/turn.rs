@@ -40,7 +40,39 @@ impl Queued {
     }
 }
 
+/// The prompt that something was done for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Its entry, and which prompt of the session it was, 1-based; zero for both where there was none.
+    pub prompt: EntryId,
+    pub turn: usize,
+    /// On one line.
+    pub asked: String,
+    /// When the work on it began.
+    pub since: Moment,
+}
+
 impl Session {
+    /// What a call was made for, which may be told of only when the agent works on the next prompt; without one, what is
+    /// worked on now, or was last.
+    pub fn asked_for(&self, call: Option<EntryId>, now: Moment) -> Asked {
+        let prompts = self.entries.iter().enumerate().filter_map(|(at, entry)| match &entry.body {
+            Body::User { text, .. } => Some((EntryId(at), entry.at, text)),
+            _ => None,
+        });
+        let last = prompts.clone().next_back().map(|(prompt, ..)| prompt);
+        let mut before = prompts.filter(|(prompt, ..)| call.is_none_or(|call| *prompt < call));
+        let turn = before.clone().count();
+        let begun = self.working_since().unwrap_or(now);
+        match before.next_back() {
+            None => Asked { prompt: EntryId(0), turn, asked: String::new(), since: begun },
+            Some((prompt, sent, text)) => {
+                let since = if last == Some(prompt) { begun } else { sent };
+                Asked { prompt, turn, asked: one_line(text), since }
+            }
+        }
+    }
+
     /// Prompts that wait for the turn to end, oldest first.
     pub fn queue(&self) -> &VecDeque<Queued> {
         &self.queue

@@ -95,7 +95,7 @@ impl Reviews {
                 None => fail("no change of an agent's was seen yet"),
             },
             (Some("turn"), _) => match latest {
-                Some(origin) => Ok(Scope::Turn(origin.session, origin.prompt)),
+                Some(origin) => Ok(Scope::Turn(origin.session, self.origins.latest_prompt(origin.session))),
                 None => fail("no change of an agent's was seen yet"),
             },
             (Some("file"), Some(path)) => Ok(Scope::File(path)),

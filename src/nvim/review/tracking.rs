@@ -18,10 +18,10 @@ use crate::core::changes::writers::Writer;
 use crate::core::ids::{EntryId, OriginId, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{FileDiff, HalfWritten, OnDisk, Outcome, ToolKind, Work};
-use crate::core::session::entry::Body;
 use crate::core::session::tool_call::Status;
+use crate::core::session::turn::Asked;
 use crate::core::store::checkpoint::Held;
-use crate::core::text::{Text, one_line};
+use crate::core::text::Text;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::texts::Snapshot;
 use crate::nvim::context::{self, Context};
@@ -948,20 +948,13 @@ fn origin_of(cx: &Context, key: SessionKey, call: Option<EntryId>, path: &Path) 
         let named = open.iter().rev().find(|(_, call)| about(call) && !reads(call.kind));
         named.or(open.iter().rev().find(|(_, call)| changes(call.kind))).map(|(entry, _)| *entry)
     });
-    let mut prompts = session.entries().iter().enumerate().filter_map(|(at, entry)| match &entry.body {
-        Body::User { text, .. } => Some((EntryId(at), text)),
-        _ => None,
-    });
-    let turn = prompts.clone().count();
-    let (prompt, asked) =
-        prompts.next_back().map_or((EntryId(0), String::new()), |(entry, text)| (entry, one_line(text)));
+    let (at, others) = (cx.now(), Vec::new());
+    let Asked { prompt, turn, asked, since } = session.asked_for(call, at);
     let title = call
         .and_then(|call| session.entry(call))
         .and_then(|entry| entry.tool())
         .map_or_else(|| "write".to_owned(), |call| call.headline());
     let agent = session.name();
-    let (at, others) = (cx.now(), Vec::new());
-    let since = session.working_since().unwrap_or(at);
     Some(Origin { session: key, agent, prompt, turn, asked, call, title, at, since, others })
 }
 
