@@ -766,8 +766,9 @@ fn an_ended_command_keeps_the_ends_of_its_lines_when_its_window_was_narrower() {
     let narrow = format!("{WINDOW} {narrow}");
     chat.nvim.exec_lua(&narrow, [28.into(), 5.into()]);
     // In so few columns lines go on in the next row.
-    let has_ends =
-        |nvim: &mut Nvim| shown(nvim).replace('\n', "").contains("compiling part 30 of the program[The");
+    let has_ends = |nvim: &mut Nvim| {
+        shown(nvim).replace('\n', "").contains("compiling part 30 of the program[ended with exit code 3]")
+    };
     chat.nvim.wait_until(has_ends, "the ends of lines in a narrow window");
     let widen = "vim.cmd('wincmd t') vim.api.nvim_win_set_width(0, 40)";
     chat.nvim.exec_lua(widen, []);
@@ -921,4 +922,71 @@ fn a_tab_page_has_one_window_for_all_commands() {
     chat.project.write("go4", "");
     chat.nvim.wait_until(|nvim| is(nvim, "out3", &["\u{25cf} job3"]), "the one that still runs");
     assert_eq!(windows(&mut chat.nvim), 1);
+}
+
+/// Every look of a cell in which a text stands.
+fn looks(nvim: &mut Nvim, text: &str) -> String {
+    format!("{:?}", nvim.styles_of(text))
+}
+
+#[test]
+fn the_buffer_of_an_ended_command_goes_like_any_other_and_comes_back() {
+    let script = "for i in $(seq 60); do printf '\\033[31mred %s\\033[0m\\n' $i; done; exit 3";
+    let mut chat = built(script, json!({ "auto_open": "always" }));
+    chat.nvim.wait_until(|nvim| shown(nvim).contains("[The command ended with exit code 3]"), "its end");
+    chat.nvim.stop_insert();
+    let before = (shown(&mut chat.nvim), looks(&mut chat.nvim, "red 60"));
+    chat.nvim.command("Acp terminal");
+    chat.nvim.input("gg");
+    chat.nvim.wait_for_screen("red 1 ");
+    // Keys in terminal mode do nothing to it either.
+    chat.nvim.input("ixx");
+    chat.nvim.input("<C-\\><C-n>G");
+    assert_eq!((shown(&mut chat.nvim), looks(&mut chat.nvim, "red 60")), before);
+    chat.nvim.exec_lua("_G.buf = vim.api.nvim_get_current_buf()", []);
+    let gone = chat.nvim.try_lua("vim.v.errmsg = '' vim.cmd('bdelete') return vim.v.errmsg", []);
+    assert_eq!(gone, Ok("".into()));
+    chat.nvim.wait_until(|nvim| windows(nvim) == 0, "no window");
+    chat.nvim.command("Acp terminal");
+    chat.nvim.wait_until(|nvim| shown(nvim) == before.0, "all of it again");
+    chat.nvim.wait_until(|nvim| looks(nvim, "red 60") == before.1, "its colours");
+    let messages = chat.nvim.messages();
+    assert!(!messages.contains("E89") && !messages.contains("losed"), "{messages}");
+}
+
+#[test]
+fn a_narrow_terminal_says_in_one_line_how_its_command_ended() {
+    // What draws over its own lines is not given anew to a narrower window.
+    for script in ["echo some words; exit 3", "printf 'no words\\r'; echo some words; exit 3"] {
+        let mut chat = built(script, json!({ "auto_open": "always" }));
+        let whole = "[The command ended with exit code 3]";
+        chat.nvim.wait_until(|nvim| shown(nvim).contains(whole), "its end");
+        for (width, line) in [(30, "[ended with exit code 3]"), (20, "[exit 3]"), (38, whole)] {
+            let resize = format!("{WINDOW} vim.api.nvim_win_set_width(win, ...)");
+            chat.nvim.exec_lua(&resize, [width.into()]);
+            let fits = |nvim: &mut Nvim| {
+                let all = shown(nvim);
+                all.lines().next() == Some("some words") && all.lines().last() == Some(line)
+            };
+            chat.nvim.wait_until(fits, &format!("{line} after {script}"));
+        }
+    }
+}
+
+#[test]
+fn a_terminal_that_is_typed_into_when_its_command_ends_stays_until_it_is_deleted() {
+    let script = "while [ ! -e go ]; do sleep 0.02; done; exit 3";
+    let mut chat = built(script, json!({ "auto_open": "always" }));
+    chat.nvim.wait_until(|nvim| windows(nvim) == 1, "the terminal");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp terminal");
+    chat.nvim.input("i");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "t", "terminal mode");
+    chat.project.write("go", "");
+    chat.nvim.wait_until(|nvim| shown(nvim).contains("[The command ended"), "its end");
+    chat.nvim.input("xx<C-\\><C-n>");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "nt", "normal mode");
+    assert!(shown(&mut chat.nvim).contains("[The command ended"), "what was typed has wiped it out");
+    chat.nvim.wait_until(|nvim| nvim.try_lua("vim.cmd('bdelete')", []).is_ok(), "the buffer to go");
+    assert_eq!(windows(&mut chat.nvim), 0);
 }

@@ -311,6 +311,34 @@ return {
     end)
   end,
 
+  -- Closes the channel of a terminal's buffer, which keeps what it shows. What Neovim writes of it (`[Terminal closed]`) is
+  -- taken for the rest of a control string (SOS), which is shown nowhere. A closed one has no use for terminal mode, in
+  -- which the next key would wipe it out.
+  close_terminal = function(buf, channel)
+    api.nvim_chan_send(channel, "\27X")
+    vim.cmd(("noautocmd call chanclose(%d)"):format(channel))
+    api.nvim_create_autocmd("TermEnter", { buffer = buf, command = "stopinsert" })
+  end,
+
+  -- Has another text in place of a line near the end of a buffer that is not for editing.
+  replace_line = function(buf, before, now)
+    local first = math.max(api.nvim_buf_line_count(buf) - 200, 0)
+    local lines = api.nvim_buf_get_lines(buf, first, -1, false)
+    for at = #lines, 1, -1 do
+      if lines[at] == before then
+        vim.bo[buf].modifiable = true
+        api.nvim_buf_set_lines(buf, first + at - 1, first + at, false, { now })
+        vim.bo[buf].modifiable, vim.bo[buf].modified = false, false
+        return
+      end
+    end
+  end,
+
+  -- Calls a function once when the user has left terminal mode in a buffer.
+  after_terminal_mode = function(buf, call)
+    api.nvim_create_autocmd("TermLeave", { buffer = buf, once = true, callback = vim.schedule_wrap(call) })
+  end,
+
   view_of = function(win)
     return api.nvim_win_call(win, vim.fn.winsaveview)
   end,

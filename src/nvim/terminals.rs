@@ -42,6 +42,8 @@ pub struct Terminal {
     pub shown: Shown,
     pub buf: Buf,
     channel: i64,
+    /// Its buffer has been given all of a command that is over, and is deleted like any other.
+    is_closed: bool,
     /// What its windows have above them.
     bar: String,
     /// Rows and columns of its window, and since when it is known to have them.
@@ -55,6 +57,7 @@ impl Terminal {
     fn begin_again(&mut self, editor: &Editor) -> Result<()> {
         self.bar.clear();
         self.window = None;
+        self.is_closed = false;
         self.shown.begin_again();
         self.set_name(editor)
     }
@@ -69,7 +72,15 @@ impl Terminals {
     fn start(&mut self, editor: &Editor, key: Key, program: Program) -> Result<Buf> {
         let (buf, channel) = make_buf(editor, &key)?;
         let shown = Shown::new(program);
-        let terminal = Terminal { shown, buf, channel, bar: String::new(), window: None, listed: false };
+        let terminal = Terminal {
+            shown,
+            buf,
+            channel,
+            is_closed: false,
+            bar: String::new(),
+            window: None,
+            listed: false,
+        };
         terminal.set_name(editor)?;
         self.open.insert(key, terminal);
         Ok(buf)

@@ -34,6 +34,16 @@ impl Backlog {
         }
     }
 
+    /// Has other bytes in place of so many at the end. They count as given if those were.
+    pub fn replace_end(&mut self, count: usize, bytes: &[u8]) {
+        let is_given = !self.has_more();
+        self.bytes.truncate(self.bytes.len().saturating_sub(count));
+        self.bytes.extend_from_slice(bytes);
+        if is_given {
+            self.given = self.bytes.len();
+        }
+    }
+
     pub fn has_more(&self) -> bool {
         self.given < self.bytes.len()
     }

@@ -22,6 +22,11 @@ impl Refit {
         self.has_changed |= is_begun && before.is_some_and(|before| before != columns);
     }
 
+    /// The columns of the widest window, if one was seen.
+    pub fn columns(&self) -> Option<u16> {
+        self.columns
+    }
+
     /// Its windows may have been narrower for a moment that nobody saw.
     pub fn may_have_changed(&mut self) {
         self.has_changed |= self.columns.is_some();

@@ -10,6 +10,8 @@ use crate::core::terminal::backlog::Backlog;
 use crate::core::terminal::bar::{self, Lost, State, amount};
 use crate::core::terminal::last_lines::LastLines;
 use crate::core::terminal::refit::Refit;
+use crate::core::text::cells;
+use crate::core::text::fitting::cut_end;
 use crate::core::transcript::Tail;
 
 /// What runs in a terminal.
@@ -25,6 +27,8 @@ pub struct Shown {
     program: Program,
     exit: Option<Exit>,
     ended: Option<Moment>,
+    /// The line that stands below its output then.
+    end: String,
     /// The user was told that typing does nothing here.
     told: bool,
     /// There has been output.
@@ -47,6 +51,7 @@ impl Shown {
             program,
             exit: None,
             ended: None,
+            end: String::new(),
             told: false,
             grew: false,
             backlog: Backlog::default(),
@@ -95,10 +100,39 @@ impl Shown {
             self.exit = Some(exit);
             return;
         }
-        let text = format!("\x1b[0m\r\n\x1b[2m[The command {}]\x1b[0m\x1b[?25l", exit_text(Some(&exit)));
-        self.backlog.push(text.as_bytes());
         self.exit = Some(exit);
         self.ended = Some(now);
+        self.end = self.end_line();
+        self.backlog.push(written(&self.end).as_bytes());
+    }
+
+    /// What stands below the output of a command that is over: how it ended, in a line that its windows have room for.
+    fn end_line(&self) -> String {
+        let Some(exit) = &self.exit else { return String::new() };
+        let columns = usize::from(self.refit.columns().unwrap_or(self.size.1));
+        let text = exit_text(Some(exit));
+        let all = [format!("[The command {text}]"), format!("[{text}]"), format!("[{}]", exit.words())];
+        let fitting = all.iter().find(|line| cells(line) <= columns);
+        fitting.cloned().unwrap_or_else(|| cut_end(&all[2], columns))
+    }
+
+    /// The same for windows of another size. Says whether it is another line.
+    fn fit_end(&mut self) -> bool {
+        let line = self.end_line();
+        let is_other = line != self.end;
+        if is_other {
+            self.backlog.replace_end(written(&self.end).len(), written(&line).as_bytes());
+            self.end = line;
+        }
+        is_other
+    }
+
+    /// The line before and the one that takes its place, where windows that keep what they were given are to have
+    /// another one.
+    pub fn refit_end(&mut self) -> Option<(String, String)> {
+        let before = self.end.clone();
+        let is_other = self.is_fed() && !self.wants_refit() && self.fit_end();
+        is_other.then(|| (before, self.end.clone()))
     }
 
     /// The window has this many rows and columns. Says whether the program is to be told.
@@ -114,6 +148,9 @@ impl Shown {
     /// The widest of its windows has this many columns.
     pub fn seen_in(&mut self, columns: u16) {
         self.refit.seen(columns, self.backlog.is_begun());
+        if !self.is_running() && !self.backlog.is_begun() {
+            self.fit_end();
+        }
     }
 
     /// Its windows have another size, or had one for a moment.
@@ -132,6 +169,9 @@ impl Shown {
     pub fn begin_again(&mut self) {
         self.backlog.again();
         self.refit.done();
+        if !self.is_running() {
+            self.fit_end();
+        }
     }
 
     /// Whether it is time to say that typing does nothing: the first time that the user does it.
@@ -144,6 +184,11 @@ impl Shown {
     /// What windows still lack of the raw output.
     pub fn backlog(&mut self) -> &mut Backlog {
         &mut self.backlog
+    }
+
+    /// Whether windows have been given all that there will be.
+    pub fn is_fed(&self) -> bool {
+        !self.is_running() && self.backlog.is_begun() && !self.backlog.has_more()
     }
 
     /// What is kept of the raw output.
@@ -180,6 +225,11 @@ impl Shown {
             width,
         )
     }
+}
+
+/// How a command ended as its terminal is given it.
+fn written(line: &str) -> String {
+    format!("\x1b[0m\r\n\x1b[2m{line}\x1b[0m\x1b[?25l")
 }
 
 #[cfg(test)]
@@ -256,6 +306,51 @@ mod tests {
         assert_eq!(text(&mut shown).matches("[The command").count(), 1);
         assert!(shown.tail().failed);
         assert_eq!(shown.state().words(Moment(10_000)), "exit 1 \u{b7} 2.0 s");
+    }
+
+    #[test]
+    fn the_end_is_said_in_one_line_of_the_windows_that_are_given_it() {
+        for (columns, line) in [
+            (80, "[The command ended with exit code 1]"),
+            (36, "[The command ended with exit code 1]"),
+            (35, "[ended with exit code 1]"),
+            (23, "[exit 1]"),
+            (5, "[exi\u{2026}"),
+        ] {
+            let mut shown = shown();
+            grow(&mut shown, &[(b"one\r\n", NOTHING)]);
+            shown.ended(exit(Some(1), None), Moment(3000));
+            shown.seen_in(columns);
+            let given = text(&mut shown);
+            assert!(
+                given.starts_with("one\r\n") && given.contains(&format!("\x1b[2m{line}\x1b[0m")),
+                "{given:?}"
+            );
+            assert_eq!(given.matches('[').count(), 5, "{given:?}");
+            // They are made wider.
+            shown.seen_in(100);
+            shown.begin_again();
+            assert!(text(&mut shown).contains("[The command ended with exit code 1]"), "{columns}");
+        }
+    }
+
+    #[test]
+    fn windows_that_keep_what_they_were_given_have_another_last_line() {
+        let mut shown = shown();
+        grow(&mut shown, &[(b"10 %\r20 %\r\n", NOTHING)]);
+        shown.seen_in(80);
+        shown.ended(exit(Some(1), None), Moment(3000));
+        assert_eq!(shown.refit_end(), None, "they have not been given it");
+        text(&mut shown);
+        assert_eq!(shown.refit_end(), None);
+        shown.seen_in(30);
+        let whole = "[The command ended with exit code 1]".to_owned();
+        let short = "[ended with exit code 1]".to_owned();
+        assert_eq!(shown.refit_end(), Some((whole, short)));
+        assert_eq!(shown.refit_end(), None);
+        assert!(
+            !shown.backlog().has_more() && shown.raw().ends_with(b"[ended with exit code 1]\x1b[0m\x1b[?25l")
+        );
     }
 
     #[test]

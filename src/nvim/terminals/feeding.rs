@@ -6,7 +6,7 @@ use std::time::Duration;
 use mlua::Result;
 
 use crate::core::ids::Moment;
-use crate::nvim::context::Context;
+use crate::nvim::context::{self, Context};
 use crate::nvim::editor::Editor;
 use crate::nvim::terminals::window::size;
 use crate::nvim::terminals::{Key, Terminal, Terminals, make_buf};
@@ -40,7 +40,9 @@ impl Terminals {
         if self.feeding {
             return Ok(());
         }
-        let Some(wait) = self.feed_once(&cx.editor, cx.now())? else { return Ok(()) };
+        let wait = self.feed_once(&cx.editor, cx.now())?;
+        self.close_channels(&cx.editor)?;
+        let Some(wait) = wait else { return Ok(()) };
         self.feeding = true;
         cx.later(wait, |terminals: &mut Self, cx| {
             terminals.feeding = false;
@@ -77,9 +79,33 @@ impl Terminals {
         Ok(wait)
     }
 
+    /// Closes the channels of terminals that have been given all that a command wrote which is over: until then Neovim
+    /// takes them for running, and refuses to delete their buffers (E89). Not while somebody is in terminal mode there: the
+    /// next key would have Neovim wipe out the buffer.
+    pub(super) fn close_channels(&mut self, editor: &Editor) -> Result<()> {
+        let typed_in = Some(editor.current_buf()?).filter(|_| editor.mode().0 == "t");
+        for terminal in self.open.values_mut() {
+            let is_open = !terminal.is_closed && editor.buf_is_loaded(terminal.buf);
+            if !is_open || !terminal.shown.is_fed() {
+                continue;
+            }
+            if typed_in == Some(terminal.buf) {
+                let again = editor.lua.create_function(|_, ()| {
+                    context::run(|terminals: &mut Self, cx| terminals.close_channels(&cx.editor));
+                    Ok(())
+                })?;
+                editor.helper::<()>("after_terminal_mode", (terminal.buf, again))?;
+                continue;
+            }
+            terminal.is_closed = true;
+            editor.helper::<()>("close_terminal", (terminal.buf, terminal.channel))?;
+        }
+        Ok(())
+    }
+
     /// Windows that lack the ends of lines, because they were narrower for a while, get these back.
     pub(super) fn refit_soon(&mut self, cx: &Context) -> Result<()> {
-        if !self.lack_lines(&cx.editor) || std::mem::replace(&mut self.refitting, true) {
+        if !self.lack_lines(&cx.editor)? || std::mem::replace(&mut self.refitting, true) {
             return Ok(());
         }
         cx.later(REFIT_DELAY, |terminals: &mut Self, cx| {

@@ -161,8 +161,9 @@ impl Terminals {
         changed
     }
 
-    /// Notes how wide terminals are shown. Says whether one of them lacks what would fit by now.
-    pub(super) fn lack_lines(&mut self, editor: &Editor) -> bool {
+    /// Notes how wide terminals are shown, and has the last lines of those fit that keep what they show. Says whether one of
+    /// them lacks what would fit by now.
+    pub(super) fn lack_lines(&mut self, editor: &Editor) -> Result<bool> {
         let mut lacks = false;
         for terminal in self.open.values_mut() {
             // Neovim has a terminal be as wide as the widest of its windows.
@@ -170,9 +171,14 @@ impl Terminals {
             if let Some(columns) = widths.map(|(columns, _)| columns).max() {
                 terminal.shown.seen_in(columns);
                 lacks |= terminal.shown.wants_refit();
+                if terminal.is_closed
+                    && let Some((before, now)) = terminal.shown.refit_end()
+                {
+                    editor.helper::<()>("replace_line", (terminal.buf, before, now))?;
+                }
             }
         }
-        lacks
+        Ok(lacks)
     }
 
     /// The bars of a buffer's windows are set anew: it has come into another one.
