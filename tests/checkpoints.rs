@@ -625,3 +625,38 @@ fn what_git_keeps_for_itself_stays_and_that_is_said_before_and_after() {
     assert!(chat.project.file("sub/.git/HEAD").exists());
     assert!(!chat.project.file("sub/x").exists());
 }
+
+#[test]
+fn one_hunk_of_a_restore_is_taken_back_and_what_was_not_saved_stays_unsaved() {
+    let (changed, restored) = ("one\nTWO\nTHREE\n", "one\ntwo\nthree\n");
+    for (typed, hunk, shown, saved) in [
+        ("ggOmine<Esc>", "+ mine", format!("mine\n{restored}"), restored),
+        ("ggOmine<Esc>", "+ TWO", changed.to_owned(), changed),
+        ("Gomine<Esc>", "+ TWO", format!("{changed}mine\n"), changed),
+    ] {
+        let mut chat = two_turns();
+        chat.nvim.input(typed);
+        chat.nvim.command("Acp checkpoints");
+        picker(&mut chat);
+        choose(&mut chat, 2);
+        restore(&mut chat, None);
+        picker(&mut chat);
+        choose(&mut chat, 1);
+        wait_told(&mut chat, "restored 3 files to before \"Change two\"");
+        back_in_the_file(&mut chat);
+        chat.nvim.command("write");
+        chat.nvim.command("Acp checkpoints");
+        picker(&mut chat);
+        choose(&mut chat, 1);
+        restore(&mut chat, Some(hunk));
+        wait_told(&mut chat, "restored a.txt to before \"Restored to before: Change two\"");
+        back_in_the_file(&mut chat);
+        assert_eq!(format!("{}\n", chat.nvim.buffer_text(0)), shown, "{typed} {hunk}");
+        assert_eq!(chat.project.read("a.txt"), saved, "{typed} {hunk}");
+        assert_eq!(
+            chat.nvim.exec_lua("return vim.bo.modified", []),
+            (shown != saved).into(),
+            "{typed} {hunk}"
+        );
+    }
+}

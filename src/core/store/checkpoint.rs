@@ -457,21 +457,41 @@ pub fn hunks(now: &Held, target: &Held) -> Vec<Hunk> {
 /// A file's text with one of the hunks of a restore, byte for byte as it was elsewhere. Nothing where the
 /// hunk is not that of this text.
 pub fn with_hunk(now: &str, hunk: &Hunk) -> Option<String> {
-    let mark = &now[..now.len() - unmarked(now).len()];
-    let dos = is_dos(now);
-    let (text, ends) = in_buffer(unmarked(now), dos);
+    let (text, _) = in_buffer(unmarked(now), is_dos(now));
     let mut lines: Vec<&str> = text.split('\n').collect();
     let rows = hunk.row..hunk.row + hunk.removed.len();
     if lines.get(rows.clone())? != hunk.removed.as_slice() {
         return None;
     }
     lines.splice(rows, hunk.added.iter().map(String::as_str));
-    let mut text = lines.join("\n");
-    if ends && !lines.is_empty() {
-        text.push('\n');
+    Some(as_file(now, lines.join("\n"), lines.is_empty()))
+}
+
+/// The same as far as the file held it, where the hunk has lines that were not saved.
+fn with_saved_of_hunk(now: &str, hunk: &Hunk, saved: &str) -> String {
+    let (text, _) = in_buffer(unmarked(now), is_dos(now));
+    let (saved, _) = in_buffer(unmarked(saved), is_dos(saved));
+    let rows = hunk.row..hunk.row + hunk.removed.len();
+    let mut edits = text_edits::edits(&text, &saved);
+    edits.retain(|edit| {
+        // Behind the end of a line: the next ones come or go.
+        let is_behind = edit.start.1 > 0 && (edit.lines.len() > 1 || edit.end.0 > edit.start.0);
+        let first = edit.start.0 + usize::from(is_behind);
+        let end = edit.end.0 + usize::from(edit.end.1 > 0 || edit.start == edit.end && edit.start.1 > 0);
+        rows.start <= first && end <= rows.end
+    });
+    as_file(now, text_edits::apply(&text, &edits), false)
+}
+
+/// Lines as the file has them that now holds a text: with its byte order mark, its line ends and the last one of these.
+fn as_file(now: &str, mut lines: String, is_empty: bool) -> String {
+    let mark = &now[..now.len() - unmarked(now).len()];
+    let dos = is_dos(now);
+    if in_buffer(unmarked(now), dos).1 && !is_empty {
+        lines.push('\n');
     }
-    let text = if dos { text.replace('\n', "\r\n") } else { text };
-    Some(format!("{mark}{text}"))
+    let lines = if dos { lines.replace('\n', "\r\n") } else { lines };
+    format!("{mark}{lines}")
 }
 
 /// What a file held before a call's diffs that are in it now; `None` if that can't be told.
@@ -530,6 +550,17 @@ impl Saved {
         let unsaved = edits(&then, target);
         Some(Self { held, edits: to_saved, unsaved })
     }
+
+    /// The same where only a hunk is put into what is there `now`: its lines that were saved are, and no others.
+    pub fn of_hunk(&self, now: &Held, hunk: &Hunk) -> Option<Self> {
+        let (Held::Text(text, mode), Some(saved)) = (now, self.held.as_text()) else { return None };
+        let target = Held::Text(with_hunk(text, hunk)?.into(), *mode);
+        let held = Held::Text(with_saved_of_hunk(text, hunk, saved).into(), *mode);
+        let dos = is_dos(text);
+        let format = if dos { "dos" } else { "unix" };
+        let loaded = Loaded { text: in_buffer(unmarked(text), dos).0, format: format.to_owned() };
+        Self::of(held, Some(&loaded), &target)
+    }
 }
 
 /// What makes a buffer's text the target's.
@@ -550,6 +581,27 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn of_a_hunk_what_was_saved_is_saved_and_no_more() {
+        let saved = Saved { held: Held::text("1\nTWO\n3\n"), edits: Vec::new(), unsaved: Vec::new() };
+        let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
+        for (now, row, removed, added, on_disk) in [
+            ("1\n2\n3\n", 0, &[][..], &["mine"][..], Some("1\n2\n3\n")),
+            ("1\n2\n3\n", 1, &["2"], &["TWO"], None),
+            ("1\n2\n3\n", 1, &["2"], &["TWO", "mine"], Some("1\nTWO\n3\n")),
+            ("1\n2\n3\n", 3, &[], &["mine"], Some("1\n2\n3\n")),
+            ("1\r\n2\r\n3\r\n", 1, &["2"], &["TWO", "mine"], Some("1\r\nTWO\r\n3\r\n")),
+            ("1\n", 1, &[], &["TWO", "3"], None),
+            ("1\n", 1, &[], &["TWO", "3", "mine"], Some("1\nTWO\n3\n")),
+            ("1\n3\n", 1, &[], &["TWO", "mine"], Some("1\nTWO\n3\n")),
+            ("1\nTWO\n3\nx\n", 3, &["x"], &["mine"], Some("1\nTWO\n3\n")),
+        ] {
+            let hunk = Hunk { row, removed: lines(removed), added: lines(added) };
+            let found = saved.of_hunk(&Held::text(now), &hunk).map(|saved| saved.held);
+            assert_eq!(found, on_disk.map(Held::text), "{now:?} {hunk:?}");
+        }
+    }
 
     fn head(acp_id: &str) -> Head {
         Head {

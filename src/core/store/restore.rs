@@ -4,7 +4,7 @@
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::review::Splice;
 use crate::core::changes::text_edits::TextEdit;
-use crate::core::store::checkpoint::{Fetched, Head, Held, Kind, Planned, with_hunk};
+use crate::core::store::checkpoint::{Fetched, Head, Held, Kind, Planned, Saved, with_hunk};
 
 /// What is to be restored, and what to call it.
 #[derive(Clone, Debug)]
@@ -116,6 +116,15 @@ impl Restore {
             Kind::Restore => format!("Undone: {}", self.head.prompt),
         };
         Head { kind: Kind::Restore, prompt: Head::short_prompt(&what), ..self.head.clone() }
+    }
+
+    /// What of it was saved, where that is not all: the rest comes back unsaved.
+    pub fn saved(&self, fetched: &Fetched, now: &Held) -> Option<Saved> {
+        let saved = fetched.saved.as_ref()?;
+        match &self.hunk {
+            Some(hunk) => saved.of_hunk(now, hunk),
+            None => Some(saved.clone()),
+        }
     }
 
     /// What becomes of a file that holds this `now`.

@@ -139,8 +139,7 @@ impl Checkpoints {
                     continue;
                 }
             };
-            // A hunk alone is put into what is there now.
-            let saved = fetched.saved.clone().filter(|_| attempt.restore.hunk.is_none());
+            let saved = attempt.restore.saved(&fetched, &now);
             match attempt.restore.plan(fetched, &now) {
                 Plan::Nothing => {}
                 Plan::Refuse(why) => {
