@@ -573,3 +573,35 @@ fn however_the_windows_are_squeezed_all_of_them_are_on_the_screen() {
         );
     }
 }
+
+#[test]
+fn a_chat_that_is_split_leaves_the_file_its_share() {
+    for (columns, least) in [(80, 24), (140, 44)] {
+        for layout in ["right", "left"] {
+            let mut chat = chat(layout, columns, 24);
+            let nvim = &mut chat.nvim;
+            let before = sizes(nvim);
+            let go =
+                "vim.api.nvim_set_current_win(vim.fn.bufwinid(require('acp').status().sessions[1].buffer))";
+            nvim.exec_lua(go, []);
+            nvim.command("vsplit");
+            let widths = "local all = {}
+                for _, win in ipairs(vim.fn.win_findbuf(vim.api.nvim_get_current_buf())) do
+                  all[#all + 1] = vim.api.nvim_win_get_width(win)
+                end
+                return all";
+            let fits = |nvim: &mut Nvim| {
+                let all = nvim.exec_lua(widths, []);
+                let all: Vec<u64> =
+                    all.as_array().expect("widths").iter().filter_map(rmpv::Value::as_u64).collect();
+                all.len() == 2
+                    && all[0].abs_diff(all[1]) <= 1
+                    && nvim.sizes_of_files("width").iter().all(|width| *width >= least)
+            };
+            nvim.wait_until(fits, &format!("room for the file, {layout} {columns}"));
+            nvim.command("quit");
+            wait_for_sizes(nvim, before, layout);
+            assert!(!nvim.messages().contains("Invalid"), "{}", nvim.messages());
+        }
+    }
+}

@@ -406,7 +406,8 @@ return {
         free = vim.o.lines - vim.o.cmdheight - (tabline and 1 or 0) - (vim.o.laststatus == 3 and 1 or 0),
         entered = entered,
         arrangement = vim.json.encode(layout),
-        width = api.nvim_win_get_width(transcript),
+        -- One of the two may share its columns with a window that was split off it.
+        width = math.max(api.nvim_win_get_width(transcript), api.nvim_win_get_width(prompt)),
         transcript = above,
         prompt = below,
         whole = whole,

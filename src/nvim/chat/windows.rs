@@ -48,6 +48,8 @@ pub struct Windows {
     views: HashMap<SessionKey, View>,
     /// Those that were split off one of a chat's and have shown no file since.
     split_off: Vec<Win>,
+    /// The new ones of them, whose columns are still to be shared.
+    unshared: Vec<Win>,
     /// How often a window that does not float has come or gone, or the screen had another size.
     events: u64,
 }

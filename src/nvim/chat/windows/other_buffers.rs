@@ -150,13 +150,15 @@ impl Windows {
         self.split_off.retain(|known| editor.win_is_valid(*known));
         if previous(editor)?.is_some_and(|from| self.is_in_pair(from)) && !self.is_in_pair(win) {
             self.split_off.push(win);
+            self.unshared.push(win);
         }
         Ok(())
     }
 
     /// A chat's window that was split without a file is there twice. The chat has its width again by then, which has left
-    /// the new one next to nothing: both have half.
-    pub fn share_with_twins(&self, editor: &Editor) -> Result<()> {
+    /// one of the two next to nothing: both have half.
+    pub fn share_with_twins(&mut self, editor: &Editor) -> Result<()> {
+        let new = std::mem::take(&mut self.unshared);
         let here = editor.tab_wins()?;
         for pair in self.pairs.iter().filter(|pair| pair.is_in(&here)) {
             let both = [pair.sized.transcript, pair.sized.prompt];
@@ -167,7 +169,7 @@ impl Windows {
                     && editor.win_is_valid(own)
                     && !self.is_in_pair(twin)
                     && editor.win_buf(twin)? == editor.win_buf(own)?;
-                if !is_twin || editor.win_size(twin)?.0 >= LEAST_COLUMNS {
+                if !is_twin || !new.contains(&twin) && editor.win_size(twin)?.0 >= LEAST_COLUMNS {
                     continue;
                 }
                 let place: Option<String> = editor.helper("place_in_chat", (both[0], both[1], twin))?;

@@ -136,12 +136,15 @@ impl Sized {
     /// The border between the chat and what is beside it. Beside a terminal the next window has the columns.
     fn set_width(&self, editor: &Editor, width: u16, more: i32) -> Result<()> {
         let is_left = layout::edge(self.layout) == Some(Side::Left);
-        let beside = neighbour(editor, self.transcript, if is_left { 'l' } else { 'h' })?;
+        // The one that has all of the chat's columns.
+        let is_split = editor.win_size(self.transcript)?.0 < editor.win_size(self.prompt)?.0;
+        let own = if is_split { self.prompt } else { self.transcript };
+        let beside = neighbour(editor, own, if is_left { 'l' } else { 'h' })?;
         let Some(beside) = beside else { return Ok(()) };
         if editor.helper("is_terminal", beside)? {
-            return editor.beside_terminals(|| editor.api("nvim_win_set_width", (self.transcript, width)));
+            return editor.beside_terminals(|| editor.api("nvim_win_set_width", (own, width)));
         }
-        let (border, offset) = if is_left { (self.transcript, more) } else { (beside, -more) };
+        let (border, offset) = if is_left { (own, more) } else { (beside, -more) };
         editor.func::<Value>("win_move_separator", (border, offset)).map(drop)
     }
 
