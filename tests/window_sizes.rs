@@ -605,3 +605,22 @@ fn a_chat_that_is_split_leaves_the_file_its_share() {
         }
     }
 }
+
+#[test]
+fn a_page_has_the_same_part_of_every_screen() {
+    for open in ["Acp inspect", "Acp audit", "Acp agents"] {
+        let mut chat = chat("right", 140, 40);
+        let nvim = &mut chat.nvim;
+        nvim.command(open);
+        let is_page = "return vim.bo.filetype:find('^acp%-') ~= nil and vim.fn.winnr('$') > 3";
+        nvim.wait_until(|nvim| nvim.exec_lua(is_page, []) == true.into(), open);
+        let height = |nvim: &mut Nvim| nvim.exec_lua("return vim.api.nvim_win_get_height(0)", []).as_u64();
+        let all = |nvim: &mut Nvim| (height(nvim), nvim.sizes_of_files("height"), sizes(nvim));
+        let before = all(nvim);
+        nvim.resize(60, 14);
+        let is_read = |nvim: &mut Nvim| height(nvim).is_some_and(|height| height >= 6);
+        nvim.wait_until(is_read, &format!("a good part of a small screen for {open}"));
+        nvim.resize(140, 40);
+        nvim.wait_until(|nvim| all(nvim) == before, &format!("{before:?} for {open}"));
+    }
+}

@@ -16,6 +16,7 @@ impl App {
 
     pub fn resized(&mut self) -> Result<()> {
         self.cx.editor.helper::<()>("keep_on_screen", ())?;
+        self.cx.editor.helper::<()>("keep_page_shares", ())?;
         self.reviews.looks_changed(&self.cx);
         self.files.windows_changed(&mut self.cx)?;
         self.terminals.resized(&mut self.cx)?;

@@ -20,6 +20,9 @@ local function visit(page, win)
   visited[page] = wins
 end
 
+-- By the page's window: its height, the screen's, and which part of that it has.
+local shares = {}
+
 -- Where the user was last of the windows that are still there.
 local function last_visited(wins)
   for at = #wins, 1, -1 do
@@ -89,7 +92,7 @@ return {
       callback = function()
         api.nvim_del_augroup_by_id(group)
         local wins = visited[page]
-        visited[page] = nil
+        visited[page], shares[page] = nil, nil
         local was_in_it = api.nvim_get_current_win() == page
         vim.schedule(function()
           if vim.deep_equal(before, arrangement()) then
@@ -102,6 +105,25 @@ return {
       end,
     })
     return page
+  end,
+
+  -- Gives pages the same part of a screen that is lower or higher than before: Neovim takes what is missing from the lowest
+  -- windows, which pages are. To be called when windows have other sizes.
+  keep_page_shares = function()
+    for page in pairs(visited) do
+      local is_here = api.nvim_win_is_valid(page)
+        and api.nvim_win_get_tabpage(page) == api.nvim_get_current_tabpage()
+      if is_here and not is_floating(page) then
+        local known = shares[page]
+        if known and known.lines ~= vim.o.lines then
+          api.nvim_win_set_height(page, math.max(math.floor(known.share * vim.o.lines + 0.5), 1))
+        end
+        local height = api.nvim_win_get_height(page)
+        local is_users = not known or known.lines == vim.o.lines and known.height ~= height
+        local share = is_users and height / vim.o.lines or known.share
+        shares[page] = { height = height, lines = vim.o.lines, share = share }
+      end
+    end
   end,
 
   -- Closes the window of a page that the user is in; where it is the last one, the page goes and a file takes its place.
