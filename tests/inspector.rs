@@ -509,3 +509,38 @@ fn the_last_of_a_hundred_thousand_messages_and_a_huge_one_are_shown_in_no_time()
     );
     assert!(chat.nvim.buffer_text(0).len() < 1 << 20, "only its beginning is kept");
 }
+
+#[test]
+fn counts_count_where_one_goes_from_problem_to_problem() {
+    let mut chat = scripted((100, 30), 2);
+    chat.chat();
+    ask(&mut chat);
+    ask(&mut chat);
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp inspect");
+    let all = wait_for_lines(&mut chat.nvim, "both turns", |lines| {
+        lines.iter().filter(|line| line.contains("answer to session/prompt")).count() == 2
+    });
+    let wrong: Vec<usize> = (1..=all.len()).filter(|row| all[row - 1].starts_with("! ")).collect();
+    assert!(wrong.len() >= 4, "{all:#?}");
+    for (keys, row) in [("gg3]e", wrong[2]), ("2[e", wrong[0]), ("99]e", wrong[wrong.len() - 1])] {
+        chat.nvim.input(keys);
+        chat.nvim.wait_until(
+            |nvim| nvim.exec_lua("return vim.fn.line('.')", []).as_u64() == Some(row as u64),
+            keys,
+        );
+    }
+}
+
+#[test]
+fn a_count_plays_so_many_messages_of_a_replay() {
+    let mut chat = scripted((80, 24), 0);
+    chat.nvim.command(&format!("Acp replay {RECORDING}sdk-example-stream.jsonl step"));
+    chat.nvim.wait_for_screen("So does ]m in this window");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd k");
+    let before = transcript(&mut chat.nvim);
+    chat.nvim.input("2]m");
+    let after = wait_for_transcript(&mut chat.nvim, "help you with that");
+    assert!(!before.contains("mock: think") && after.contains("mock: think"), "{after}");
+}

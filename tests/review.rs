@@ -1205,3 +1205,19 @@ fn what_another_turn_did_is_not_undone_along_with_the_last_one_without_a_questio
     chat.nvim.command("Acp undo session");
     chat.nvim.wait_until(|_| !file.exists(), "all of it to go, without a question");
 }
+
+#[test]
+fn counts_count_between_the_hunks_of_a_page() {
+    let mut chat =
+        agent_wrote(Some("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n"), "A\n2\n3\n4\nB\n6\n7\n8\nC\n10\nD\n");
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("+ A");
+    let here = |nvim: &mut Nvim| {
+        let code = "return vim.fn.getline(vim.fn.search('^  + ', 'nW'))";
+        nvim.exec_lua(code, []).as_str().unwrap_or_default().to_owned()
+    };
+    for (keys, line) in [("gg3]c", "  + C"), ("2[c", "  + A"), ("9]c", "  + D")] {
+        chat.nvim.input(keys);
+        chat.nvim.wait_until(|nvim| here(nvim) == line, keys);
+    }
+}

@@ -101,8 +101,13 @@ impl Keys {
     /// A line that says what to type for what: pairs of a key's name and what it does. Keys that are switched
     /// off are not named.
     pub fn line(&self, of: &[(&str, &str)]) -> String {
-        let named = of.iter().filter_map(|(name, what)| Some(format!("{} {what}", self.get(name).first()?)));
+        let named = of.iter().filter_map(|(name, what)| self.named(name, what));
         named.collect::<Vec<_>>().join(" \u{b7} ")
+    }
+
+    /// The same of one key; `None` where it is switched off.
+    pub fn named(&self, name: &str, what: &str) -> Option<String> {
+        self.get(name).first().map(|lhs| format!("{lhs} {what}"))
     }
 
     /// The same in a line of so many cells: what does not fit is left out, but for the last one, which is to show all.
@@ -431,7 +436,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["]m"],
-        about: "Play the next message of a recording; see |acp-recordings|.",
+        about: "Play the next message of a recording, with a count so many; see |acp-recordings|.",
     },
     KeySpec {
         name: "end_left",

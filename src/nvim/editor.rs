@@ -546,6 +546,11 @@ impl Editor {
         wins.iter().try_for_each(|win| self.helper("set_bar", (*win, bar)))
     }
 
+    /// The count that was typed before the key that is being obeyed.
+    pub fn count(&self) -> Result<usize> {
+        self.module("v")?.get("count1")
+    }
+
     /// Whether one of these windows has become too low for its bar, or high enough for one.
     pub fn lacks_bar(&self, wins: &[Win]) -> Result<bool> {
         self.helper("lacks_bar", wins.to_vec())

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use mlua::Result;
 
+use crate::core::changes::stepping::after;
 use crate::core::ids::JobId;
 use crate::core::inspector::filter::{Filter, Found};
 use crate::core::inspector::line::Look;
@@ -261,9 +262,12 @@ impl Inspector {
         let here = cx.editor.cursor(cx.editor.current_win()?)?.0 - 1;
         let is_wrong =
             |number: &u64| page.table.get(*number).is_some_and(|row| row.problem_at(now).is_some());
-        let mut wrong =
-            page.shown.iter().enumerate().filter(|(_, number)| is_wrong(number)).map(|(row, _)| row);
-        let found = if is_next { wrong.find(|row| *row > here) } else { wrong.rfind(|row| *row < here) };
+        let wrong = page.shown.iter().enumerate().filter(|(_, number)| is_wrong(number)).map(|(row, _)| row);
+        let count = cx.editor.count()?;
+        let found = match is_next {
+            true => after(wrong.filter(|row| *row > here), count),
+            false => after(wrong.rev().filter(|row| *row < here), count),
+        };
         match found {
             Some(row) => cx.editor.set_cursor(cx.editor.current_win()?, row + 1, 0),
             None => fail(if is_next { "no problem below" } else { "no problem above" }),

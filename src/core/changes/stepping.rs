@@ -20,6 +20,11 @@ pub fn step(all: &[Position], now: &Position, count: usize, forward: bool) -> Op
     target.cloned()
 }
 
+/// The last of so many that come next; where there are fewer, the last one is as far as it goes.
+pub fn after<T>(coming: impl Iterator<Item = T>, count: usize) -> Option<T> {
+    coming.take(count).last()
+}
+
 /// What comes after or before something in a list, round and round.
 pub fn neighbour<T, B>(all: &[T], here: Option<&B>, forward: bool) -> Option<T>
 where
@@ -71,6 +76,11 @@ mod tests {
         assert_eq!(step(&all(), &at("/a", 0), 9, true), Some(at("/b", 0)));
         assert_eq!(step(&all(), &at("/b", 5), 9, false), Some(at("/a", 3)));
         assert_eq!(step(&all(), &at("/b", 5), 2, false), Some(at("/a", 9)));
+    }
+
+    #[test]
+    fn a_count_leads_as_far_as_there_is_something() {
+        assert_eq!((after(1..=3, 2), after(1..=3, 9), after(1..1, 1)), (Some(2), Some(3), None));
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl Chats {
         forward: bool,
         meant: fn(&Entry) -> bool,
     ) -> Result<()> {
-        let count: usize = cx.editor.module("v")?.get("count1")?;
+        let count = cx.editor.count()?;
         let Some(here) = self.entry_under_cursor(cx, key)? else { return Ok(()) };
         let (Some(chat), Some(session)) = (self.open.get(&key), cx.sessions.get(&key)) else {
             return Ok(());

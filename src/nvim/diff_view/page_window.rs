@@ -6,6 +6,7 @@ use mlua::Result;
 
 use crate::config::{Keys, Pane};
 use crate::core::changes::hunk_page::About;
+use crate::core::changes::stepping::after;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::keys::bind::bind_pane;
 
@@ -80,10 +81,11 @@ pub fn step_in_page(editor: &Editor, rows: &[About], forward: bool) -> Result<()
         _ => None,
     };
     let begins = |at: &usize| hunk_at(*at).is_some() && (*at == 0 || hunk_at(*at - 1) != hunk_at(*at));
-    let mut starts = (0..rows.len()).filter(begins);
+    let starts = (0..rows.len()).filter(begins);
+    let count = editor.count()?;
     let target = match forward {
-        true => starts.find(|at| *at >= here.end),
-        false => starts.rfind(|at| *at < here.start),
+        true => after(starts.filter(|at| *at >= here.end), count),
+        false => after(starts.rev().filter(|at| *at < here.start), count),
     };
     match target {
         Some(target) => {

@@ -13,6 +13,9 @@ use crate::nvim::context::Context;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::inspector::Inspector;
 
+/// A larger count of messages to play is no larger than this.
+const MAX_AT_ONCE: usize = 1000;
+
 impl Inspector {
     /// `:Acp replay {file} [speed]`; in a replay, without a file, its next message.
     pub fn replay(&mut self, cx: &mut Context, args: &Args) -> Result<()> {
@@ -20,6 +23,7 @@ impl Inspector {
             return play_next_of(
                 cx,
                 replay_here(cx),
+                1,
                 "name the recording to play, as in :Acp replay bug.jsonl",
             );
         };
@@ -66,9 +70,10 @@ impl Inspector {
         Ok(())
     }
 
-    /// Plays the next message of the replay here.
+    /// Plays the next message of the replay here, or so many as the key's count says.
     pub fn play_next(cx: &mut Context) -> Result<()> {
-        play_next_of(cx, replay_here(cx), "this chat is no replay; :Acp replay {file} step begins one")
+        let count = cx.editor.count()?;
+        play_next_of(cx, replay_here(cx), count, "this chat is no replay; :Acp replay {file} step begins one")
     }
 }
 
@@ -78,12 +83,17 @@ fn replay_here(cx: &Context) -> Option<(AgentId, Replaying)> {
     Some((session.agent, session.replay?))
 }
 
-fn play_next_of(cx: &mut Context, replay: Option<(AgentId, Replaying)>, none: &str) -> Result<()> {
+fn play_next_of(
+    cx: &mut Context,
+    replay: Option<(AgentId, Replaying)>,
+    count: usize,
+    none: &str,
+) -> Result<()> {
     match replay {
         None => fail(none),
         Some((_, replay)) if replay.is_over => fail("the recording is over; :Acp close ends it"),
         Some((agent, _)) => {
-            cx.send(Command::PlayNext { agent });
+            (0..count.min(MAX_AT_ONCE)).for_each(|_| cx.send(Command::PlayNext { agent }));
             Ok(())
         }
     }

@@ -119,7 +119,7 @@ impl Reviews {
         let win = cx.editor.current_win()?;
         let buf = cx.editor.current_buf()?;
         let diff: bool = cx.editor.win_option(win, "diff")?;
-        let count: usize = cx.editor.module("v")?.get("count1")?;
+        let count = cx.editor.count()?;
         let key = if forward { "]c" } else { "[c" };
         if diff {
             let before = cx.editor.cursor(win)?;

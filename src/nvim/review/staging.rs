@@ -15,6 +15,7 @@ use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::changes::hunk_page::{Page, plural};
 use crate::core::changes::proposal::{ProposalPage, ProposedFile, fits_into_file, page, proposal_bar};
 use crate::core::changes::review_edits::{ADDED, REMOVED};
+use crate::core::changes::stepping::after;
 use crate::core::locations::Look;
 use crate::core::message::{FileDiff, Outcome, Work};
 use crate::core::session::tool_call::Status;
@@ -488,8 +489,11 @@ impl Reviews {
         let Some(shown) = shown.filter(|shown| shown.buf == buf) else { return Ok(false) };
         let win = cx.editor.current_win()?;
         let row = cx.editor.cursor(win)?.0 - 1;
-        let mut heads = shown.heads.iter().copied();
-        let head = if forward { heads.find(|head| *head > row) } else { heads.rfind(|head| *head < row) };
+        let (heads, count) = (shown.heads.iter().copied(), cx.editor.count()?);
+        let head = match forward {
+            true => after(heads.filter(|head| *head > row), count),
+            false => after(heads.rev().filter(|head| *head < row), count),
+        };
         if let Some(head) = head {
             cx.editor.set_cursor(win, head + 1, 0)?;
         }

@@ -129,7 +129,10 @@ impl Terminals {
         };
         let listed = self.listed();
         let shown = self.shown_in(&cx.editor, win);
-        match neighbour(&listed, shown.as_ref(), forward).filter(|next| Some(next) != shown.as_ref()) {
+        // All the way round is none.
+        let steps = cx.editor.count()? % listed.len().max(2);
+        let next = (0..steps).fold(shown.clone(), |from, _| neighbour(&listed, from.as_ref(), forward));
+        match next.filter(|next| steps == 0 || Some(next) != shown.as_ref()) {
             Some(next) => self.show_key(cx, &next, win),
             None => fail("this is the only command in this window"),
         }
