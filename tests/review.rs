@@ -1207,6 +1207,17 @@ fn what_another_turn_did_is_not_undone_along_with_the_last_one_without_a_questio
 }
 
 #[test]
+fn u_says_so_where_there_is_nothing_to_take_back() {
+    let mut chat = written();
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("+ TWO");
+    let before = chat.nvim.buffer_text(0);
+    chat.nvim.input("u");
+    chat.nvim.wait_for_screen("no decision of this Neovim is left to take back");
+    assert_eq!(chat.nvim.buffer_text(0), before);
+}
+
+#[test]
 fn counts_count_between_the_hunks_of_a_page() {
     let mut chat =
         agent_wrote(Some("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n"), "A\n2\n3\n4\nB\n6\n7\n8\nC\n10\nD\n");
@@ -1220,4 +1231,26 @@ fn counts_count_between_the_hunks_of_a_page() {
         chat.nvim.input(keys);
         chat.nvim.wait_until(|nvim| here(nvim) == line, keys);
     }
+}
+
+#[test]
+fn a_kept_hunk_that_neovims_undo_took_away_is_said_to_be_undone_already() {
+    let mut chat = written();
+    chat.nvim.wait_until(|nvim| marks(nvim) == "2+ 2^ 6+", "both hunks");
+    chat.nvim.command("2 | Acp keep");
+    chat.nvim.command("6 | Acp keep");
+    chat.nvim.wait_until(|nvim| marks(nvim).is_empty(), "no hunk");
+    chat.nvim.input("u");
+    chat.nvim
+        .wait_until(|nvim| nvim.buffer_text(0) == "one\ntwo\nthree\nfour\nfive", "the agent's lines to go");
+    for _ in 0..2 {
+        chat.nvim.listen();
+        chat.nvim.command("Acp undo last");
+        let said = "return table.concat(_G.said, '\\n')";
+        chat.nvim
+            .wait_until(|nvim| !nvim.exec_lua(said, []).as_str().unwrap_or_default().is_empty(), "a word");
+        let said = chat.nvim.exec_lua(said, []);
+        assert_eq!(said.as_str(), Some("acp: what was kept in a.txt is undone already"));
+    }
+    assert_eq!(chat.nvim.buffer_text(0), "one\ntwo\nthree\nfour\nfive");
 }

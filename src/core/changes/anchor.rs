@@ -36,6 +36,12 @@ impl Anchor {
         Self { hunk, before, after }
     }
 
+    /// The same hunk the other way round: where it stands was undone what it did.
+    pub fn reversed(&self) -> Self {
+        let Hunk { row, removed, added } = self.hunk.clone();
+        Self { hunk: Hunk { row, removed: added, added: removed }, ..self.clone() }
+    }
+
     /// The same where only some lines of the text are known: its rows from `first` on.
     pub fn near(hunk: Hunk, first: usize, lines: &[String]) -> Self {
         let here = Hunk { row: hunk.row.saturating_sub(first), ..hunk.clone() };

@@ -150,6 +150,12 @@ impl FileReview {
         stand.len()
     }
 
+    /// Whether the text has what was there before each of these hunks.
+    pub fn has_undone(&self, hunks: &[Undecided]) -> bool {
+        let is_undone = |each: &Undecided| each.anchor.reversed().find(self.lines()).is_some();
+        self.is_there && !hunks.is_empty() && hunks.iter().all(is_undone)
+    }
+
     fn stands(&mut self, each: &Undecided) -> bool {
         let Anchor { hunk, .. } = &each.anchor;
         let Some(row) = self.is_there.then(|| each.anchor.find_by_context(self.lines())).flatten() else {

@@ -112,11 +112,6 @@ impl Decisions {
         is_due
     }
 
-    /// Whether there is one to take back.
-    pub fn is_any_in_force(&self) -> bool {
-        self.all.iter().any(Decision::is_in_force)
-    }
-
     /// The last decision that is in force. Where it has changed a text it is remembered as taken back.
     pub fn take_last(&mut self) -> Option<Decision> {
         let at = self.all.iter().rposition(Decision::is_in_force)?;
@@ -250,7 +245,7 @@ mod tests {
                 assert_eq!(undone.takes_back().as_deref(), Some(*wanted), "{texts:?}");
             }
             assert_eq!(undone.takes_back(), None, "{texts:?}");
-            assert!(!undone.decisions.is_any_in_force());
+            assert!(!undone.decisions.all.iter().any(Decision::is_in_force));
         }
     }
 

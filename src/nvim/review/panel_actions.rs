@@ -258,8 +258,8 @@ impl Reviews {
     /// `u`: of edits that are not written yet as ever, else of the last decision.
     fn panel_take_back(&mut self, cx: &mut Context) -> Result<()> {
         let is_edited = self.panel.as_ref().is_some_and(|panel| panel.is_edited(&cx.editor));
-        if is_edited || !self.decisions.is_any_in_force() {
-            let count: usize = cx.editor.module("v")?.get("count1")?;
+        if is_edited {
+            let count = cx.editor.count()?;
             return cx.editor.command(&format!("normal! {count}u"));
         }
         let place = |listed: &Listed| (listed.path.clone(), listed.hunk.clone());

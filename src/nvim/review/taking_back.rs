@@ -19,6 +19,15 @@ use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::decisions::{Decided, text_of};
 
+/// What became of a decision about a file.
+enum Outcome {
+    Done,
+    /// What was kept is not there any more, and what was there before is.
+    UndoneBefore,
+    /// The text is another one since.
+    Changed,
+}
+
 impl Reviews {
     /// Takes back the last decision, or what was written in the review.
     pub fn take_back(&mut self, cx: &mut Context) -> Result<()> {
@@ -28,7 +37,7 @@ impl Reviews {
         let Some(decision) = self.decisions.take_last() else {
             return fail("no decision of this Neovim is left to take back");
         };
-        let (mut done, mut changed) = (Vec::new(), Vec::new());
+        let (mut done, mut undone_before, mut changed) = (Vec::new(), Vec::new(), Vec::new());
         // A page that was opened since counts from then on.
         let (kept, undone) = decision.hunks;
         self.decided = (self.decided.0.saturating_sub(kept), self.decided.1.saturating_sub(undone));
@@ -40,25 +49,35 @@ impl Reviews {
         for decided in decision.files {
             let path = decided.path.clone();
             match self.take_back_in(cx, decided)? {
-                true => done.push(path),
-                false => changed.push(path),
+                Outcome::Done => done.push(path),
+                Outcome::UndoneBefore => undone_before.push(path),
+                Outcome::Changed => changed.push(path),
             }
         }
         self.draw_reviews(cx)?;
+        let in_files = |paths: &[PathBuf]| {
+            let count = count_files(paths.iter().map(PathBuf::as_path), &self.renamed);
+            match paths.first().filter(|_| count == 1) {
+                Some(only) => cx.short_name(None, only),
+                None => format!("{count} files"),
+            }
+        };
         if let Some(first) = changed.first() {
             let name = cx.short_name(None, first);
             let more =
                 if changed.len() > 1 { format!(" and {} more", changed.len() - 1) } else { String::new() };
             let text = format!("couldn't take back the decision in {name}{more}: it was changed since");
             cx.notify(text, Level::Warn);
-        } else {
-            let count = count_files(done.iter().map(PathBuf::as_path), &self.renamed);
-            let files = match done.first().filter(|_| count == 1) {
-                Some(only) => cx.short_name(None, only),
-                None => format!("{count} files"),
-            };
-            cx.notify(format!("took back the last decision in {files}"), Level::Info);
+            return Ok(());
         }
+        let taken = || format!("took back the last decision in {}", in_files(&done));
+        let undone = || format!("what was kept in {} is undone already", in_files(&undone_before));
+        let text = match (done.is_empty(), undone_before.is_empty()) {
+            (_, true) => taken(),
+            (true, false) => undone(),
+            (false, false) => format!("{}; {}", taken(), undone()),
+        };
+        cx.notify(text, Level::Info);
         Ok(())
     }
 
@@ -68,20 +87,26 @@ impl Reviews {
         if file.is_some_and(|file| !file.is_settled()) { ":Acp undo all" } else { ":Acp undo last" }
     }
 
-    /// Says whether it could be done.
-    fn take_back_in(&mut self, cx: &mut Context, decided: Decided) -> Result<bool> {
+    fn take_back_in(&mut self, cx: &mut Context, decided: Decided) -> Result<Outcome> {
         let is_kept = decided.is_kept();
         let Decided { path, was, after, content, .. } = decided;
-        let Some(reviewed) = self.files.get_mut(&path) else { return Ok(false) };
-        let Some(file) = &mut reviewed.file else { return Ok(false) };
+        let Some(reviewed) = self.files.get_mut(&path) else { return Ok(Outcome::Changed) };
+        let Some(file) = &mut reviewed.file else { return Ok(Outcome::Changed) };
         if file.text_identity() != after {
             if !is_kept {
-                return Ok(false);
+                return Ok(Outcome::Changed);
             }
-            let stand = file.stand(was.undecided(), false);
+            let undecided = was.undecided();
+            // As Neovim's undo does it to what was kept.
+            let is_undone = file.has_undone(&undecided);
+            let stand = file.stand(undecided, false);
             reviewed.touched = true;
             self.outdate(&path);
-            return Ok(stand > 0);
+            return Ok(match (stand, is_undone) {
+                (1.., _) => Outcome::Done,
+                (0, true) => Outcome::UndoneBefore,
+                (0, false) => Outcome::Changed,
+            });
         }
         let buf = reviewed.buf.filter(|buf| cx.editor.buf_is_loaded(*buf));
         let now = std::mem::replace(file, was.clone());
@@ -89,7 +114,7 @@ impl Reviews {
         reviewed.touched = true;
         self.outdate(&path);
         if is_kept {
-            return Ok(true);
+            return Ok(Outcome::Done);
         }
         let unsaved = buf.filter(|buf| is_modified(&cx.editor, *buf));
         match buf.filter(|buf| was.is_there && (now.is_there || unsaved == Some(*buf))) {
@@ -107,7 +132,7 @@ impl Reviews {
                     None => PutBack::Lines { expected, lines },
                 };
                 self.put_back(cx, &path, what, now)?;
-                return Ok(true);
+                return Ok(Outcome::Done);
             }
         }
         // The disk has had the file without the edits that the buffer has unsaved again.
@@ -117,7 +142,7 @@ impl Reviews {
         {
             self.put_back(cx, &path, PutBack::Exactly { expected: None, held }, now)?;
         }
-        Ok(true)
+        Ok(Outcome::Done)
     }
 
     /// Has a buffer hold what it held before a decision.
