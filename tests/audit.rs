@@ -199,8 +199,14 @@ fn a_filter_chooses_lines_a_line_leads_to_its_file_or_chat_and_what_passes_is_sa
     page(&mut chat.nvim, "rejected");
     chat.nvim.command("Acp audit nowhere");
     page(&mut chat.nvim, "Nothing in the record passes the filter.");
+    chat.nvim.resize(80, 24);
     chat.nvim.command("Acp audit is:typo");
-    page(&mut chat.nvim, "is: takes permission, read, write");
+    let said = page(&mut chat.nvim, "is: takes permission, read, write");
+    assert!(said.contains("is none of them.") && said.lines().all(|line| line.len() <= 80), "{said}");
+    chat.nvim.resize(60, 14);
+    let fits = |said: &str| said.lines().all(|line| line.len() <= 60) && said.contains("is none of them.");
+    chat.nvim.wait_until(|nvim| fits(&page(nvim, "is: takes permission")), "lines for a narrow window");
+    chat.nvim.resize(100, 30);
     chat.nvim.input("F");
     let all = page(&mut chat.nvim, "Edit on its own");
     assert_eq!(all.lines().count(), 6, "{all}");

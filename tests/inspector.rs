@@ -143,7 +143,13 @@ fn a_filter_holds_while_it_is_typed_also_for_what_stands_inside_of_messages() {
     chat.nvim.stop_insert();
     chat.nvim.command("Acp inspect");
     let all = wait_for_lines(&mut chat.nvim, "the turn", |lines| lines.len() > 8);
-    chat.nvim.input("fhello.");
+    chat.nvim.input("f");
+    chat.nvim.wait_for_screen("method:m \u{b7} size>10k \u{b7} time>1s \u{2500}");
+    chat.nvim.resize(80, 24);
+    chat.nvim.input("<C-c>f");
+    chat.nvim.wait_for_screen("#id \u{b7} method:m \u{2500}");
+    chat.nvim.resize(100, 30);
+    chat.nvim.input("hello.");
     let found = wait_for_lines(&mut chat.nvim, "the text in a message", |lines| lines.len() == 1);
     assert!(found[0].contains("agent_message_chunk"), "{found:#?}");
     chat.nvim.input("<CR>F");
@@ -508,6 +514,127 @@ fn the_last_of_a_hundred_thousand_messages_and_a_huge_one_are_shown_in_no_time()
         "the message",
     );
     assert!(chat.nvim.buffer_text(0).len() < 1 << 20, "only its beginning is kept");
+}
+
+/// The bar of the current window as it is drawn, and the window's width.
+fn bar(nvim: &mut Nvim) -> (String, usize) {
+    let code = "return { vim.api.nvim_eval_statusline(vim.wo.winbar, { use_winbar = true }).str, vim.fn.winwidth(0) }";
+    let found = nvim.exec_lua(code, []);
+    let width = found[1].as_u64().expect("a width") as usize;
+    (found[0].as_str().expect("a text").to_owned(), width)
+}
+
+/// Whether all that a bar says is one of these, whole and apart from the others.
+fn says_whole_parts(bar: &str, parts: &[&str]) -> bool {
+    let mut said = bar.split(" \u{b7} ").flat_map(|part| part.split("  ")).map(str::trim);
+    said.all(|part| part.is_empty() || parts.contains(&part))
+}
+
+#[test]
+fn a_bar_that_is_too_long_for_its_window_is_left_whole_parts() {
+    let mut chat = scripted((140, 40), 2);
+    chat.chat();
+    ask(&mut chat);
+    ask(&mut chat);
+    chat.nvim.stop_insert();
+    let filter = "method:session -nowhere";
+    let named = format!("filter: {filter}");
+    for (page, title) in [("inspect", "Messages"), ("audit", "Record")] {
+        chat.nvim.resize(140, 40);
+        chat.nvim.command(&format!("only | Acp {page}"));
+        let is_filtered = |nvim: &mut Nvim| {
+            let bar = bar(nvim).0;
+            bar.contains(&named) && (page == "audit" || !bar.contains(" 0 shown"))
+        };
+        if page == "inspect" {
+            chat.nvim.input(&format!("f{filter}<CR>"));
+        } else {
+            chat.nvim.command(&format!("Acp audit {filter}"));
+        }
+        chat.nvim.wait_until(is_filtered, "the filter in the bar");
+        let whole = bar(&mut chat.nvim).0;
+        let parts: Vec<&str> =
+            whole.split(" \u{b7} ").flat_map(|part| part.split("  ")).map(str::trim).collect();
+        for (columns, rows) in [(80, 24), (60, 24), (140, 40)] {
+            chat.nvim.resize(columns, rows);
+            let fits = |nvim: &mut Nvim| {
+                let (bar, width) = bar(nvim);
+                bar.chars().count() == width
+                    && bar.trim_start().starts_with(title)
+                    && bar.contains(&named)
+                    && bar
+                        .strip_suffix("g? keys ")
+                        .map(|rest| rest.trim_end_matches("f filter \u{b7} "))
+                        .is_some_and(|rest| rest.ends_with(' ') && says_whole_parts(rest, &parts))
+            };
+            chat.nvim.wait_until(fits, &format!("whole parts of {whole:?} at {columns} in {page}"));
+        }
+    }
+}
+
+#[test]
+fn a_message_says_above_it_what_has_room() {
+    let mut chat = scripted((80, 24), 1);
+    chat.chat();
+    ask(&mut chat);
+    chat.nvim.stop_insert();
+    chat.nvim.command("only | Acp inspect");
+    let all = wait_for_lines(&mut chat.nvim, "the turn", |lines| {
+        lines.iter().any(|line| line.contains("answer to session/prompt"))
+    });
+    go_to(&mut chat.nvim, row_of(&all, "session/blink \u{b7}"));
+    chat.nvim.input("<CR>");
+    let is_message = |nvim: &mut Nvim| bar(nvim).0.starts_with(" session/blink #\"q1\" \u{b7} received ");
+    chat.nvim.wait_until(is_message, "the message");
+    chat.nvim.command("vsplit | vertical resize 30");
+    let is_short = |nvim: &mut Nvim| bar(nvim).0.trim_end() == " session/blink #\"q1\"";
+    chat.nvim.wait_until(is_short, "what has room in a narrow window");
+}
+
+#[test]
+fn a_filter_goes_to_the_nearest_hit_and_leaves_no_blank_lines() {
+    let mut chat = scripted((80, 24), 30);
+    chat.chat();
+    for _ in 0..30 {
+        ask(&mut chat);
+    }
+    chat.nvim.stop_insert();
+    chat.nvim.command("only | Acp inspect");
+    let all = wait_for_lines(&mut chat.nvim, "all turns", |lines| {
+        lines.iter().filter(|line| line.contains("answer to session/prompt")).count() == 30
+    });
+    let place = "return { vim.fn.line('.'), vim.fn.line('w0'), vim.fn.line('w$'), vim.fn.line('$'),
+        vim.fn.getwininfo(vim.api.nvim_get_current_win())[1].height }";
+    let hits: Vec<usize> = (1..=all.len()).filter(|row| all[row - 1].contains("unknown update")).collect();
+    for keys in ["60Gzt", "Gzt", "gg", "40Gzb"] {
+        chat.nvim.input(&format!("F{keys}"));
+        chat.nvim.wait_until(
+            |nvim| nvim.exec_lua("return vim.fn.line('$')", []).as_u64() == Some(all.len() as u64),
+            "all messages",
+        );
+        let from = chat.nvim.exec_lua(place, [])[0].as_u64().expect("a row") as usize;
+        let nearest = (0..hits.len()).min_by_key(|at| hits[*at].abs_diff(from)).expect("a hit");
+        chat.nvim.input("fmethod:hologram<CR>");
+        let fits = |nvim: &mut Nvim| {
+            let seen: Vec<usize> = nvim
+                .exec_lua(place, [])
+                .as_array()
+                .expect("numbers")
+                .iter()
+                .map(|number| number.as_u64().expect("a number") as usize)
+                .collect();
+            let [row, first, last, count, height] = seen[..] else { return false };
+            count == hits.len() && row == nearest + 1 && last + 1 - first == count.min(height)
+        };
+        chat.nvim.wait_until(fits, &format!("hit {} from {from} ({keys})", nearest + 1));
+        // Without the filter it is the same message, and who was at the end is there again.
+        let back = if from == all.len() { from } else { hits[nearest] };
+        chat.nvim.input("F");
+        chat.nvim.wait_until(
+            |nvim| nvim.exec_lua(place, [])[0].as_u64() == Some(back as u64),
+            "the message that the cursor was on",
+        );
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Shared texts: one that several parts hold without copying it, and small text functions that several
 //! parts of a screen need.
 
+pub mod bar;
 pub mod civil_date;
 pub mod elsewhere;
 pub mod encoding;

@@ -12,13 +12,15 @@ use crate::core::audit::page::{Look, details, empty, line};
 use crate::core::audit::{Line, Read, Reply, Request, What};
 use crate::core::ids::JobId;
 use crate::core::message::Command;
+use crate::core::text::bar::Part;
 use crate::core::text::capitalized;
+use crate::core::text::fitting::filled;
 use crate::nvim::arguments::{Args, fail};
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::float::float;
 use crate::nvim::editor::{Buf, Editor, Level, picker};
 use crate::nvim::events::EditorEvent;
-use crate::nvim::keys::bind::bind_pane;
+use crate::nvim::keys::bind::{bind_pane, key_parts};
 
 /// How parts of a line look, by their columns and their words.
 const SYNTAX: &[&str] = &[
@@ -249,10 +251,10 @@ impl Page {
     fn draw(&self, cx: &Context, goes_to_end: bool) -> Result<()> {
         let editor = &cx.editor;
         let lines: Vec<String> = match (&self.trouble, self.read.lines.is_empty()) {
-            (Some(why), _) => vec![capitalized(why)],
+            (Some(why), _) => filled(&capitalized(why), self.look.width),
             (None, true) => {
                 let keys = cx.config.keys.line(&[("audit_all", "shows all")]);
-                empty(&self.filter, cx.config.audit, &keys)
+                empty(&self.filter, cx.config.audit, &keys, self.look.width)
             }
             (None, false) => self.read.lines.iter().map(|it| line(it, self.look)).collect(),
         };
@@ -262,7 +264,7 @@ impl Page {
         drawn?;
         if goes_to_end && self.trouble.is_none() && !self.read.lines.is_empty() {
             for win in editor.wins_of(self.buf) {
-                editor.set_cursor(win, lines.len(), 0)?;
+                editor.helper::<()>("show_row", (win, lines.len()))?;
             }
         }
         self.draw_bar(cx)
@@ -273,24 +275,23 @@ impl Page {
         if wins.is_empty() {
             return Ok(());
         }
-        let mut facts = vec![several(self.read.all)];
+        let mut left = vec![
+            Part::new("AcpWinbar", "Record", 0),
+            Part::new("AcpMeta", several(self.read.all), 5).after("  "),
+        ];
         if !self.filter.is_empty() {
-            facts.push(format!("{} shown", self.read.passing));
+            left.push(Part::new("AcpMeta", format!("{} shown", self.read.passing), 4));
         }
         if self.read.passing > self.read.lines.len() {
-            facts.push(format!("the last {}", self.read.lines.len()));
+            left.push(Part::new("AcpMeta", format!("the last {}", self.read.lines.len()), 7));
         }
-        let escape = |text: &str| text.replace('%', "%%");
-        let mut bar = format!("%#AcpWinbar# Record%#AcpMeta#  {}", facts.join(" \u{b7} "));
         if self.read.broken > 0 {
-            bar.push_str(&format!(" \u{b7} %#AcpError#{} can't be read", self.read.broken));
+            left.push(Part::new("AcpError", format!("{} can't be read", self.read.broken), 3));
         }
-        if !self.filter.is_empty() {
-            bar.push_str(&format!("%#AcpMeta# \u{b7} filter: %#AcpWinbar#{}", escape(self.filter.typed())));
-        }
-        let keys = cx.config.keys.line(&[("audit_filter", "filter"), ("audit_help", "keys")]);
-        bar.push_str(&format!("%<%=%#AcpMeta#{} ", escape(&keys)));
-        cx.editor.set_bars(&wins, &bar)
+        let filter = Some(self.filter.typed()).filter(|typed| !typed.is_empty());
+        left.extend(filter.map(|typed| Part::new("AcpWinbar", format!("filter: {typed}"), 1)));
+        let keys = [("audit_filter", "filter", 6), ("audit_help", "keys", 2)];
+        cx.editor.fit_bars(&wins, &left, &key_parts(&cx.config.keys, &keys))
     }
 }
 

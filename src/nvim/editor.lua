@@ -339,6 +339,21 @@ return {
     api.nvim_create_autocmd("TermLeave", { buffer = buf, once = true, callback = vim.schedule_wrap(call) })
   end,
 
+  -- Brings a row of a page that is not wrapped into a window, with as many others as it has room for: no blank rows stand
+  -- below the last one while others are hidden above.
+  show_row = function(win, row)
+    api.nvim_win_call(win, function()
+      local view, info = vim.fn.winsaveview(), vim.fn.getwininfo(win)[1]
+      local rows = info.height
+      local last = math.max(vim.fn.line("$") - rows + 1, 1)
+      local top = math.min(view.topline, last)
+      if row < top or row > top + rows - 1 then
+        top = math.min(math.max(row - math.floor(rows / 2), 1), last)
+      end
+      vim.fn.winrestview({ topline = top, lnum = row, col = 0 })
+    end)
+  end,
+
   view_of = function(win)
     return api.nvim_win_call(win, vim.fn.winsaveview)
   end,

@@ -20,6 +20,7 @@ use mlua::{FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, 
 use crate::core::ids::Moment;
 use crate::core::inspector::line::clock_offset;
 use crate::core::message::Severity;
+use crate::core::text::bar::{Part, bar};
 use crate::core::text::visible::{is_plain, visible, visible_line};
 use crate::core::window_sizes::Area;
 use crate::platform::files::path_of_bytes;
@@ -549,6 +550,14 @@ impl Editor {
     /// The count that was typed before the key that is being obeyed.
     pub fn count(&self) -> Result<usize> {
         self.module("v")?.get("count1")
+    }
+
+    /// Gives windows a bar of these parts, each as many as it has room for.
+    pub fn fit_bars(&self, wins: &[Win], left: &[Part], right: &[Part]) -> Result<()> {
+        wins.iter().try_for_each(|win| {
+            let (columns, _) = self.win_size(*win)?;
+            self.set_bars(&[*win], &bar(left, right, columns.into()))
+        })
     }
 
     /// Whether one of these windows has become too low for its bar, or high enough for one.

@@ -21,6 +21,7 @@ use crate::core::inspector::table::Table;
 use crate::core::inspector::{Reply, Request, Target};
 use crate::core::message::Command;
 use crate::core::replay::Replay;
+use crate::core::text::bar::Part;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Win};
@@ -34,6 +35,8 @@ pub struct Inspector {
     recording: HashMap<JobId, Target>,
     saving: HashMap<JobId, Target>,
     confirming: Option<Confirming>,
+    /// What stands above messages and recordings, by their buffers.
+    other_bars: Vec<(Buf, Vec<Part>)>,
     /// The recordings that are looked at before they are played.
     replays: HashMap<JobId, Replay>,
 }
@@ -55,6 +58,8 @@ struct Page {
     asked: Option<JobId>,
     finding: Option<(JobId, u64)>,
     typing: Option<Typing>,
+    /// Which message each window was at when its rows were drawn last; the last one of all for one that follows what comes.
+    places: Vec<(Win, u64)>,
     /// When lines will be drawn anew since what they are about has become slow.
     due: Option<u64>,
 }
@@ -195,6 +200,7 @@ impl Inspector {
         if page.filter == filter {
             return Ok(());
         }
+        page.note_places(&cx.editor)?;
         let texts: HashSet<String> = filter.texts().into_iter().collect();
         let is_new = |text: &String| !page.found.contains_key(text);
         page.filter = filter;

@@ -7,7 +7,7 @@ use super::filter::Filter;
 use super::line::{By, Decision, Line, Outcome, What};
 use crate::core::inspector::line::clock;
 use crate::core::text::civil_date::date_of;
-use crate::core::text::fitting::{cut_end, cut_middle};
+use crate::core::text::fitting::{cut_end, cut_middle, filled};
 use crate::core::text::visible::visible_line;
 
 /// How lines are made.
@@ -128,7 +128,7 @@ pub fn details(line: &Line, look: Look) -> Vec<String> {
 }
 
 /// What the page says where it has no lines.
-pub fn empty(filter: &Filter, is_on: bool, all_key: &str) -> Vec<String> {
+pub fn empty(filter: &Filter, is_on: bool, all_key: &str, width: usize) -> Vec<String> {
     let mut lines = match filter.is_empty() {
         false => vec!["Nothing in the record passes the filter.".to_owned()],
         true => vec!["Nothing is recorded yet.".to_owned(), String::new()],
@@ -144,7 +144,7 @@ pub fn empty(filter: &Filter, is_on: bool, all_key: &str) -> Vec<String> {
     } else {
         lines.push("`audit` is off in your setup (:help acp-config-audit).".to_owned());
     }
-    lines
+    lines.iter().flat_map(|line| filled(line, width)).collect()
 }
 
 /// The day of a moment where the clock is ahead by so many minutes.

@@ -5,7 +5,7 @@ use super::ring::Way;
 use super::summary::Kind;
 use super::table::{Row, Table};
 use crate::core::text::cells;
-use crate::core::text::fitting::{cut_end, cut_middle};
+use crate::core::text::fitting::{cut_end, cut_middle, filled};
 use crate::core::text::visible::visible_line;
 
 /// How lines look.
@@ -156,14 +156,15 @@ pub fn duration(millis: u64) -> String {
 }
 
 /// What stands in the page while there is nothing to show.
-pub fn empty(is_filtered: bool, keys: &str) -> Vec<String> {
-    match is_filtered {
+pub fn empty(is_filtered: bool, keys: &str, width: usize) -> Vec<String> {
+    let lines: Vec<String> = match is_filtered {
         true => vec![format!("No message passes this filter; {keys}.")],
         false => vec![
             "No message yet. :AcpChat starts an agent.".into(),
             "What agents send and are sent stands here, also what came before you looked.".into(),
         ],
-    }
+    };
+    lines.iter().flat_map(|line| filled(line, width)).collect()
 }
 
 #[cfg(test)]

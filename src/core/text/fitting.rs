@@ -56,6 +56,33 @@ pub fn cut_between_words(text: &str, width: usize) -> String {
     format!("{}… {end}", start.trim_end())
 }
 
+/// A text in lines of a width, broken at blanks, and inside of words that are longer than a line.
+pub fn filled(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(16);
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split(' ') {
+        let mut word: Vec<char> = word.chars().collect();
+        if used > 0 && used + 1 + word.len() > width {
+            lines.push(String::new());
+            used = 0;
+        } else if used > 0 {
+            lines.last_mut().expect("begins with one").push(' ');
+            used += 1;
+        }
+        while word.len() > width {
+            let rest = word.split_off(width);
+            lines.last_mut().expect("begins with one").extend(word);
+            lines.push(String::new());
+            word = rest;
+            used = 0;
+        }
+        used += word.len();
+        lines.last_mut().expect("begins with one").extend(word);
+    }
+    lines
+}
+
 /// As many characters as have room in so many cells.
 fn fitting(chars: impl Iterator<Item = char>, width: usize) -> String {
     let mut sum = 0;
@@ -87,6 +114,13 @@ mod tests {
             let (middle, end) = (cut_middle("日本語 and more", width), cut_end("日本語 and more", width));
             assert!(cells(&middle) <= width && cells(&end) <= width, "{middle:?} {end:?} in {width}");
         }
+    }
+
+    #[test]
+    fn a_text_is_broken_at_blanks_and_where_a_word_has_no_room() {
+        assert_eq!(filled("is: takes read, write, command", 20), ["is: takes read,", "write, command"]);
+        assert_eq!(filled("", 20), [""]);
+        assert_eq!(filled("a 0123456789012345678 b", 16), ["a", "0123456789012345", "678 b"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::config::agents::{Source, Standing, State};
 use crate::config::{Choice, Keys};
 use crate::core::store::registry::Plan;
-use crate::core::text::fitting::cut_end;
+use crate::core::text::fitting::{cut_end, filled};
 use crate::nvim::editor::picker::plain;
 
 /// What the page is made from.
@@ -256,33 +256,6 @@ fn plan_details(plan: &Plan, downloads: &str) -> Vec<(&'static str, String)> {
         }
     }
     all
-}
-
-/// A text in lines of a width, broken at blanks, and inside of words that are longer than a line.
-fn filled(text: &str, width: usize) -> Vec<String> {
-    let width = width.max(16);
-    let mut lines = vec![String::new()];
-    let mut used = 0;
-    for word in text.split(' ') {
-        let mut word: Vec<char> = word.chars().collect();
-        if used > 0 && used + 1 + word.len() > width {
-            lines.push(String::new());
-            used = 0;
-        } else if used > 0 {
-            lines.last_mut().expect("begins with one").push(' ');
-            used += 1;
-        }
-        while word.len() > width {
-            let rest = word.split_off(width);
-            lines.last_mut().expect("begins with one").extend(word);
-            lines.push(String::new());
-            word = rest;
-            used = 0;
-        }
-        used += word.len();
-        lines.last_mut().expect("begins with one").extend(word);
-    }
-    lines
 }
 
 #[cfg(test)]

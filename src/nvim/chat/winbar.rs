@@ -5,6 +5,7 @@ use crate::config::Keys;
 use crate::core::ids::Moment;
 use crate::core::session::status::{mode, model};
 use crate::core::session::{Phase, Session};
+use crate::core::text::bar::{Part, bar};
 use crate::core::text::cells;
 use crate::core::text::fitting::cut_middle;
 use crate::core::text::visible::visible_line;
@@ -132,46 +133,18 @@ fn facts(session: &Session, now: Moment) -> Vec<String> {
     facts.iter().map(|fact| cut_middle(&visible_line(fact), 24)).collect()
 }
 
-const BETWEEN: &str = " \u{b7} ";
-
-/// A part of the prompt's bar, and how it looks without colours.
-struct Part {
-    text: String,
-    cells: usize,
-    /// What is to be missed where there is no room for all: the highest goes first.
-    rank: u8,
-    /// What stands between it and the part before.
-    gap: &'static str,
-}
-
-impl Part {
-    fn key(lhs: &str, what: &str, rank: u8) -> Self {
-        let text = format!("{lhs} {what}");
-        Self { cells: cells(&text), text: escape(&text), rank, gap: BETWEEN }
-    }
-
-    fn coloured(group: &str, text: &str) -> Self {
-        Self {
-            text: format!("%#{group}#{}%#AcpMeta#", escape(text)),
-            cells: cells(text),
-            rank: 0,
-            gap: BETWEEN,
-        }
-    }
-}
-
 /// The prompt's bar: what waits, and the keys that matter now, as far as a window of `width` cells has room for them.
 pub fn prompt(session: &Session, keys: &Keys, width: usize) -> String {
     let mut parts = waiting(session, keys);
     // A key that is switched off is not named.
     let key = |names: &[&str], what: &str, rank| {
         let lhs = names.iter().find_map(|name| keys.get(name).first());
-        lhs.map(|lhs| Part::key(lhs, what, rank))
+        lhs.map(|lhs| Part::new("AcpMeta", format!("{lhs} {what}"), rank))
     };
     let send = ["send_insert", "send"];
     if matches!(session.phase, Phase::Ending { .. } | Phase::Gone) {
         // Nobody is there to send it to; what is typed stays.
-        parts.push(Part::key(":Acp", "restart", 1));
+        parts.push(Part::new("AcpMeta", ":Acp restart", 1));
     } else if session.is_working() || matches!(session.phase, Phase::Waiting { .. }) {
         if !matches!(session.phase, Phase::Cancelling { .. }) {
             parts.extend(key(&["cancel"], "stop", 1));
@@ -184,17 +157,7 @@ pub fn prompt(session: &Session, keys: &Keys, width: usize) -> String {
         parts.extend(key(&send, "send", 1));
     }
     parts.extend(key(&["help"], "keys", 2));
-    let taken = |parts: &[Part]| parts.iter().map(|part| part.cells + cells(part.gap)).sum::<usize>();
-    // A blank stands before the first, and nothing else.
-    while parts.len() > 1 && taken(&parts) - cells(parts[0].gap) + 1 > width {
-        let least = parts.iter().enumerate().max_by_key(|(_, part)| part.rank).map(|(at, _)| at);
-        parts.remove(least.unwrap_or_default());
-    }
-    let texts = parts.iter().enumerate().map(|(at, part)| match at {
-        0 => part.text.clone(),
-        _ => format!("{}{}", part.gap, part.text),
-    });
-    format!("%#AcpMeta# {}%<", texts.collect::<String>())
+    bar(&parts, &[], width)
 }
 
 /// What waits in line, with the key that shows it.
@@ -205,14 +168,12 @@ fn waiting(session: &Session, keys: &Keys) -> Vec<Part> {
     let counted: Vec<String> = counted.map(|(count, what)| format!("{count} {what}")).collect();
     let mut parts = Vec::new();
     if !counted.is_empty() {
-        parts.push(Part::coloured("AcpToolWaiting", &counted.join(", ")));
-        parts.extend(keys.get("queue").first().map(|lhs| {
-            let text = format!("({lhs})");
-            Part { cells: cells(&text), text: escape(&text), rank: 3, gap: " " }
-        }));
+        parts.push(Part::new("AcpToolWaiting", counted.join(", "), 0));
+        let key = keys.get("queue").first();
+        parts.extend(key.map(|lhs| Part::new("AcpMeta", format!("({lhs})"), 3).after(" ")));
     }
     if session.steering() > 0 {
-        parts.push(Part::coloured("AcpToolRunning", "steering \u{2026}"));
+        parts.push(Part::new("AcpToolRunning", "steering \u{2026}", 0));
     }
     parts
 }
@@ -339,11 +300,11 @@ mod tests {
             parts.collect::<String>()
         };
         for (width, expected) in [
-            (59, " 2 waiting (<C-q>) \u{b7} <C-c> stop \u{b7} <C-s> send next \u{b7} g? keys%<"),
-            (58, " 2 waiting (<C-q>) \u{b7} <C-c> stop \u{b7} g? keys%<"),
-            (40, " 2 waiting \u{b7} <C-c> stop \u{b7} g? keys%<"),
-            (25, " 2 waiting \u{b7} <C-c> stop%<"),
-            (15, " 2 waiting%<"),
+            (59, " 2 waiting (<C-q>) \u{b7} <C-c> stop \u{b7} <C-s> send next \u{b7} g? keys"),
+            (58, " 2 waiting (<C-q>) \u{b7} <C-c> stop \u{b7} g? keys"),
+            (40, " 2 waiting \u{b7} <C-c> stop \u{b7} g? keys"),
+            (25, " 2 waiting \u{b7} <C-c> stop"),
+            (15, " 2 waiting"),
         ] {
             assert_eq!(bar(width), expected, "{width}");
         }

@@ -4,6 +4,7 @@
 use mlua::{Function, Result, Table, Value};
 
 use crate::core::inspector::filter::{Filter, HELP};
+use crate::core::text::bar::whole_parts;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::autocommands::Group;
 use crate::nvim::inspector::{Inspector, Typing};
@@ -22,7 +23,7 @@ impl Inspector {
             typed => format!("{typed} "),
         };
         editor.set_lines(buf, 0..1, &[&typed])?;
-        let help = crate::core::text::fitting::cut_end(HELP, usize::from(columns.saturating_sub(6)));
+        let help = whole_parts(HELP, usize::from(columns.saturating_sub(6)));
         let config = editor.table([
             ("relative", editor.string("win")?),
             ("win", Value::Integer(above.0)),
@@ -36,6 +37,7 @@ impl Inspector {
             ("footer", editor.string(format!(" {help} "))?),
         ])?;
         let win = editor.open_win(buf, true, config)?;
+        page.note_places(&editor)?;
         page.typing = Some(Typing { buf, win });
         let group = Group::new(&editor, "acp.filter")?;
         let of_buf = || vec![("buffer", Value::Integer(buf.0))];
@@ -73,11 +75,15 @@ impl Inspector {
 
     fn close_filter(&mut self, cx: &mut Context, keeps: bool) -> Result<()> {
         self.filter_typed(cx)?;
+        if !keeps {
+            // Back to where it was begun.
+            self.set_filter(cx, Filter::default())?;
+        }
         let Some(typing) = self.page.as_mut().and_then(|page| page.typing.take()) else { return Ok(()) };
         cx.editor.command("stopinsert")?;
         if cx.editor.win_is_valid(typing.win) {
             cx.editor.close_win(typing.win)?;
         }
-        if keeps { Ok(()) } else { self.set_filter(cx, Filter::default()) }
+        Ok(())
     }
 }

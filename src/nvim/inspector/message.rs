@@ -5,6 +5,7 @@ use mlua::{Function, Result, Value};
 use crate::core::inspector::line::{bytes, clock, duration};
 use crate::core::inspector::ring::Way;
 use crate::core::inspector::summary::Kind;
+use crate::core::text::bar::Part;
 use crate::core::text::visible::{visible, visible_line};
 use crate::nvim::context::Context;
 use crate::nvim::editor::Win;
@@ -14,7 +15,7 @@ use crate::nvim::inspector::page::plain_window;
 const FILETYPE: &str = "acp-message";
 
 impl Inspector {
-    pub(super) fn show_message(&self, cx: &Context, number: u64, text: &str) -> Result<()> {
+    pub(super) fn show_message(&mut self, cx: &Context, number: u64, text: &str) -> Result<()> {
         let editor = &cx.editor;
         let buf = editor.create_buf(false, true)?;
         let lines: Vec<String> = text.split('\n').map(|line| visible(line).into_owned()).collect();
@@ -36,8 +37,8 @@ impl Inspector {
         editor.set_win_option(win, "foldlevel", 3)?;
         editor.set_win_option(win, "foldenable", true)?;
         editor.set_win_option(win, "wrap", true)?;
-        let bar = format!("%#AcpMeta# {} ", self.facts(number).replace('%', "%%"));
-        editor.set_bars(&[win], &bar)?;
+        self.other_bars.push((buf, self.facts(number)));
+        self.fit_other_bars(editor)?;
         let set: Function = editor.module("keymap")?.get("set")?;
         let options = editor.table([("buffer", Value::Integer(buf.0)), ("nowait", Value::Boolean(true))])?;
         set.call((["n"].to_vec(), "q", "<Cmd>close<CR>", options))
@@ -59,9 +60,10 @@ impl Inspector {
         }
     }
 
-    fn facts(&self, number: u64) -> String {
-        let Some(page) = &self.page else { return String::new() };
-        let Some(row) = page.table.get(number) else { return String::new() };
+    /// What its bar says.
+    fn facts(&self, number: u64) -> Vec<Part> {
+        let Some(page) = &self.page else { return Vec::new() };
+        let Some(row) = page.table.get(number) else { return Vec::new() };
         let what = match &row.summary.kind {
             Kind::Request { id, method } => format!("{method} #{id}"),
             Kind::Notification { method, update } => {
@@ -77,12 +79,12 @@ impl Inspector {
             Way::Stderr | Way::Note | Way::End => "",
         };
         let mut facts = vec![
-            visible_line(what.trim_end()),
-            format!("{way}{}", clock(row.summary.at, page.look.offset)),
-            bytes(row.summary.size),
+            Part::new("AcpMeta", visible_line(what.trim_end()), 0),
+            Part::new("AcpMeta", format!("{way}{}", clock(row.summary.at, page.look.offset)), 2),
+            Part::new("AcpMeta", bytes(row.summary.size), 4),
         ];
-        facts.extend(row.took.map(|took| format!("took {}", duration(took))));
-        facts.extend(row.problem.as_ref().map(|problem| problem.text()));
-        facts.join(" \u{b7} ")
+        facts.extend(row.took.map(|took| Part::new("AcpMeta", format!("took {}", duration(took)), 3)));
+        facts.extend(row.problem.as_ref().map(|problem| Part::new("AcpMeta", problem.text(), 1)));
+        facts
     }
 }

@@ -7,14 +7,18 @@ use crate::config::Pane;
 use crate::core::inspector::filter::{Filter, Found};
 use crate::core::inspector::line::{Look, empty, line, name_width};
 use crate::core::inspector::table::{Row, Table};
+use crate::core::text::bar::Part;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::inspector::{Inspector, Page};
-use crate::nvim::keys::bind::bind_pane;
+use crate::nvim::keys::bind::{bind_pane, key_parts};
 
 /// The most rows; older messages are found by a narrower filter.
 const MAX_ROWS: usize = 5000;
+
+/// The place of a window that follows what comes.
+const LAST: u64 = u64::MAX;
 
 /// How parts of a line look: by their columns and their words, so that only rows on the screen cost anything.
 const SYNTAX: &[&str] = &[
@@ -57,6 +61,7 @@ impl Inspector {
 
     /// Windows have other sizes, or there is another agent: lines may have other columns.
     pub fn look_again(&mut self, cx: &mut Context) -> Result<()> {
+        self.fit_other_bars(&cx.editor)?;
         let Some(page) = &mut self.page else { return Ok(()) };
         let editor = &cx.editor;
         let wins = editor.wins_of(page.buf);
@@ -67,10 +72,17 @@ impl Inspector {
         if look != page.look {
             page.look = look;
             let to = page.drawn_to;
+            page.note_places(editor)?;
             page.begin_anew();
             page.draw_to(cx, to)?;
         }
         self.draw_bars(cx)
+    }
+
+    /// The bars of messages and recordings, which say the same as long as there is room.
+    pub(super) fn fit_other_bars(&mut self, editor: &Editor) -> Result<()> {
+        self.other_bars.retain(|(buf, _)| editor.buf_is_valid(*buf));
+        self.other_bars.iter().try_for_each(|(buf, parts)| editor.fit_bars(&editor.wins_of(*buf), parts, &[]))
     }
 
     pub(super) fn draw_bars(&self, cx: &Context) -> Result<()> {
@@ -86,24 +98,23 @@ impl Inspector {
             1 => format!("1 {what}"),
             count => format!("{count} {what}s"),
         };
-        let mut facts = vec![several(all, "message")];
+        let mut left = vec![
+            Part::new("AcpWinbar", "Messages", 0),
+            Part::new("AcpMeta", several(all, "message"), 5).after("  "),
+        ];
         if !page.filter.is_empty() {
-            facts.push(format!("{} shown", page.shown.len() + page.earlier));
+            left.push(Part::new("AcpMeta", format!("{} shown", page.shown.len() + page.earlier), 4));
         }
         if page.earlier > 0 {
-            facts.push(format!("the last {}", page.shown.len()));
+            left.push(Part::new("AcpMeta", format!("the last {}", page.shown.len()), 7));
         }
-        let escape = |text: &str| text.replace('%', "%%");
-        let mut bar = format!("%#AcpWinbar# Messages%#AcpMeta#  {}", escape(&facts.join(" \u{b7} ")));
         if wrong > 0 {
-            bar.push_str(&format!(" \u{b7} %#AcpError#{}", several(wrong, "problem")));
+            left.push(Part::new("AcpError", several(wrong, "problem"), 3));
         }
-        if !page.filter.is_empty() {
-            bar.push_str(&format!("%#AcpMeta# \u{b7} filter: %#AcpWinbar#{}", escape(page.filter.typed())));
-        }
-        let keys = cx.config.keys.line(&[("inspect_filter", "filter"), ("inspect_help", "keys")]);
-        bar.push_str(&format!("%<%=%#AcpMeta#{} ", escape(&keys)));
-        cx.editor.set_bars(&wins, &bar)
+        let filter = Some(page.filter.typed()).filter(|typed| !typed.is_empty());
+        left.extend(filter.map(|typed| Part::new("AcpWinbar", format!("filter: {typed}"), 1)));
+        let keys = [("inspect_filter", "filter", 6), ("inspect_help", "keys", 2)];
+        cx.editor.fit_bars(&wins, &left, &key_parts(&cx.config.keys, &keys))
     }
 }
 
@@ -121,8 +132,39 @@ impl Page {
             asked: None,
             finding: None,
             typing: None,
+            places: Vec::new(),
             due: None,
         }
+    }
+
+    /// Keeps in mind where windows are, to go there in other rows. While a filter is typed it is where that was begun.
+    pub(super) fn note_places(&mut self, editor: &Editor) -> Result<()> {
+        if self.typing.is_some() || self.shown.is_empty() {
+            return Ok(());
+        }
+        let mut places = Vec::new();
+        for win in editor.wins_of(self.buf) {
+            let row = editor.cursor(win)?.0;
+            // One at the last hit of a filter follows if it was at the end before it.
+            let followed = self.place_of(win) == LAST;
+            let follows = row >= self.shown.len() && (followed || self.filter.is_empty());
+            let number = if follows { Some(LAST) } else { self.shown.get(row.saturating_sub(1)).copied() };
+            places.extend(number.map(|number| (win, number)));
+        }
+        self.places = places;
+        Ok(())
+    }
+
+    fn place_of(&self, win: Win) -> u64 {
+        self.places.iter().find(|(known, _)| *known == win).map_or(LAST, |(_, number)| *number)
+    }
+
+    /// Has windows show the row of the message that they were at, or of the nearest one.
+    fn go_to_places(&self, editor: &Editor) -> Result<()> {
+        editor.wins_of(self.buf).into_iter().try_for_each(|win| {
+            let row = nearest(&self.shown, self.place_of(win));
+            editor.helper("show_row", (win, row + 1))
+        })
     }
 
     /// All rows are to be drawn once more.
@@ -164,7 +206,7 @@ impl Page {
         self.change(editor, |buf| match (is_first, lines.is_empty()) {
             (true, true) => {
                 let keys = cx.config.keys.line(&[("inspect_all", "shows all")]);
-                editor.set_lines(buf, 0..count, &empty(!self.filter.is_empty(), &keys))
+                editor.set_lines(buf, 0..count, &empty(!self.filter.is_empty(), &keys, self.look.width))
             }
             (true, false) => editor.set_lines(buf, 0..count, &lines),
             (false, _) => {
@@ -172,7 +214,7 @@ impl Page {
                 if cut > 0 { editor.set_lines(buf, 0..cut, &[""; 0]) } else { Ok(()) }
             }
         })?;
-        self.follow(editor, at_end)
+        if is_first { self.go_to_places(editor) } else { self.follow(editor, at_end) }
     }
 
     /// Takes the rows away whose messages are gone.
@@ -257,6 +299,16 @@ impl Page {
                 fail(format!("the other half does not pass the filter; {all}"))
             }
         }
+    }
+}
+
+/// The row of a number among others, or of the one nearest to it.
+fn nearest(numbers: &[u64], number: u64) -> usize {
+    let next = numbers.partition_point(|other| *other < number);
+    match (next.checked_sub(1), numbers.get(next)) {
+        (Some(before), Some(after)) if number - numbers[before] <= after - number => before,
+        (_, Some(_)) => next,
+        (before, None) => before.unwrap_or(0),
     }
 }
 

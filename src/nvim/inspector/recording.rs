@@ -6,6 +6,7 @@ use mlua::{Function, Result, Value};
 use crate::core::inspector::scrub::Origin;
 use crate::core::inspector::{Recorded, Request, Target};
 use crate::core::message::Command;
+use crate::core::text::bar::Part;
 use crate::nvim::arguments::{Args, fail};
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::Level;
@@ -66,18 +67,21 @@ impl Inspector {
         editor.set_win_option(win, "wrap", true)?;
         let several =
             |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-        let later = if recorded.is_whole { "" } else { " \u{b7} the beginning is gone" };
-        let facts = format!(
-            " {} of {} \u{b7} {} taken out{later}",
-            several(recorded.lines.len(), "message"),
-            recorded.agent,
-            several(recorded.replaced, "name or secret").replace("name or secrets", "names and secrets"),
-        );
-        let bar = format!(
-            "%#AcpWinbar# :w saves \u{b7} q abandons %#AcpMeta#{}%< \u{b7} read it: this is all that is saved",
-            facts.replace('%', "%%"),
-        );
-        editor.set_bars(&[win], &bar)?;
+        let messages = several(recorded.lines.len(), "message");
+        let names =
+            several(recorded.replaced, "name or secret").replace("name or secrets", "names and secrets");
+        let mut facts = vec![
+            Part::new("AcpWinbar", ":w saves", 0),
+            Part::new("AcpWinbar", "q abandons", 1),
+            Part::new("AcpMeta", format!("{messages} of {}", recorded.agent), 3).after("  "),
+            Part::new("AcpMeta", format!("{names} taken out"), 2),
+        ];
+        if !recorded.is_whole {
+            facts.push(Part::new("AcpMeta", "the beginning is gone", 4));
+        }
+        facts.push(Part::new("AcpMeta", "read it: this is all that is saved", 5));
+        self.other_bars.push((buf, facts));
+        self.fit_other_bars(&editor)?;
         let group = Group::new(&editor, "acp.recording")?;
         let of_buf = || vec![("buffer", Value::Integer(buf.0))];
         group.create(&["BufWriteCmd"], of_buf(), |_, _| {

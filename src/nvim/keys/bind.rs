@@ -3,6 +3,7 @@
 use mlua::{Function, Lua, Result, Table};
 
 use crate::config::{Keys, Pane};
+use crate::core::text::bar::Part;
 use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::guard;
 
@@ -19,6 +20,14 @@ pub fn key_action(lua: &Lua, name: &'static str) -> Result<Function> {
         guard::guarded(|| guard::enter(|features| features.key(name)));
         Ok(())
     })
+}
+
+/// Keys as parts of a bar: the name of each, what it does, and how little it matters.
+pub fn key_parts(keys: &Keys, of: &[(&str, &str, u8)]) -> Vec<Part> {
+    let part = |(name, what, rank): &(&str, &str, u8)| {
+        keys.named(name, what).map(|text| Part::new("AcpMeta", text, *rank))
+    };
+    of.iter().filter_map(part).collect()
 }
 
 /// The keys of one kind of buffer, but those that are not always the plugin's.
