@@ -8,6 +8,7 @@ mod content;
 mod json;
 mod notifications;
 mod options;
+mod quick;
 mod replayed;
 mod requests;
 mod subagents;

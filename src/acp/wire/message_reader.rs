@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::converted::Converted;
 use super::dialect::{Converter, Translation};
 use super::framing::{Framer, TooLong, is_length_header, trim};
-use super::from_acp::Chunk;
+use super::from_acp::{Chunk, Told};
 use super::incoming::Incoming;
 use super::log::{AgentLog, Direction};
 use super::paths::Paths;
@@ -41,7 +41,7 @@ impl MessageReader {
         let paths = self.converter.paths();
         let pushed = match self.converter.translation() {
             None => self.framer.push(bytes, |line| {
-                match read_line(line, chunk, had_message, (log, &mut taking)) {
+                match read_line(line, quick, had_message, (log, &mut taking)) {
                     Some((incoming, _)) if paths.is_none() => batch.push(incoming),
                     Some((incoming, _)) => batch.push(translated(paths, incoming)),
                     None => {}
@@ -69,7 +69,7 @@ impl MessageReader {
         let paths = self.converter.paths();
         match self.converter.translation() {
             None => {
-                let read = read_line(&line, chunk, &mut self.had_message, (&self.log, &mut taking));
+                let read = read_line(&line, quick, &mut self.had_message, (&self.log, &mut taking));
                 batch.extend(read.map(|(incoming, _)| translated(paths, incoming)));
             }
             Some(mut translation) => {
@@ -91,8 +91,9 @@ enum Manner {
     Careful,
 }
 
-fn chunk(line: &str) -> Option<Incoming> {
-    Chunk::read(line).map(Incoming::Chunk)
+/// What comes by the thousand.
+fn quick(line: &str) -> Option<Incoming> {
+    Chunk::read(line).map(Incoming::Chunk).or_else(|| Told::read(line).map(Incoming::Told))
 }
 
 /// What was sent in another version or dialect.

@@ -195,7 +195,7 @@ impl Draft {
                     if is_first { "tool_call" } else { "tool_call_update" },
                     [("requiresPermission", &call.requires_permission)],
                 );
-                What::Call { is_first, patch: Box::new(self.patch(is_first, call)) }
+                What::Call { is_first, patch: Box::new(self.patch(is_first, call)), meta: Value::Null }
             }
             Said::Plan(plan) => self.items(plan),
         };

@@ -132,7 +132,12 @@ pub fn roots(update: &Value) -> Roots {
 /// The call of the session's own that started what this update is about, as agents tell it to clients that know no
 /// subagents. `None` in what is about the session itself.
 pub fn started_by(update: &Value) -> Option<Branch> {
-    let call = id(&update["_meta"]["claudeCode"]["parentToolUseId"])?;
+    started_by_meta(&update["_meta"])
+}
+
+/// The same by what is beside the update.
+pub(super) fn started_by_meta(meta: &Value) -> Option<Branch> {
+    let call = id(&meta["claudeCode"]["parentToolUseId"])?;
     Some(Branch::Call(ToolCallId(call)))
 }
 

@@ -25,6 +25,8 @@ pub enum What {
     Call {
         is_first: bool,
         patch: Box<ToolCallPatch>,
+        /// What is beside it; null where there is nothing.
+        meta: Value,
     },
     Plan {
         id: Option<String>,
@@ -35,7 +37,7 @@ pub enum What {
 impl Told {
     pub fn facts(self) -> Vec<Fact> {
         match self.what {
-            What::Call { patch, .. } => updates::call(patch, &Value::Null),
+            What::Call { patch, meta, .. } => updates::call(patch, &meta),
             What::Plan { id: Some(id), items } => {
                 vec![Fact::Update(Update::PlanTold { id, plan: PlanContent::Items(items) })]
             }
@@ -57,7 +59,7 @@ impl Told {
     /// The params of the notification that says the same.
     pub fn params(&self) -> Value {
         let update = match &self.what {
-            What::Call { is_first, patch } => call(*is_first, patch),
+            What::Call { is_first, patch, meta } => call(*is_first, patch, meta),
             What::Plan { id: Some(id), items } => json!({
                 "sessionUpdate": "plan_update",
                 "plan": { "type": "items", "planId": id, "entries": entries(items) },
@@ -68,9 +70,11 @@ impl Told {
     }
 }
 
-fn call(is_first: bool, patch: &ToolCallPatch) -> Value {
+fn call(is_first: bool, patch: &ToolCallPatch, meta: &Value) -> Value {
     let kind = if is_first { "tool_call" } else { "tool_call_update" };
     let content = patch.content.as_ref().map(|items| items.iter().map(item).collect());
+    let took = || patch.took.map(|took| json!({ TOOK: took }));
+    let meta = if meta.is_null() { took() } else { Some(meta.clone()) };
     let places = patch.locations.as_ref().map(|places| places.iter().map(place).collect());
     let fields = [
         ("sessionUpdate", Some(kind.into())),
@@ -83,7 +87,7 @@ fn call(is_first: bool, patch: &ToolCallPatch) -> Value {
         ("locations", places),
         ("rawInput", patch.raw_input.clone()),
         ("rawOutput", patch.raw_output.clone()),
-        ("_meta", patch.took.map(|took| json!({ TOOK: took }))),
+        ("_meta", meta),
     ];
     let given = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     given.collect::<Map<_, _>>().into()

@@ -250,8 +250,7 @@ pub fn patch(call: &Value) -> Option<ToolCallPatch> {
     let given = |key: &str| call.get(key).filter(|value| !value.is_null()).cloned();
     Some(ToolCallPatch {
         title: text(&call["title"]),
-        // The versions of Claude before the protocol had a name for it.
-        name: text(&call["name"]).or_else(|| text(&call["_meta"]["claudeCode"]["toolName"])),
+        name: text(&call["name"]).or_else(|| named_in_meta(&call["_meta"])),
         kind: call["kind"].as_str().map(kind),
         status: call["status"].as_str().map(status),
         content: tool_content(&call["content"]),
@@ -263,8 +262,13 @@ pub fn patch(call: &Value) -> Option<ToolCallPatch> {
     })
 }
 
+/// The tool's name, of the versions of Claude before the protocol had a place for it.
+pub(super) fn named_in_meta(meta: &Value) -> Option<String> {
+    text(&meta["claudeCode"]["toolName"])
+}
+
 /// As the dialects that have it are converted.
-fn took(meta: &Value) -> Option<u64> {
+pub(super) fn took(meta: &Value) -> Option<u64> {
     meta[TOOK].as_f64().and_then(milliseconds)
 }
 
@@ -303,10 +307,13 @@ pub fn status(status: &str) -> WireStatus {
 }
 
 fn location(location: &Value) -> Option<Location> {
-    let path = PathBuf::from(text(&location["path"])?);
-    let line = location["line"].as_u64().and_then(|line| u32::try_from(line).ok());
-    // Some agents count lines from 0.
-    Some(Location { path, line: line.map(|line| line.max(1)) })
+    Some(place(text(&location["path"])?, location["line"].as_u64()))
+}
+
+/// A place in a file; some agents count lines from 0.
+pub(super) fn place(path: String, line: Option<u64>) -> Location {
+    let line = line.and_then(|line| u32::try_from(line).ok());
+    Location { path: path.into(), line: line.map(|line| line.max(1)) }
 }
 
 /// The convention by which agents show commands that they run themselves.
