@@ -27,6 +27,7 @@ mod tool_terminals;
 mod tools;
 mod updates;
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -216,6 +217,7 @@ pub async fn converse(
         heard: Instant::now(),
         arrived: 0,
         unsaid: None,
+        ended_calls: BTreeSet::new(),
         noise_told: false,
     };
     let end = connection.talk(&mut transport, &mut commands, for_editor, &mut leaving).await;
@@ -357,9 +359,11 @@ impl Connection {
             for incoming in batch {
                 self.tell_changes_before(&incoming).await;
                 if let ControlFlow::Break(failure) = self.incoming(incoming) {
+                    self.check_ended_calls();
                     return End::Fault(failure);
                 }
             }
+            self.check_ended_calls();
             self.fast_path.slow_batch_done();
         }
     }

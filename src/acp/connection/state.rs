@@ -1,6 +1,7 @@
 //! What one agent's connection consists of, and the few things that all its parts do: post events, answer
 //! what is over. The parts are its siblings: each adds methods of its own, and only `connection` knows all.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -69,6 +70,8 @@ pub(super) struct Connection {
     pub(super) arrived: Millis,
     /// When there was nothing more to be read before that, as far as the system tells.
     pub(super) unsaid: Option<Millis>,
+    /// In which calls have ended whose changes are still to be told of.
+    pub(super) ended_calls: BTreeSet<SessionKey>,
     /// The user was told that the agent writes other things than messages.
     pub(super) noise_told: bool,
 }

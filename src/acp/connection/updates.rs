@@ -1,7 +1,6 @@
 //! What the agent tells without being asked: updates of its sessions, made into events, and kept for a
 //! moment where a session has no name yet.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -23,7 +22,7 @@ const MAX_BUFFERED: usize = 1000;
 impl Connection {
     /// The files that calls in these messages name. The editor is told first what they are called.
     pub(super) fn paths_named(&self, batch: &[Incoming]) -> Vec<PathBuf> {
-        let mut named = BTreeSet::new();
+        let mut named = Vec::new();
         for output in batch {
             let (session, paths) = match output {
                 Incoming::Told(told) => (Some(told.session.clone()), told.paths()),
@@ -39,7 +38,7 @@ impl Connection {
             let Some(place) = actor.and_then(|actor| self.place_of(&actor)) else { continue };
             named.extend(paths.into_iter().map(|path| place.cwd.join(path)));
         }
-        named.into_iter().collect()
+        named
     }
 
     pub(super) fn chunk(&mut self, chunk: Chunk) {
@@ -131,6 +130,7 @@ impl Connection {
                         self.shared.folder_indexes.call(session, &call.id, news, self.arrived);
                         if is_over {
                             self.shared.policy.holds.call_ended(session);
+                            self.ended_calls.insert(session);
                         }
                         // What is said of other calls in the same moment is later.
                         self.arrived += Millis::from(is_over);
@@ -172,6 +172,13 @@ impl Connection {
                 Event::Updated { update, .. } => told(actor, update),
                 event => event,
             });
+        }
+    }
+
+    /// Has told what the calls have changed that are over since the last time.
+    pub(super) fn check_ended_calls(&mut self) {
+        for session in std::mem::take(&mut self.ended_calls) {
+            self.shared.folder_indexes.calls_ended(session);
         }
     }
 

@@ -18,7 +18,7 @@ mod written;
 
 pub use walk::MAX_FILES;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -61,7 +61,7 @@ struct Inner {
 #[derive(Default)]
 struct Table {
     last: u64,
-    sessions: HashMap<SessionKey, Known>,
+    sessions: BTreeMap<SessionKey, Known>,
     workers: Vec<Running>,
 }
 
@@ -331,13 +331,19 @@ impl FolderIndexes {
         }
     }
 
+    /// When a call is over, [`Self::calls_ended`] is to follow.
     pub fn call(&self, session: SessionKey, call: &ToolCallId, news: CallNews, at: Millis) {
         let is_over = news.is_over();
         lock(&self.0.common.activities).call(session, call, news, at);
         if is_over {
             self.0.common.pass(at);
-            drop(self.check(session));
         }
+    }
+
+    /// Has told what calls have changed that are over: once for all of which an agent told together, since each time a
+    /// thread is woken and the system is asked.
+    pub fn calls_ended(&self, session: SessionKey) {
+        drop(self.check(session));
     }
 
     pub fn asked(&self, session: SessionKey, call: &ToolCallId, news: CallNews, at: Millis) {
@@ -506,4 +512,33 @@ impl FolderIndexes {
 
 fn is_in(path: &Path, roots: &[PathBuf]) -> bool {
     roots.iter().any(|root| path.starts_with(root))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::message::WireStatus;
+
+    #[test]
+    fn calls_that_end_together_are_looked_at_once() {
+        let log = WireLog::start(None);
+        let indexes =
+            FolderIndexes::new(Mailbox::new(|_| {}), log, Disks::for_tests(), Duration::from_secs(1), 1);
+        let (session, (messages, queue)) = (SessionKey(1), mpsc::channel());
+        let (_tell, ready) = watch::channel(true);
+        let mut table = lock(&indexes.0.table);
+        table.sessions.insert(session, Known { ready: ready.clone(), worker: Some(1) });
+        let (roots, sessions) = (Vec::new(), BTreeSet::from([session]));
+        table.workers.push(Running { number: 1, roots, sessions, messages, watch: None, ready });
+        drop(table);
+        let before = indexes.time();
+        for id in ["a", "b"] {
+            let news = CallNews { status: Some(WireStatus::Completed), ..CallNews::default() };
+            indexes.call(session, &ToolCallId(id.into()), news, before);
+        }
+        assert_eq!(queue.try_iter().count(), 0);
+        indexes.calls_ended(session);
+        let told: Vec<Message> = queue.try_iter().collect();
+        assert!(matches!(told[..], [Message::Check(at, _)] if at > before), "after both, once");
+    }
 }
