@@ -6,6 +6,7 @@ pub mod call_titles;
 pub mod checkpoint;
 pub mod gathering;
 pub mod held;
+pub mod looked;
 pub mod project;
 pub mod record;
 pub mod registry;

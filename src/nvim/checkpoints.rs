@@ -8,19 +8,20 @@ pub mod preview;
 pub mod preview_actions;
 pub mod restoring;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
 use crate::core::ids::{EntryId, JobId, SessionKey};
-use crate::core::message::{Command, Content};
+use crate::core::message::{Command, Content, FileDiff};
 use crate::core::session::call_news::CallNews;
 use crate::core::session::tool_call::Status;
 use crate::core::store::call_titles::CallTitles;
 use crate::core::store::checkpoint::{
     Attributed, CheckpointRequest, Head, Held, Kind, Limits, Reply, TurnKey,
 };
+use crate::core::store::looked::LookedFiles;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::checkpoints::preview::Preview;
 use crate::nvim::context::Context;
@@ -34,8 +35,9 @@ type WithReply = Box<dyn FnOnce(&mut Checkpoints, &mut Context, Reply) -> Result
 pub struct Checkpoints {
     folder: PathBuf,
     /// The turn that each session is in, or was in last, and what it was asked.
-    turns: HashMap<SessionKey, (TurnKey, String)>,
+    turns: BTreeMap<SessionKey, (TurnKey, String)>,
     titles: CallTitles,
+    looked: LookedFiles,
     waiting: HashMap<JobId, WithReply>,
     number: u64,
     /// What a restore would change.
@@ -44,8 +46,9 @@ pub struct Checkpoints {
 
 impl Checkpoints {
     pub fn new(folder: PathBuf) -> Self {
-        let (turns, waiting) = (HashMap::new(), HashMap::new());
-        Self { folder, turns, titles: CallTitles::default(), waiting, number: 0, preview: None }
+        let (turns, waiting) = (BTreeMap::new(), HashMap::new());
+        let (titles, looked) = (CallTitles::default(), LookedFiles::default());
+        Self { folder, turns, titles, looked, waiting, number: 0, preview: None }
     }
 
     fn turn_key(&mut self, cx: &Context) -> TurnKey {
@@ -67,9 +70,9 @@ impl Checkpoints {
     /// Nothing more comes of the session's last turn: another one begins, or the session is closed.
     pub fn forget_turn(&mut self, cx: &mut Context, key: SessionKey) {
         self.titles.forget(key);
-        if let Some((turn, _)) = self.turns.remove(&key)
-            && cx.config.checkpoints.enabled
-        {
+        let Some((turn, _)) = self.turns.remove(&key) else { return };
+        self.looked.forget(turn);
+        if cx.config.checkpoints.enabled {
             self.tell_store(cx, CheckpointRequest::Finish { turn });
         }
     }
@@ -126,6 +129,9 @@ impl Checkpoints {
 
     /// A call has its last title: what was recorded of it may have an earlier one.
     fn call_over(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId) {
+        if !self.titles.has((key, entry)) {
+            return;
+        }
         let title = title_of(cx, key, entry);
         let paths = self.titles.renamed((key, entry), &title);
         if paths.is_empty() {
@@ -172,7 +178,7 @@ impl Checkpoints {
         let Some(session) = cx.sessions.get(&key) else { return };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return };
         let here = cx.config.checkpoints.enabled && session.taking_up.is_none();
-        let Some((turn, head)) = self.turn_head(cx, key).filter(|_| here) else { return };
+        let Some(turn) = self.turns.get(&key).map(|(turn, _)| *turn).filter(|_| here) else { return };
         let full = canonical(path);
         if call.status.is_over() && !matches!(call.status, Status::Done | Status::Unreported) {
             return self.tell_store(cx, CheckpointRequest::Unlook { turn, path: full, entry: entry.0 });
@@ -183,13 +189,21 @@ impl Checkpoints {
         }
         let request = match call.status {
             Status::Done => {
-                let diffs =
+                let diffs: Vec<FileDiff> =
                     call.diffs().filter(|diff| session.place.cwd.join(&diff.path) == path).cloned().collect();
+                // Of what was there before nothing is known, as with calls that read.
+                if !self.looked.is_over(turn, &full) && diffs.is_empty() {
+                    return;
+                }
+                let Some((turn, head)) = self.turn_head(cx, key) else { return };
                 let call = self.title(cx, (key, Some(entry)), &full);
                 CheckpointRequest::Settle { turn, head, at: cx.now().0, path: full, call, diffs }
             }
             _ if call.status.is_over() => return,
-            _ => CheckpointRequest::Look { turn, path: full, entry: entry.0 },
+            _ => {
+                self.looked.add(turn, full.clone());
+                CheckpointRequest::Look { turn, path: full, entry: entry.0 }
+            }
         };
         self.tell_store(cx, request);
     }

@@ -32,6 +32,11 @@ impl CallTitles {
         paths.insert(path.to_owned());
     }
 
+    /// Whether a change is recorded as a call's.
+    pub fn has(&self, call: CallKey) -> bool {
+        self.calls.contains_key(&call)
+    }
+
     /// A call is called this now. Gives the files of which another title is recorded.
     pub fn renamed(&mut self, call: CallKey, title: &Option<String>) -> Vec<PathBuf> {
         match self.calls.get_mut(&call) {
@@ -73,6 +78,7 @@ mod tests {
         assert_eq!(titles.renamed(call(1), &title("Edit b")), [""; 0].map(PathBuf::from), "it is known now");
         assert_eq!(titles.renamed(call(2), &title("Edit a")), [PathBuf::from("/a")]);
         assert_eq!(titles.renamed(call(3), &title("unknown")), [""; 0].map(PathBuf::from));
+        assert!(titles.has(call(1)) && titles.has(call(2)) && !titles.has(call(3)));
     }
 
     #[test]
