@@ -278,6 +278,7 @@ struct Named {
 struct Place {
     /// Without links, if they were to be resolved.
     target: PathBuf,
+    is_there: bool,
     /// It is there, and no file.
     is_special: bool,
 }
@@ -381,8 +382,9 @@ impl Watcher {
             let mut resolver = Resolver::default();
             let mut place = |(path, is_named): (PathBuf, bool)| {
                 let target = if is_named { resolver.resolve_file(&path) } else { path };
-                let is_special = std::fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file());
-                Place { target, is_special }
+                let metadata = std::fs::metadata(&target);
+                let is_special = metadata.as_ref().is_ok_and(|metadata| !metadata.is_file());
+                Place { target, is_there: metadata.is_ok(), is_special }
             };
             paths.into_iter().map(&mut place).collect()
         })
@@ -438,7 +440,7 @@ impl Watcher {
 
     /// The disk has just said what the file is, so it answers.
     fn touched(&mut self, session: SessionKey, place: Place, content: Option<u64>) {
-        let Place { target: path, is_special } = place;
+        let Place { target: path, is_there, is_special } = place;
         if self.closed.contains(&session) {
             // A call of its that edits the file is over, too.
             self.seen.left(session);
@@ -470,7 +472,11 @@ impl Watcher {
         };
         self.files.insert(path.clone(), watched);
         self.seen.begin(&path);
-        self.arm(&path);
+        match is_there {
+            // So is its folder, about which nobody has to ask then: an agent may name thousands of files.
+            true => self.arm_by(&path, path.parent()),
+            false => self.arm(&path),
+        }
         // Only now: what happens from here on is told by the system.
         self.learn(&path, content);
         if self.writing.contains_key(&path) {
@@ -530,8 +536,15 @@ impl Watcher {
 
     /// Has the system watch the folder that the file is in, or the nearest above it that is there.
     fn arm(&mut self, path: &Path) {
-        let Some(watched) = self.files.get(path) else { return };
+        if !self.files.contains_key(path) {
+            return;
+        }
         let above = path.ancestors().skip(1).find(|folder| folder.is_dir());
+        self.arm_by(path, above);
+    }
+
+    fn arm_by(&mut self, path: &Path, above: Option<&Path>) {
+        let Some(watched) = self.files.get(path) else { return };
         if watched.folder.as_deref() == above {
             return;
         }
@@ -611,8 +624,24 @@ impl Watcher {
                 self.changed_path(&path, changed_path);
             }
         }
-        for path in self.seen.all_due() {
-            self.look_at(&path);
+        self.look_at_all(&self.seen.all_due());
+    }
+
+    /// The same as to look at each: of the files in a folder it is asked once whether their disk answers.
+    fn look_at_all(&mut self, paths: &[PathBuf]) {
+        let each: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        let answers = by_folder(&each, |indexes| {
+            let files: Vec<PathBuf> = indexes.iter().map(|index| paths[*index].clone()).collect();
+            let first = files.first()?.clone();
+            self.disks.soon(&first, PATIENCE, move || {
+                files.iter().map(|file| drop(std::fs::metadata(file))).collect::<Vec<()>>()
+            })
+        });
+        for (path, answer) in paths.iter().zip(answers) {
+            match answer {
+                Some(()) if !self.writing.contains_key(path) => self.look_now(path),
+                _ => self.defer(path),
+            }
         }
     }
 
@@ -674,7 +703,7 @@ impl Watcher {
         if let FileChange::Renamed(to) = &kind {
             // Where it is now, it is the same sessions' business.
             for session in sessions {
-                self.touched(session, Place { target: to.clone(), is_special: false }, None);
+                self.touched(session, Place { target: to.clone(), is_there: false, is_special: false }, None);
             }
         }
         let cause = self.folder_indexes.cause_of(path, sighting);
@@ -747,12 +776,18 @@ mod tests {
         let seen = |path: &PathBuf| watcher.seen.last_stamp(path).is_some_and(|stamp| stamp.size == 4);
         assert!(paths.iter().all(seen), "each was read");
 
+        paths.iter().for_each(|path| std::fs::write(path, "another").expect("a file"));
+        watcher.look_at_all(&paths);
+        assert_eq!(disks.begun(), 2, "all were asked about once more");
+        let seen = |path: &PathBuf| watcher.seen.last_stamp(path).is_some_and(|stamp| stamp.size == 7);
+        assert!(paths.iter().all(seen), "each was read again");
+
         std::fs::create_dir(real.join("below")).expect("a folder");
         let elsewhere = real.join("below/new");
         let touched = Message::Touched { session: other, path: paths[0].clone(), content: None };
         let folder = Message::Named { session: other, path: real.join("below"), edit: None };
         take(&mut watcher, vec![named(&elsewhere), touched, folder, Message::Ended(session)]);
-        assert_eq!(disks.begun(), 3, "there are two folders");
+        assert_eq!(disks.begun(), 4, "there are two folders");
         let sessions: BTreeSet<SessionKey> =
             watcher.files.values().flat_map(|watched| watched.sessions.iter().copied()).collect();
         assert_eq!(sessions, BTreeSet::from([other]), "the message behind them was taken after them");

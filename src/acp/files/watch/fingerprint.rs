@@ -13,6 +13,9 @@ use crate::platform::files::stamp;
 /// keep a disk busy for what no editor shows.
 const MAX_HASHED_BYTES: u64 = 64 << 20;
 
+/// So many bytes are read at once, at least and at most.
+const PIECE: (usize, usize) = (4 << 10, 64 << 10);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     pub content: u64,
@@ -39,7 +42,7 @@ impl Fingerprint {
         }
         let content = match stamp.size <= MAX_HASHED_BYTES {
             // What may not be read has a time, too.
-            true => hash_of(path).unwrap_or_else(|_| by_stamp(stamp)),
+            true => hash_of(path, stamp.size).unwrap_or_else(|_| by_stamp(stamp)),
             false => by_stamp(stamp),
         };
         Some(Self { content, stamp })
@@ -69,11 +72,12 @@ pub fn hash(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// In pieces: a hasher may be fed piecemeal, and a file may be large.
-fn hash_of(path: &Path) -> io::Result<u64> {
+/// In pieces: a hasher may be fed piecemeal, and a file may be large. Most are smaller than a piece; what has another size
+/// than is known by now is read all the same.
+fn hash_of(path: &Path, size: u64) -> io::Result<u64> {
     let mut file = File::open(path)?;
     let mut hasher = DefaultHasher::new();
-    let mut bytes = vec![0; 64 << 10];
+    let mut bytes = vec![0; usize::try_from(size).unwrap_or(usize::MAX).clamp(PIECE.0, PIECE.1)];
     loop {
         match file.read(&mut bytes)? {
             0 => return Ok(hasher.finish()),
