@@ -4,7 +4,8 @@
 
 pub mod throttle;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -125,16 +126,17 @@ struct Trail {
     turn: u32,
     visits: VecDeque<(u32, Visit)>,
     /// Where a place stands, counted from the session's begin.
-    known: HashMap<Place, usize>,
+    known: BTreeMap<Place, usize>,
     /// So many were forgotten.
     forgotten: usize,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     turn: u32,
     call: Option<EntryId>,
-    path: PathBuf,
+    /// Absolute paths are the same where their bytes are, which costs less to see than that their parts are.
+    path: OsString,
     line: Option<u32>,
 }
 
@@ -162,7 +164,8 @@ impl History {
     pub fn record(&mut self, visit: Visit) -> bool {
         let trail = self.0.entry(visit.session).or_default();
         let turn = trail.turn;
-        let place = Place { turn, call: visit.call, path: visit.path.clone(), line: visit.line() };
+        let path = visit.path.clone().into_os_string();
+        let mut place = Place { turn, call: visit.call, path, line: visit.line() };
         if let Some(at) = trail.known.get(&place) {
             let Some((_, known)) = trail.visits.get_mut(at - trail.forgotten) else { return false };
             let news = known.verb != visit.verb;
@@ -174,8 +177,10 @@ impl History {
         {
             return false;
         }
-        let vague = Place { line: None, ..place.clone() };
-        if let Some(at) = trail.known.remove(&vague) {
+        let line = place.line.take();
+        let vague = trail.known.remove(&place);
+        place.line = line;
+        if let Some(at) = vague {
             // The file was told before; now it is known where in it.
             if let Some(known) = trail.visits.get_mut(at - trail.forgotten) {
                 known.1 = Visit { at: known.1.at, ..visit };
@@ -189,7 +194,8 @@ impl History {
             && let Some((turn, gone)) = trail.visits.pop_front()
         {
             trail.forgotten += 1;
-            trail.known.remove(&Place { turn, call: gone.call, line: gone.line(), path: gone.path });
+            let (call, line) = (gone.call, gone.line());
+            trail.known.remove(&Place { turn, call, line, path: gone.path.into_os_string() });
         }
         true
     }

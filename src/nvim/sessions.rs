@@ -83,9 +83,9 @@ pub struct Sessions {
     /// What is remembered as soon as it is chosen, with the id of the value.
     to_remember: Vec<(SessionKey, What, String)>,
     /// What of each session has been told.
-    told: HashMap<SessionKey, Told>,
+    told: BTreeMap<SessionKey, Told>,
     /// For which agent and mode the background holds rules against it.
-    told_who: HashMap<SessionKey, (String, Option<String>)>,
+    told_who: BTreeMap<SessionKey, (String, Option<String>)>,
     /// What sessions may do before the user is asked, as the background was told.
     held: HashMap<SessionKey, Hold>,
     /// Those for which it is looked again when their time is over.
@@ -117,11 +117,11 @@ impl Sessions {
             states: StoredStates::default(),
             choice_reads: HashMap::new(),
             to_remember: Vec::new(),
-            told_who: HashMap::new(),
+            told_who: BTreeMap::new(),
             held: HashMap::new(),
             timed: BTreeSet::new(),
             limits_asked: 0,
-            told: HashMap::new(),
+            told: BTreeMap::new(),
             unjudged: unasked::Unjudged::default(),
             status_is_stale: false,
         }

@@ -91,12 +91,12 @@ impl Origins {
     }
 
     /// A call is called this by now: some agents say it only in the end.
-    pub fn retitle(&mut self, session: SessionKey, call: EntryId, title: &str) {
+    pub fn retitle(&mut self, session: SessionKey, call: EntryId, title: impl Fn() -> String) {
         let is_it = |origin: &&mut Origin| {
             origin.session == session && origin.call == Some(call) && origin.others.is_empty()
         };
         for origin in self.0.iter_mut().rev().filter(is_it) {
-            title.clone_into(&mut origin.title);
+            origin.title = title();
         }
     }
 
@@ -245,7 +245,7 @@ mod tests {
     fn a_call_is_called_what_it_said_last() {
         let mut origins = Origins::default();
         let (first, other) = (origins.number(origin(1, 0, 1)), origins.number(origin(1, 0, 2)));
-        origins.retitle(SessionKey(1), EntryId(1), "Editing");
+        origins.retitle(SessionKey(1), EntryId(1), || "Editing".to_owned());
         let title = |id| origins.get(id).map(|origin| origin.title.as_str());
         assert_eq!((title(first), title(other)), (Some("Editing"), Some("call 2")));
     }

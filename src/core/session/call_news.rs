@@ -12,8 +12,9 @@ use crate::core::session::tool_call::Status;
 pub struct CallNews {
     pub session: SessionKey,
     pub entry: EntryId,
-    /// It has told other locations, or another content.
-    pub moved: bool,
+    /// It may have told other places: locations, or a content with diffs.
+    pub places: bool,
+    /// It has told another content.
     pub content: bool,
     /// The call is over, and has done what it was for.
     pub over: bool,
@@ -27,11 +28,6 @@ pub struct CallNews {
 }
 
 impl CallNews {
-    /// Whether its locations or its content are other ones.
-    pub fn is_new(&self) -> bool {
-        self.moved || self.content
-    }
-
     /// Who has changed the files, as far as the editor can guess.
     pub fn writers(&self) -> Writers {
         Writers::guess(vec![Writer { session: self.session, call: Some(self.entry) }])
@@ -46,7 +42,8 @@ impl Session {
         let cwd = &self.place.cwd;
         let touched = if edits || over { call.may_have_written(cwd) } else { BTreeSet::new() };
         let read = call.read_whole(cwd);
-        Some(CallNews { session: self.key, entry, moved, content, over, done, edits, read, touched })
+        let places = moved || content && call.diffs().next().is_some();
+        Some(CallNews { session: self.key, entry, places, content, over, done, edits, read, touched })
     }
 }
 
@@ -54,21 +51,28 @@ impl Session {
 mod tests {
     use super::*;
     use crate::core::ids::Moment;
-    use crate::core::message::{Location, Place, ToolCallPatch, ToolKind, Update, WireStatus};
+    use crate::core::message::{
+        Content, FileDiff, Location, Place, ToolCallPatch, ToolContent, ToolKind, Update, WireStatus,
+    };
     use crate::core::session::AgentRun;
 
     fn news(kind: ToolKind, status: WireStatus) -> CallNews {
+        news_of(kind, status, (true, false), Vec::new())
+    }
+
+    fn news_of(kind: ToolKind, status: WireStatus, new: (bool, bool), content: Vec<ToolContent>) -> CallNews {
         let place = Place { cwd: "/p".into(), ..Place::default() };
         let mut session = Session::new(SessionKey(1), AgentRun::DEMO, place, Moment(0));
         let patch = ToolCallPatch {
             kind: Some(kind),
             status: Some(status),
             locations: Some(vec![Location { path: "a.rs".into(), line: None }]),
+            content: Some(content),
             ..ToolCallPatch::new("c")
         };
         session.apply(Update::ToolCall(Box::new(patch)), Moment(1));
         let mut entries = (0..session.entries().len()).map(EntryId);
-        entries.find_map(|entry| session.call_news(entry, (true, false))).expect("there is a call")
+        entries.find_map(|entry| session.call_news(entry, new)).expect("there is a call")
     }
 
     #[test]
@@ -92,9 +96,17 @@ mod tests {
     }
 
     #[test]
-    fn news_are_locations_or_content() {
+    fn places_are_told_as_locations_or_by_diffs() {
         let told = news(ToolKind::Read, WireStatus::Pending);
-        assert!(told.is_new() && told.moved && !told.content && !told.edits);
+        assert!(told.places && !told.content && !told.edits);
         assert_eq!(told.writers().first().and_then(|writer| writer.call), Some(told.entry));
+        let shows = |item| {
+            let told = news_of(ToolKind::Read, WireStatus::Completed, (false, true), vec![item]);
+            assert!(told.content);
+            told.places
+        };
+        let diff = FileDiff { path: "b.rs".into(), old_text: None, new_text: "n".into() };
+        assert!(!shows(ToolContent::Content(Content::Text("a line".into()))));
+        assert!(shows(ToolContent::Diff(diff)));
     }
 }

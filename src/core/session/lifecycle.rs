@@ -2,7 +2,7 @@
 //! which of them. Every request for an agent goes through here, so that no session is given a process
 //! that is about to end. How a session reacts is left to `session`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{AgentInfo, Answer, AuthStatus, Command, Dialect, Event, Launch, ToolAnswer};
@@ -163,8 +163,8 @@ impl Agents {
 #[derive(Default)]
 pub struct Openings {
     last: u32,
-    chats: HashMap<SessionKey, SessionKey>,
-    current: HashMap<SessionKey, SessionKey>,
+    chats: BTreeMap<SessionKey, SessionKey>,
+    current: BTreeMap<SessionKey, SessionKey>,
 }
 
 /// What is to be done with an event.

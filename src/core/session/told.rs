@@ -1,6 +1,6 @@
 //! What of a session was told to users' autocommands, so that each of its changes is told once.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use crate::core::ids::EntryId;
 use crate::core::session::Session;
@@ -12,7 +12,8 @@ pub struct Told {
     state: Option<&'static str>,
     mode: Option<String>,
     turns: u64,
-    calls: HashMap<EntryId, Status>,
+    /// By the number of the entry.
+    calls: Vec<Option<Status>>,
 }
 
 /// What is to be told.
@@ -42,7 +43,10 @@ impl Told {
         for entry in entries {
             let call = session.entry(*entry).and_then(|entry| entry.tool());
             let Some(call) = call.filter(|call| !call.is_command_alone) else { continue };
-            if self.calls.insert(*entry, call.status) != Some(call.status) {
+            if self.calls.len() <= entry.0 {
+                self.calls.resize(entry.0 + 1, None);
+            }
+            if self.calls[entry.0].replace(call.status) != Some(call.status) {
                 news.push(News::Call(*entry));
             }
         }

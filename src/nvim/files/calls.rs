@@ -22,7 +22,7 @@ impl Files {
     /// An agent told of a tool call.
     pub fn call_changed(&mut self, cx: &mut Context, news: &CallNews) -> Result<()> {
         let &CallNews { session, entry, content, .. } = news;
-        if news.is_new() {
+        if news.places {
             self.watching.watch_files_of(cx, session, entry)?;
         }
         if news.edits {

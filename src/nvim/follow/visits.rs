@@ -35,7 +35,7 @@ enum Choice {
 impl Follow {
     /// An agent told of a tool call.
     pub fn call_changed(&mut self, cx: &mut Context, news: &CallNews) -> Result<()> {
-        if news.is_new() {
+        if news.places {
             self.call_moved(cx, news.session, news.entry)?;
         }
         match news.over && self.marks.call_over(news.session, news.entry) {
@@ -102,8 +102,10 @@ impl Follow {
             // A session is taken up: this was long ago.
             return Ok(());
         }
-        let data = location_data(session, &visit);
-        cx.emit("AcpLocation", visit.session, data);
+        if cx.is_heard("AcpLocation") {
+            let data = location_data(session, &visit);
+            cx.emit("AcpLocation", visit.session, data);
+        }
         if !self.is_followed(cx, visit.session) {
             return Ok(());
         }

@@ -276,7 +276,7 @@ impl Reviews {
     pub fn review_call(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()> {
         let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
-        self.origins.retitle(key, entry, &call.headline());
+        self.origins.retitle(key, entry, || call.headline());
         if call.status != Status::Done || session.taking_up.is_some() {
             return Ok(());
         }
