@@ -2,7 +2,8 @@
 //! each request gets exactly one line, however it ends; a tool call gets its line when it is over. What a line says is
 //! `core::audit`'s part, where it is kept that of `store::audit_log`.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::btree_map::{self, BTreeMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -208,16 +209,18 @@ impl Calls {
     }
 
     fn get(&mut self, session: SessionKey, call: &ToolCallId) -> &mut Call {
-        let key = (session, call.clone());
-        if !self.known.contains_key(&key) {
-            if self.order.len() == MOST_CALLS
-                && let Some(oldest) = self.order.pop_front()
-            {
-                self.known.remove(&oldest);
-            }
-            self.order.push_back(key.clone());
+        if self.order.len() > MOST_CALLS
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
         }
-        self.known.entry(key).or_default()
+        match self.known.entry((session, call.clone())) {
+            btree_map::Entry::Occupied(known) => known.into_mut(),
+            btree_map::Entry::Vacant(new) => {
+                self.order.push_back(new.key().clone());
+                new.insert(Call::default())
+            }
+        }
     }
 
     pub fn forget(&mut self, session: SessionKey) {

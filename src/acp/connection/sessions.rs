@@ -1,7 +1,7 @@
 //! One session as the background knows it: by which name the agent calls it, whether a turn runs in
 //! it, and what the agent shows in it. What is shown is kept by the core, not here.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -79,14 +79,14 @@ impl Session {
 
 /// The sessions of one agent, by our name and by its own.
 pub struct Sessions {
-    by_key: HashMap<SessionKey, Session>,
+    by_key: BTreeMap<SessionKey, Session>,
     names: SessionNames,
     count: u32,
 }
 
 impl Sessions {
     pub fn new(names: SessionNames) -> Self {
-        Self { by_key: HashMap::new(), names, count: 0 }
+        Self { by_key: BTreeMap::new(), names, count: 0 }
     }
 
     /// Tells apart those who run terminals under the same key.

@@ -44,11 +44,17 @@ impl ResolvedNames {
         let now = Instant::now();
         {
             let mut asked = lock(&self.asked);
-            paths.retain(|path| asked.get(path).is_none_or(|at| now.saturating_duration_since(*at) >= FRESH));
             if asked.len() + paths.len() > MAX_NAMES {
                 asked.clear();
             }
-            asked.extend(paths.iter().map(|path| (path.clone(), now)));
+            paths.retain(|path| {
+                let is_fresh = |at: &Instant| now.saturating_duration_since(*at) < FRESH;
+                let is_known = asked.get(path).is_some_and(is_fresh);
+                if !is_known {
+                    asked.insert(path.clone(), now);
+                }
+                !is_known
+            });
         }
         self.tell(paths).await;
     }

@@ -500,12 +500,14 @@ impl Session {
     fn pass(&mut self, id: &ToolCallId, state: State, now: Millis) {
         let Some(call) = self.calls.get_mut(id) else { return };
         call.state = state;
-        let (rank, names) = (call.rank, call.names.clone());
-        if let Some(span) = self.open_span(id) {
-            (span.ended, span.rank, span.names) = (Some(now), rank, names);
+        let last = call.spans.last().and_then(|place| self.spans.get_mut(*place));
+        if let Some(span) = last.filter(|span| span.ended.is_none()) {
+            (span.ended, span.rank) = (Some(now), call.rank);
+            span.names.clone_from(&call.names);
         }
         if state == State::Running {
-            self.begin_span(id, now);
+            call.spans.push(self.spans.len());
+            self.spans.push(Span::of(id, self.turn, now));
         }
     }
 
