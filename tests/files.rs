@@ -753,6 +753,23 @@ fn settle(chat: &mut Scripted, buf: u64, choice: &str) {
 }
 
 #[test]
+fn the_only_text_of_a_deleted_file_counts_as_unsaved_also_after_an_undo() {
+    let (mut chat, buf) = deleted();
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("Ax<Esc>");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) == "onex", "the user's edit");
+    chat.nvim.input("u");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) == "one", "the text as it was saved last");
+    // Neovim takes it for saved.
+    chat.nvim.wait_until(|nvim| modified(nvim, buf), "the buffer to count as unsaved");
+    // Nor where Neovim has had no moment to notice.
+    let leave = "vim.cmd.normal({ 'Ax', bang = true }) vim.cmd('silent undo')
+                 return tostring(select(2, pcall(vim.cmd, 'silent qall')))";
+    let said = chat.nvim.exec_lua(leave, []);
+    assert!(said.as_str().is_some_and(|said| said.contains("E37") || said.contains("E162")), "{said}");
+}
+
+#[test]
 fn a_deleted_file_is_written_back_with_its_folder_on_request() {
     let (mut chat, buf) = deleted();
     settle(&mut chat, buf, "Write lib/a.txt back");

@@ -943,6 +943,30 @@ fn a_new_file_with_the_users_unsaved_edits_is_undone_on_the_disk_too_and_comes_b
 }
 
 #[test]
+fn a_new_file_that_is_undone_with_the_users_edits_counts_as_unsaved_however_far_u_goes() {
+    let mut chat = agent_wrote(None, "fresh\n\nlines\n");
+    let file = chat.project.file("a.txt");
+    chat.nvim.command("wincmd h");
+    chat.nvim.command("edit a.txt");
+    chat.nvim.wait_for_screen("+ fresh");
+    chat.nvim.input("Ax<Esc>");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(0).starts_with("freshx"), "the user's edit");
+    chat.nvim.exec_lua("vim.ui.select = function(items, _, done) done(items[1], 1) end", []);
+    chat.nvim.command("Acp undo file");
+    chat.nvim.wait_until(|_| !file.exists(), "the file to go");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(0).is_empty(), "the buffer to be empty");
+    chat.nvim.input("u");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(0) == "freshx\n\nlines", "the text with the user's edit");
+    chat.nvim.input("u");
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(0) == "fresh\n\nlines", "the agent's text");
+    let is_modified = |nvim: &mut Nvim| nvim.exec_lua("return vim.bo.modified", []).as_bool() == Some(true);
+    chat.nvim.wait_until(is_modified, "the buffer to count as unsaved");
+    chat.nvim.command("write");
+    assert_eq!(chat.project.read("a.txt"), "fresh\n\nlines\n");
+    assert!(!is_modified(&mut chat.nvim));
+}
+
+#[test]
 fn an_empty_line_of_a_new_file_stays_the_agents_when_the_user_adds_lines() {
     let mut chat = agent_wrote(None, "fresh\n\nlines\n");
     chat.nvim.command("wincmd h");

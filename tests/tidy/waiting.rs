@@ -91,6 +91,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ),
     ("src/nvim/buffers/saving.rs", "\"filereadable\"", "the same"),
     ("src/nvim/buffers/saving.rs", ".exists()", "the same"),
+    ("src/nvim/buffers/saving.rs", ".is_file()", "the same: whether a file that is gone is there again"),
     ("src/nvim/buffers/saving.rs", "std::fs", "the same: the folder that it is written into"),
     ("src/nvim/editor.rs", "\"exepath\"", "an agent's program in the PATH, when the user starts it"),
     (

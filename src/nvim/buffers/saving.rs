@@ -157,3 +157,8 @@ fn check_room(editor: &Editor, buf: Buf, name: &Path) -> std::result::Result<(),
 pub fn stamp_of(path: &Path) -> Option<Stamp> {
     path.metadata().ok().map(|metadata| stamp(&metadata))
 }
+
+/// Whether there is a file; one look at the disk, as with [`stamp_of`].
+pub fn is_file(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file())
+}

@@ -12,7 +12,7 @@ use crate::core::text::fitting::cut_middle;
 use crate::core::text::visible::visible_line;
 use crate::nvim::buffers::Gone;
 use crate::nvim::buffers::open;
-use crate::nvim::buffers::saving::stamp_of;
+use crate::nvim::buffers::saving::is_file;
 use crate::nvim::context::Context;
 use crate::nvim::diff_view::marks::{forget_above_first_line, show_above_first_line};
 use crate::nvim::editor::{Buf, Win};
@@ -37,7 +37,7 @@ enum Choice {
 impl Files {
     /// The buffer keeps its text, which is now the only one.
     pub fn file_gone(&mut self, cx: &mut Context, job: &Job, was_there: bool) -> Result<()> {
-        if stamp_of(&job.path).is_some() {
+        if is_file(&job.path) {
             // The user has written it since.
             return self.take_what_was_found(cx, job.path.clone());
         }
@@ -56,7 +56,7 @@ impl Files {
         if let Some(held) = cx.buffers.held(&job.path) {
             held.gone = Some(gone.clone());
         }
-        cx.editor.set_buf_option(job.buf, "modified", true)?;
+        cx.editor.helper::<()>("has_only_text", job.buf)?;
         let name = cx.short_name(job.session(), &job.path);
         let text = match &gone {
             Gone::Deleted => {

@@ -9,6 +9,8 @@ local answers = {}
 local behind = {}
 -- Buffers that had no file when it was last looked at.
 local absent = {}
+-- Buffers with the only text of a file that is gone.
+local only_text = {}
 -- Buffers whose file Neovim asks nothing about.
 local guarded = {}
 -- The 'autoread' that they had of their own, if any.
@@ -238,8 +240,21 @@ local function before_command()
 end
 
 local function known(buf)
-  behind[buf], absent[buf] = nil, nil
+  behind[buf], absent[buf], only_text[buf] = nil, nil, nil
   allow_writes(buf)
+end
+
+-- An undo may lead to the text that was saved last, which Neovim takes for saved then. The file is gone, though.
+local function stay_modified(buf)
+  local has_text = api.nvim_buf_line_count(buf) > 1 or api.nvim_buf_get_lines(buf, 0, 1, true)[1] ~= ""
+  if not only_text[buf] or not has_text or vim.bo[buf].modified then
+    return
+  end
+  if is_there(buf) then
+    only_text[buf] = nil
+  else
+    vim.bo[buf].modified = true
+  end
 end
 
 local function guard(buf)
@@ -274,6 +289,11 @@ local function guard(buf)
       end
     end,
   })
+  on("BufModifiedSet", {
+    callback = function()
+      stay_modified(buf)
+    end,
+  })
   on("BufReadPost", {
     callback = function()
       known(buf)
@@ -295,6 +315,13 @@ return {
     changed, refused = on_change, on_refusal
     local group = api.nvim_create_augroup("acp.times", { clear = true })
     api.nvim_create_autocmd("CmdlineLeave", { group = group, pattern = ":", callback = before_command })
+    -- Neovim may leave before it has said that something is saved.
+    api.nvim_create_autocmd("QuitPre", {
+      group = group,
+      callback = function()
+        vim.iter(pairs(only_text)):each(stay_modified)
+      end,
+    })
   end,
 
   guard = guard,
@@ -302,7 +329,7 @@ return {
   -- Leaves a buffer to Neovim again. Not one without a file, nor one whose file is still to be merged: Neovim would
   -- overwrite what appears there.
   unguard = function(buf)
-    if guarded[buf] and not behind[buf] and not absent[buf] then
+    if guarded[buf] and not behind[buf] and not absent[buf] and not only_text[buf] then
       api.nvim_del_augroup_by_id(guarded[buf])
       guarded[buf] = nil
       ask_as_before(buf)
@@ -312,6 +339,13 @@ return {
   -- The buffer knows what its file holds, or that there is none. Of a buffer that began without a file Neovim asks
   -- about one that appears, whatever autocommands say (W13), unless it was told so.
   acknowledge = trust,
+
+  -- The file is gone: what the buffer holds counts as unsaved until it is written or read.
+  has_only_text = function(buf)
+    guard(buf)
+    only_text[buf] = true
+    stay_modified(buf)
+  end,
 
   -- The file holds something that the buffer does not know yet.
   fall_behind = refuse_writes,

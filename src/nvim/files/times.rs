@@ -7,6 +7,7 @@ use mlua::Result;
 
 use crate::core::text::Text;
 use crate::nvim::buffers::is_modified;
+use crate::nvim::buffers::saving::stamp_of;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Level, first_line};
 use crate::nvim::files::Files;
@@ -71,6 +72,9 @@ impl Files {
     /// with what is there now, or was.
     pub fn put_back(&mut self, cx: &mut Context, path: &Path, now: Option<Text>) -> Result<()> {
         self.on_disk.told.forget(path);
+        if let Some(buf) = cx.buf_of(path).filter(|_| stamp_of(path).is_none()) {
+            cx.editor.helper::<()>("has_only_text", buf)?;
+        }
         let Some(buf) = cx.buf_of(path).filter(|buf| is_modified(&cx.editor, *buf)) else { return Ok(()) };
         let saved = now.or_else(|| cx.buffers.held(path)?.saved.clone());
         self.without_file(cx, buf, path)?;
