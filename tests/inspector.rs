@@ -376,6 +376,16 @@ fn a_recording_is_played_into_a_chat_and_touches_nothing() {
     let text = wait_for_transcript(&mut chat.nvim, "The recording is over");
     assert!(text.contains("The recorded answer: "), "{text}");
     assert!(!folder.exists(), "playing a recording made {}", folder.display());
+    // Nor are the folders of the recording looked after, which may be large.
+    let threads = chat.nvim.exec_lua(
+        "local names = {}
+         for _, file in ipairs(vim.fn.glob('/proc/self/task/*/comm', false, true)) do
+           vim.list_extend(names, vim.fn.readfile(file))
+         end
+         return table.concat(names, ' ')",
+        [],
+    );
+    assert!(!threads.as_str().is_some_and(|names| names.contains("acp-index")), "{threads}");
     assert!(chat.nvim.processes().iter().all(|process| !format!("{process:?}").contains("acp-demo-agent")));
     chat.nvim.stop_insert();
     chat.nvim.command("Acp close");

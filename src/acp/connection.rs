@@ -106,6 +106,8 @@ pub struct Link {
     /// What the user says that it speaks.
     pub dialect: Option<Dialect>,
     pub without: Without,
+    /// It is a recording: what happens in folders meanwhile is nothing of its.
+    pub is_replay: bool,
     /// What it and its commands are kept to.
     pub sandbox: Option<Sandboxed>,
 }
@@ -133,6 +135,7 @@ impl Link {
             converter: Converter::to(launch, shared.settings.terminals.at_once),
             dialect: launch.dialect,
             without: Without { files: launch.without_files, terminals: launch.without_terminals },
+            is_replay: launch.replay.is_some(),
             sandbox: None,
         }
     }
@@ -183,7 +186,19 @@ pub async fn converse(
     mut commands: mpsc::UnboundedReceiver<Command>,
     mut leaving: watch::Receiver<Option<Instant>>,
 ) {
-    let Link { agent, name, log, recorder, names, fast_path, converter, dialect, without, sandbox } = link;
+    let Link {
+        agent,
+        name,
+        log,
+        recorder,
+        names,
+        fast_path,
+        converter,
+        dialect,
+        without,
+        is_replay,
+        sandbox,
+    } = link;
     let (editor, for_editor) = mpsc::unbounded_channel();
     let file_queue = FileQueue::start(shared.clone(), agent, editor);
     let mut connection = Connection {
@@ -201,6 +216,7 @@ pub async fn converse(
         fast_path,
         dialect,
         without,
+        is_replay,
         sandbox,
         origin: transport.origin(),
         questions: PendingQuestions::of(agent),

@@ -354,7 +354,9 @@ impl Connection {
         }
         self.reach_tools(session, place, can);
         self.tell_left_out(session, place);
-        self.shared.folder_indexes.session_began(self.agent, session, place);
+        if !self.is_replay {
+            self.shared.folder_indexes.session_began(self.agent, session, place);
+        }
     }
 
     /// Says which parts of a place the agent can't take.

@@ -32,6 +32,7 @@ use crate::core::message::{Again, AgentInfo, Command, Dialect, Event, Failure, S
 pub(super) struct Connection {
     pub(super) shared: Arc<Shared>,
     /// What the agent is kept to, if it is.
+    pub(super) is_replay: bool,
     pub(super) sandbox: Option<Sandboxed>,
     pub(super) agent: AgentId,
     pub(super) name: String,

@@ -105,7 +105,10 @@ impl Watching {
 
     /// Has the files of a call's diffs and places watched.
     pub fn watch_files_of(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()> {
-        let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
+        // The files of a recording are no longer what they were.
+        let Some(session) = cx.sessions.get(&key).filter(|session| session.replay.is_none()) else {
+            return Ok(());
+        };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };
         let places = call.places().into_iter().map(|place| place.path);
         let named = call.diffs().map(|diff| diff.path.clone()).chain(places);
