@@ -943,6 +943,22 @@ fn a_new_file_with_the_users_unsaved_edits_is_undone_on_the_disk_too_and_comes_b
 }
 
 #[test]
+fn what_is_kept_has_no_signs_any_more_also_where_the_file_was_read_again_before() {
+    let mut chat = agent_wrote(None, "fresh\n\nlines\n");
+    chat.nvim.command("wincmd h");
+    chat.nvim.command("edit a.txt");
+    chat.nvim.wait_until(|nvim| marks(nvim) == "1+ 2+ 3+", "all lines to be marked");
+    chat.nvim.command("Acp keep file");
+    chat.nvim.wait_until(|nvim| marks(nvim).is_empty(), "the marks to go");
+    chat.nvim.command("Acp undo last");
+    chat.nvim.wait_until(|nvim| marks(nvim) == "1+ 2+ 3+", "the marks to be back");
+    chat.nvim.command("edit!");
+    chat.nvim.wait_until(|nvim| marks(nvim) == "1+ 2+ 3+", "the marks to stay");
+    chat.nvim.command("Acp keep file");
+    chat.nvim.wait_until(|nvim| marks(nvim).is_empty(), "the marks to go again");
+}
+
+#[test]
 fn a_new_file_that_is_undone_with_the_users_edits_counts_as_unsaved_however_far_u_goes() {
     let mut chat = agent_wrote(None, "fresh\n\nlines\n");
     let file = chat.project.file("a.txt");

@@ -305,6 +305,10 @@ impl Drawn {
         let seen = seen(editor, buf);
         let before = COLOUR_BUDGET.saturating_sub(self.spent);
         let appearance = Appearance::of(editor, buf, before);
+        if self.shape.is_none() {
+            // Neovim unloads a buffer for `:edit!`, and its marks stay all the same.
+            editor.clear_namespace(buf, ns, 0, -1)?;
+        }
         if self.shape.as_ref() != Some(&appearance.shape) {
             let hunks = std::mem::take(&mut self.hunks);
             self.discard(editor, (buf, ns), &hunks)?;
