@@ -152,6 +152,9 @@ impl Questions {
         };
         match meant(asks(|open| !open.is_permission())) {
             Some((key, ask)) => conclude(cx, key, |session, now| answer(session, ask, now)),
+            None if cx.sessions.values().all(|session| session.asks().is_empty()) => {
+                fail("nothing waits for you")
+            }
             None => fail("no form waits for you; :Acp answer has other questions"),
         }
     }
