@@ -307,6 +307,26 @@ fn each_line_of_a_proposal_can_be_read_before_it_is_answered_where_lines_do_not_
 }
 
 #[test]
+fn a_proposal_is_laid_out_anew_when_its_window_gets_narrower() {
+    let wide = format!("{}ENDMARK\n", "wide ".repeat(10));
+    let change = json!([diff("a.txt", Some("two\n"), &wide)]);
+    let mut chat = asking(&[("a.txt", "one\ntwo\nthree\n")], &[edit("c", "Change it", change)], (140, 40));
+    let prepare = "vim.ui.select = function() end
+        vim.api.nvim_win_call(vim.fn.win_getid(1), function() vim.cmd('edit a.txt') end)";
+    chat.nvim.exec_lua(prepare, []);
+    chat.send("go");
+    chat.nvim.wait_for_screen("ENDMARK");
+    for width in [40, 30, 50] {
+        let narrow = "vim.api.nvim_win_set_width(vim.fn.win_getid(1), ...) vim.cmd.redraw()
+            return vim.api.nvim_win_get_width(vim.fn.win_getid(1))";
+        assert_eq!(chat.nvim.exec_lua(narrow, [width.into()]), width.into());
+        let rows = |nvim: &mut Nvim| nvim.screen().lines().filter(|row| row.contains("wide wide")).count();
+        let is_whole = |nvim: &mut Nvim| rows(nvim) > 1 && nvim.screen().contains("ENDMARK");
+        chat.nvim.wait_until(is_whole, &format!("all of the line in {width} columns"));
+    }
+}
+
+#[test]
 fn each_line_of_a_proposal_beside_its_file_can_be_read_before_it_is_answered() {
     for size in SIZES {
         for (what, files, content, lines) in proposals() {

@@ -113,10 +113,7 @@ pub fn watch(editor: &Editor) -> Result<()> {
     // Lines may look otherwise in a buffer then: have other tabs, or wrap.
     acp.on_options(
         &["tabstop", "list", "listchars", "wrap", "number", "relativenumber", "signcolumn", "foldcolumn"],
-        |app| {
-            app.reviews.looks_changed(&app.cx);
-            Ok(())
-        },
+        |app| app.reviews.looks_changed(&mut app.cx),
     )?;
     acp.on(&["ColorScheme"], App::colours_changed)?;
     // Without a colour scheme another 'background' comes without the event of one.

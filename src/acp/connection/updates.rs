@@ -183,13 +183,18 @@ impl Connection {
     }
 
     /// Has told what was changed before a message that is about it.
-    pub(super) async fn tell_changes_before(&self, incoming: &Incoming) {
-        if let Some(session) = self.turn_ended_by(incoming) {
+    pub(super) async fn tell_changes_before(&mut self, incoming: &Incoming) {
+        let (ended, asked) = (self.turn_ended_by(incoming), self.asked_by(incoming));
+        if ended.is_some() || asked.is_some() {
+            // A look that came after this would be one too many: it would take what others do for what was done before.
+            self.check_ended_calls();
+        }
+        if let Some(session) = ended {
             // What was changed in the turn is told before its end. What was not claimed waits: the editor may be about to
             // say that it has saved the file.
             self.shared.folder_indexes.settle(session).await;
         }
-        if let Some(session) = self.asked_by(incoming) {
+        if let Some(session) = asked {
             // A limit may be reached by it, and then no rule allows what is asked for.
             self.shared.count_changes(session).await;
         }

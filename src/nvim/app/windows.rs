@@ -10,14 +10,14 @@ impl App {
     /// There is another colour scheme, or another background.
     pub fn colours_changed(&mut self) -> Result<()> {
         highlight_groups::define(&self.cx.editor)?;
-        self.reviews.looks_changed(&self.cx);
+        self.reviews.looks_changed(&mut self.cx)?;
         self.chats.colours_changed(&self.cx)
     }
 
     pub fn resized(&mut self) -> Result<()> {
         self.cx.editor.helper::<()>("keep_on_screen", ())?;
         self.cx.editor.helper::<()>("keep_page_shares", ())?;
-        self.reviews.looks_changed(&self.cx);
+        self.reviews.looks_changed(&mut self.cx)?;
         self.files.windows_changed(&mut self.cx)?;
         self.terminals.resized(&mut self.cx)?;
         self.reviews.fit_page_bar(&self.cx)?;

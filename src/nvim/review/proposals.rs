@@ -11,7 +11,7 @@ use mlua::{Result, Table};
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::changes::words::Words;
 use crate::core::ids::{EntryId, SessionKey};
-use crate::nvim::diff_view::appearance::Appearance;
+use crate::nvim::diff_view::appearance::{Appearance, Shape};
 use crate::nvim::diff_view::marks::{
     SignedLines, forget_above_first_line, line, push, seen, show_above_first_line, virtual_lines, words_in,
 };
@@ -27,6 +27,8 @@ pub struct Proposals {
     drawn: HashMap<Call, Vec<Buf>>,
     /// Where they stood there last, and the last row that the text had then.
     stood: HashMap<(Call, Buf), (Vec<Placed>, usize)>,
+    /// What these buffers looked like when something was drawn in them last.
+    shapes: HashMap<Buf, Shape>,
     /// What is still to be drawn.
     waiting: Vec<Waiting>,
     /// It is gone on with in a while.
@@ -120,6 +122,7 @@ impl Proposals {
             }
             let (ns, lines) = (namespace(editor, waiting.call)?, editor.line_count(waiting.buf)?);
             let appearance = Appearance::of(editor, waiting.buf, waiting.colours);
+            self.shapes.insert(waiting.buf, appearance.shape.clone());
             while let Some((state, hunk)) = waiting.hunks.pop() {
                 editor.paint(waiting.buf, ns, marks_of(editor, &appearance, lines, state, &hunk)?)?;
                 if hunk.row == 0 {
@@ -133,6 +136,17 @@ impl Proposals {
             }
         }
         Ok(moved)
+    }
+
+    /// The buffers that look otherwise than when something was drawn in them: virtual lines are not wrapped by Neovim.
+    pub fn outdated_looks(&self, editor: &Editor) -> Vec<Buf> {
+        let looks_otherwise = |buf: &Buf| {
+            let before = self.shapes.get(buf);
+            before.is_some_and(|before| Appearance::of(editor, *buf, Duration::ZERO).shape != *before)
+        };
+        let drawn: HashSet<Buf> = self.drawn.values().flatten().copied().collect();
+        let shown = drawn.into_iter().filter(|buf| !editor.wins_of(*buf).is_empty());
+        shown.filter(looks_otherwise).collect()
     }
 
     pub fn has_more(&self) -> bool {
@@ -155,6 +169,7 @@ impl Proposals {
                 forget_above_first_line(editor, buf);
             }
             if !self.is_any_drawn_in(buf) {
+                self.shapes.remove(&buf);
                 changes_of(editor, buf)?;
             }
         }

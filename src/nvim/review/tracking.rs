@@ -841,7 +841,10 @@ impl Reviews {
 
     /// Buffers may look otherwise now, in windows of other sizes or with other options: so do lines that are
     /// gone.
-    pub fn looks_changed(&mut self, cx: &Context) {
+    pub fn looks_changed(&mut self, cx: &mut Context) -> Result<()> {
+        for buf in self.proposals.outdated_looks(&cx.editor) {
+            self.proposals_outdated(cx, buf)?;
+        }
         let mut any = self.proposals.is_any_drawn();
         for reviewed in self.files.values_mut().filter(|reviewed| reviewed.buf.is_some()) {
             reviewed.touched = true;
@@ -851,6 +854,7 @@ impl Reviews {
             self.needs_room_above = true;
             self.draw_reviews_soon(cx, PAUSE);
         }
+        Ok(())
     }
 
     /// Draws the hunks of files whose reviews have changed, as far as the time goes.
