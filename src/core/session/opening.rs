@@ -173,6 +173,10 @@ impl Session {
             _ => self.taking_up.take().filter(|(_, how)| *how != Reopen::Fork),
         };
         self.info = None;
+        if let Some(replay) = &mut self.replay {
+            // It is played from its beginning.
+            replay.is_over = false;
+        }
         self.suggestions.clear();
         self.phase = Phase::Opening { since: now };
         self.turn = Turn::default();

@@ -43,7 +43,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::SessionKey;
+    use crate::core::ids::{AgentId, SessionKey};
     use crate::core::message::{Content, Opened, Place, Role, StopReason, Update};
     use crate::core::replay::{Pace, Replaying};
     use crate::core::session::AgentRun;
@@ -74,6 +74,17 @@ mod tests {
             assert_eq!(*silent, !answer);
             assert!(matches!(over, Body::Notice { text, .. } if text.contains("is over")), "{over:?}");
         }
+    }
+
+    #[test]
+    fn a_replay_that_is_started_again_is_not_over() {
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
+        session.opened(Opened::default(), Moment(0));
+        session.replay = Some(Replaying { pace: Pace::Step, is_over: false });
+        session.apply(Update::Replayed(Box::new(Replayed::Over)), Moment(1));
+        assert_eq!(session.replay.map(|replay| replay.is_over), Some(true));
+        session.restarted(AgentId(2), "demo", Moment(2));
+        assert_eq!(session.replay.map(|replay| replay.is_over), Some(false));
     }
 
     #[test]
