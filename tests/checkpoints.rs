@@ -65,6 +65,14 @@ fn choose(chat: &mut Scripted, index: usize) {
         .exec_lua(&format!("local p = _G.picker; _G.picker = nil; p.answer(p.items[{index}], {index})"), []);
 }
 
+/// Goes back to a checkpoint, by its place in the list, with all that it has.
+fn go_back_to(chat: &mut Scripted, at: usize) {
+    chat.nvim.command("Acp checkpoints");
+    picker(chat);
+    choose(chat, at);
+    restore(chat, None);
+}
+
 /// Waits for the preview of the chosen turn, and puts all of it back, or what a text in it is about.
 fn restore(chat: &mut Scripted, only: Option<&str>) {
     chat.nvim.wait_for_screen("gx put back this hunk or file");
@@ -214,10 +222,7 @@ fn unsaved_lines_come_back_as_unsaved_ones_when_a_restore_is_taken_back() {
         let mut chat = two_turns();
         chat.nvim.command(&format!("edit {name}"));
         chat.nvim.input("Gomine<Esc>");
-        chat.nvim.command("Acp checkpoints");
-        picker(&mut chat);
-        choose(&mut chat, 2);
-        restore(&mut chat, None);
+        go_back_to(&mut chat, 2);
         picker(&mut chat);
         choose(&mut chat, 1);
         wait_told(&mut chat, "restored 3 files to before \"Change two\"");
@@ -242,10 +247,7 @@ fn what_was_changed_since_is_asked_about_and_nothing_of_it_is_lost() {
     let mut chat = two_turns();
     chat.nvim.input("Gomine<Esc>");
     chat.project.write("ignored.log", "by another\n");
-    chat.nvim.command("Acp checkpoints");
-    picker(&mut chat);
-    choose(&mut chat, 2);
-    restore(&mut chat, None);
+    go_back_to(&mut chat, 2);
     insta::assert_snapshot!(picker(&mut chat), @r"
     2 of these 3 files changed since by you or others: a.txt, ignored.log
     Restore all of them all the same; that can be undone
@@ -257,10 +259,7 @@ fn what_was_changed_since_is_asked_about_and_nothing_of_it_is_lost() {
     back_in_the_file(&mut chat);
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE\nmine");
     assert_eq!(chat.project.read("ignored.log"), "by another\n");
-    chat.nvim.command("Acp checkpoints");
-    picker(&mut chat);
-    choose(&mut chat, 3);
-    restore(&mut chat, None);
+    go_back_to(&mut chat, 3);
     picker(&mut chat);
     choose(&mut chat, 1);
     wait_told(&mut chat, "restored 2 files to before \"Change two\"");
@@ -268,10 +267,7 @@ fn what_was_changed_since_is_asked_about_and_nothing_of_it_is_lost() {
     assert_eq!(chat.nvim.buffer_text(0), "one\ntwo\nthree");
     assert_eq!(chat.project.read("a.txt"), "one\nTWO\nTHREE\n", "unsaved edits are not saved by it");
     assert_eq!(chat.project.read("ignored.log"), "a\r\nb");
-    chat.nvim.command("Acp checkpoints");
-    picker(&mut chat);
-    choose(&mut chat, 1);
-    restore(&mut chat, None);
+    go_back_to(&mut chat, 1);
     wait_told(&mut chat, "to before \"Restored to before: Change two\"");
     back_in_the_file(&mut chat);
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE\nmine", "what was typed is back");
@@ -636,10 +632,7 @@ fn one_hunk_of_a_restore_is_taken_back_and_what_was_not_saved_stays_unsaved() {
     ] {
         let mut chat = two_turns();
         chat.nvim.input(typed);
-        chat.nvim.command("Acp checkpoints");
-        picker(&mut chat);
-        choose(&mut chat, 2);
-        restore(&mut chat, None);
+        go_back_to(&mut chat, 2);
         picker(&mut chat);
         choose(&mut chat, 1);
         wait_told(&mut chat, "restored 3 files to before \"Change two\"");

@@ -77,6 +77,12 @@ fn wait_for_lines(nvim: &mut Nvim, what: &str, fits: impl Fn(&[String]) -> bool)
     found
 }
 
+/// Waits until all of a turn stands in the page.
+fn wait_for_turn(nvim: &mut Nvim) -> Vec<String> {
+    let is_over = |lines: &[String]| lines.iter().any(|line| line.contains("answer to session/prompt"));
+    wait_for_lines(nvim, "the turn", is_over)
+}
+
 fn row_of(lines: &[String], text: &str) -> usize {
     let row = lines.iter().position(|line| line.contains(text));
     row.unwrap_or_else(|| panic!("no {text:?} in {lines:#?}")) + 1
@@ -101,9 +107,7 @@ fn the_page_says_first_how_it_fills_and_shows_each_message_as_it_comes() {
         "{all:#?}"
     );
     ask(&mut chat);
-    let all = wait_for_lines(&mut chat.nvim, "the turn", |lines| {
-        lines.iter().any(|line| line.contains("answer to session/prompt"))
-    });
+    let all = wait_for_turn(&mut chat.nvim);
     assert!(all[row_of(&all, "hologram") - 1].starts_with("! "), "{all:#?}");
     assert!(all[row_of(&all, "hologram") - 1].contains("unknown update"), "{all:#?}");
     assert!(all[row_of(&all, "session/blink \u{b7} unknown method") - 1].contains("#q1"), "{all:#?}");
@@ -173,9 +177,7 @@ fn a_request_and_its_answer_lead_to_each_other_and_a_message_opens_folded_withou
     ask(&mut chat);
     chat.nvim.stop_insert();
     chat.nvim.command("Acp inspect");
-    let all = wait_for_lines(&mut chat.nvim, "the turn", |lines| {
-        lines.iter().any(|line| line.contains("answer to session/prompt"))
-    });
+    let all = wait_for_turn(&mut chat.nvim);
     let line = |nvim: &mut Nvim| nvim.exec_lua("return vim.fn.line('.')", []).as_u64().unwrap_or(0) as usize;
     let (asked, answered) = (row_of(&all, "session/blink \u{b7}"), row_of(&all, "answer to session/blink"));
     go_to(&mut chat.nvim, asked);
@@ -217,9 +219,7 @@ fn a_long_message_and_what_is_none_are_not_given_to_a_parser_that_may_take_long(
     chat.nvim.stop_insert();
     chat.nvim.exec_lua("vim.treesitter.start = function(_, lang) _G.parsed = lang end", []);
     chat.nvim.command("Acp inspect");
-    let all = wait_for_lines(&mut chat.nvim, "the turn", |lines| {
-        lines.iter().any(|line| line.contains("answer to session/prompt"))
-    });
+    let all = wait_for_turn(&mut chat.nvim);
     let short = row_of(&all, "agent_message_chunk");
     for (row, shown, parsed, syntax) in [
         (short, "\"text\": \"Short.\"", Some("json"), "acp-message"),
@@ -589,9 +589,7 @@ fn a_message_says_above_it_what_has_room() {
     ask(&mut chat);
     chat.nvim.stop_insert();
     chat.nvim.command("only | Acp inspect");
-    let all = wait_for_lines(&mut chat.nvim, "the turn", |lines| {
-        lines.iter().any(|line| line.contains("answer to session/prompt"))
-    });
+    let all = wait_for_turn(&mut chat.nvim);
     go_to(&mut chat.nvim, row_of(&all, "session/blink \u{b7}"));
     chat.nvim.input("<CR>");
     let is_message = |nvim: &mut Nvim| bar(nvim).0.starts_with(" session/blink #\"q1\" \u{b7} received ");

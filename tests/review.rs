@@ -907,13 +907,19 @@ fn folders_that_were_made_for_a_file_go_with_it() {
     assert!(chat.project.file("mine").exists(), "the user's own stays");
 }
 
-#[test]
-fn a_new_file_with_the_users_unsaved_edits_is_undone_on_the_disk_too_and_comes_back() {
+/// A chat whose agent has made `a.txt`, which the user is in.
+fn in_a_new_file() -> Scripted {
     let mut chat = agent_wrote(None, "fresh\n\nlines\n");
-    let file = chat.project.file("a.txt");
     chat.nvim.command("wincmd h");
     chat.nvim.command("edit a.txt");
     chat.nvim.wait_for_screen("+ fresh");
+    chat
+}
+
+#[test]
+fn a_new_file_with_the_users_unsaved_edits_is_undone_on_the_disk_too_and_comes_back() {
+    let mut chat = in_a_new_file();
+    let file = chat.project.file("a.txt");
     chat.nvim.listen();
     chat.nvim.input("ccmine<Esc>");
     chat.nvim.wait_until(|nvim| nvim.buffer_text(0).starts_with("mine"), "the user's line");
@@ -960,11 +966,8 @@ fn what_is_kept_has_no_signs_any_more_also_where_the_file_was_read_again_before(
 
 #[test]
 fn a_new_file_that_is_undone_with_the_users_edits_counts_as_unsaved_however_far_u_goes() {
-    let mut chat = agent_wrote(None, "fresh\n\nlines\n");
+    let mut chat = in_a_new_file();
     let file = chat.project.file("a.txt");
-    chat.nvim.command("wincmd h");
-    chat.nvim.command("edit a.txt");
-    chat.nvim.wait_for_screen("+ fresh");
     chat.nvim.input("Ax<Esc>");
     chat.nvim.wait_until(|nvim| nvim.buffer_text(0).starts_with("freshx"), "the user's edit");
     chat.nvim.exec_lua("vim.ui.select = function(items, _, done) done(items[1], 1) end", []);
@@ -984,10 +987,7 @@ fn a_new_file_that_is_undone_with_the_users_edits_counts_as_unsaved_however_far_
 
 #[test]
 fn an_empty_line_of_a_new_file_stays_the_agents_when_the_user_adds_lines() {
-    let mut chat = agent_wrote(None, "fresh\n\nlines\n");
-    chat.nvim.command("wincmd h");
-    chat.nvim.command("edit a.txt");
-    chat.nvim.wait_for_screen("+ fresh");
+    let mut chat = in_a_new_file();
     chat.nvim.input("Go-- mine<Esc>");
     chat.nvim.wait_until(|nvim| marks(nvim) == "1+ 2+ 3+", "all lines of the agent's to be marked");
     chat.nvim.command("Acp undo file");
