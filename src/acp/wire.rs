@@ -10,6 +10,8 @@ pub mod from_acp;
 pub(crate) mod incoming;
 pub(crate) mod log;
 #[cfg(test)]
+pub(crate) mod made_up_tests;
+#[cfg(test)]
 pub(crate) mod memory_transport;
 pub(crate) mod message_reader;
 pub(crate) mod outbox;

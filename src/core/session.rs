@@ -76,7 +76,7 @@ use crate::core::message::{
     Again, AgentInfo, Command, ConfigOption, Content, Cost, Exit, Limit, Models, Modes, Place, Reopen, Role,
     SlashCommand,
 };
-use crate::core::replay::Replaying;
+use crate::core::replay::{self, Replaying};
 use crate::core::rules::Rule;
 use crate::core::session::budget::Budget;
 use crate::core::session::entry::{Body, Entry, Greeting, display_name};
@@ -428,6 +428,11 @@ impl Session {
     /// Whether there is time that moves on.
     pub fn is_under_way(&self) -> bool {
         self.is_busy() || matches!(self.phase, Phase::Ending { .. })
+    }
+
+    /// Whether its agent is a recording.
+    pub fn plays_recording(&self) -> bool {
+        self.agent_name == replay::NAME
     }
 
     /// Whether the agent tells again what was said in a stored session.

@@ -12,7 +12,7 @@ use crate::core::audit::page::{Look, details, empty, line};
 use crate::core::audit::{Line, Read, Reply, Request, What};
 use crate::core::ids::JobId;
 use crate::core::message::Command;
-use crate::core::text::bar::Part;
+use crate::core::text::bar::ListBar;
 use crate::core::text::capitalized;
 use crate::core::text::fitting::filled;
 use crate::nvim::arguments::{Args, fail};
@@ -275,23 +275,17 @@ impl Page {
         if wins.is_empty() {
             return Ok(());
         }
-        let mut left = vec![
-            Part::new("AcpWinbar", "Record", 0),
-            Part::new("AcpMeta", several(self.read.all), 5).after("  "),
-        ];
-        if !self.filter.is_empty() {
-            left.push(Part::new("AcpMeta", format!("{} shown", self.read.passing), 4));
-        }
-        if self.read.passing > self.read.lines.len() {
-            left.push(Part::new("AcpMeta", format!("the last {}", self.read.lines.len()), 7));
-        }
-        if self.read.broken > 0 {
-            left.push(Part::new("AcpError", format!("{} can't be read", self.read.broken), 3));
-        }
-        let filter = Some(self.filter.typed()).filter(|typed| !typed.is_empty());
-        left.extend(filter.map(|typed| Part::new("AcpWinbar", format!("filter: {typed}"), 1)));
+        let (passing, there) = (self.read.passing, self.read.lines.len());
+        let left = ListBar {
+            title: "Record",
+            all: several(self.read.all),
+            passing,
+            last: (passing > there).then_some(there),
+            problems: (self.read.broken > 0).then(|| format!("{} can't be read", self.read.broken)),
+            filter: self.filter.typed(),
+        };
         let keys = [("audit_filter", "filter", 6), ("audit_help", "keys", 2)];
-        cx.editor.fit_bars(&wins, &left, &key_parts(&cx.config.keys, &keys))
+        cx.editor.fit_bars(&wins, &left.parts(), &key_parts(&cx.config.keys, &keys))
     }
 }
 

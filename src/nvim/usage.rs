@@ -12,7 +12,6 @@ use mlua::{Result, Table};
 use crate::core::ids::{AgentId, JobId, Moment, SessionKey};
 use crate::core::message::Command;
 use crate::core::message::spent::Told;
-use crate::core::replay::NAME;
 use crate::core::store::usage::{Line, Reply, Request, Spans, Sums};
 use crate::core::text::capitalized;
 use crate::nvim::context::Context;
@@ -96,7 +95,7 @@ impl Usage {
     pub fn told(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
         let now = cx.now();
         // What was used up then was counted then.
-        let Some(session) = cx.sessions.get_mut(&key).filter(|session| session.agent_name != NAME) else {
+        let Some(session) = cx.sessions.get_mut(&key).filter(|session| !session.plays_recording()) else {
             return Ok(());
         };
         let resets = session.pressing_limit(now).and_then(|limit| limit.resets);

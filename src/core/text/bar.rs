@@ -35,6 +35,36 @@ impl Part {
     }
 }
 
+/// What the bar of a page says whose lines can be filtered.
+pub struct ListBar<'a> {
+    pub title: &'static str,
+    /// How many there are, and of what.
+    pub all: String,
+    /// So many pass the filter, and the last of them that stand there, where those are fewer.
+    pub passing: usize,
+    pub last: Option<usize>,
+    pub problems: Option<String>,
+    /// As it was typed; empty where there is none.
+    pub filter: &'a str,
+}
+
+impl ListBar<'_> {
+    /// The left side of the bar.
+    pub fn parts(self) -> Vec<Part> {
+        let mut parts =
+            vec![Part::new("AcpWinbar", self.title, 0), Part::new("AcpMeta", self.all, 5).after("  ")];
+        if !self.filter.is_empty() {
+            parts.push(Part::new("AcpMeta", format!("{} shown", self.passing), 4));
+        }
+        parts.extend(self.last.map(|last| Part::new("AcpMeta", format!("the last {last}"), 7)));
+        parts.extend(self.problems.map(|problems| Part::new("AcpError", problems, 3)));
+        if !self.filter.is_empty() {
+            parts.push(Part::new("AcpWinbar", format!("filter: {}", self.filter), 1));
+        }
+        parts
+    }
+}
+
 /// What stands at the left and at the right of a window of `width` cells. A blank stands before the one, after the other,
 /// and at least one between the two. Each part is there as a whole or not at all; only one that is left alone and is still too long is cut,
 /// at its end.

@@ -118,7 +118,7 @@ fn can(session: &Session, key: &str) -> bool {
         "take_suggestion" => !session.suggestions.is_empty() && !session.is_busy(),
         "take_back" | "queue" => !session.queue().is_empty(),
         "restart" => matches!(session.phase, Phase::Gone | Phase::Ending { .. } | Phase::LoginNeeded),
-        "replay_next" => session.agent_name == crate::core::replay::NAME,
+        "replay_next" => session.plays_recording(),
         "end_left" => !session.left().is_empty(),
         "next_mode" | "next_mode_insert" => mode(session).is_some(),
         _ => true,

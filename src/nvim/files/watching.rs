@@ -106,7 +106,7 @@ impl Watching {
     /// Has the files of a call's diffs and places watched.
     pub fn watch_files_of(&mut self, cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()> {
         // The files of a recording are no longer what they were.
-        let Some(session) = cx.sessions.get(&key).filter(|session| session.replay.is_none()) else {
+        let Some(session) = cx.sessions.get(&key).filter(|session| !session.plays_recording()) else {
             return Ok(());
         };
         let Some(call) = session.entry(entry).and_then(|entry| entry.tool()) else { return Ok(()) };

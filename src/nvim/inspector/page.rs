@@ -7,7 +7,7 @@ use crate::config::Pane;
 use crate::core::inspector::filter::{Filter, Found};
 use crate::core::inspector::line::{Look, empty, line, name_width};
 use crate::core::inspector::table::{Row, Table};
-use crate::core::text::bar::Part;
+use crate::core::text::bar::ListBar;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Editor, Win};
@@ -98,23 +98,16 @@ impl Inspector {
             1 => format!("1 {what}"),
             count => format!("{count} {what}s"),
         };
-        let mut left = vec![
-            Part::new("AcpWinbar", "Messages", 0),
-            Part::new("AcpMeta", several(all, "message"), 5).after("  "),
-        ];
-        if !page.filter.is_empty() {
-            left.push(Part::new("AcpMeta", format!("{} shown", page.shown.len() + page.earlier), 4));
-        }
-        if page.earlier > 0 {
-            left.push(Part::new("AcpMeta", format!("the last {}", page.shown.len()), 7));
-        }
-        if wrong > 0 {
-            left.push(Part::new("AcpError", several(wrong, "problem"), 3));
-        }
-        let filter = Some(page.filter.typed()).filter(|typed| !typed.is_empty());
-        left.extend(filter.map(|typed| Part::new("AcpWinbar", format!("filter: {typed}"), 1)));
+        let left = ListBar {
+            title: "Messages",
+            all: several(all, "message"),
+            passing: page.shown.len() + page.earlier,
+            last: (page.earlier > 0).then_some(page.shown.len()),
+            problems: (wrong > 0).then(|| several(wrong, "problem")),
+            filter: page.filter.typed(),
+        };
         let keys = [("inspect_filter", "filter", 6), ("inspect_help", "keys", 2)];
-        cx.editor.fit_bars(&wins, &left, &key_parts(&cx.config.keys, &keys))
+        cx.editor.fit_bars(&wins, &left.parts(), &key_parts(&cx.config.keys, &keys))
     }
 }
 

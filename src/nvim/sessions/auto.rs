@@ -5,7 +5,6 @@ use mlua::Result;
 use serde_json::{Value as Json, json};
 
 use crate::config::AutoQuestions;
-use crate::core::replay;
 use crate::core::rules::Decision;
 use crate::core::session::Session;
 use crate::core::session::auto::Auto;
@@ -30,7 +29,7 @@ impl Sessions {
             Some("reject") => Some(AutoQuestions::Reject),
             Some(other) => return fail(format!(":Acp auto takes wait, reject or off, not {other:?}")),
         };
-        if session.agent_name == replay::NAME {
+        if session.plays_recording() {
             return fail("what is replayed asks nothing");
         }
         let auto = questions.map(|questions| Auto { questions, reason: cx.config.auto.reason.clone() });

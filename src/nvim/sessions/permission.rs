@@ -5,7 +5,6 @@ use crate::core::ids::{AskId, SessionKey};
 use crate::core::message::{
     Branch, Command, Outcome, PermissionOption, RulesNews, Severity, ToolCallPatch, Work,
 };
-use crate::core::replay;
 use crate::core::rules::{Request, Ruling};
 use crate::core::session::entry::Body;
 use crate::core::session::status::mode_id;
@@ -30,7 +29,7 @@ impl Sessions {
         if let Some(entry) = entry {
             cx.raise(EditorEvent::CallChanged { session: key, entry, moved: true, content: true });
         }
-        let is_replay = cx.sessions.get(&key).is_some_and(|session| session.agent_name == replay::NAME);
+        let is_replay = cx.sessions.get(&key).is_some_and(|session| session.plays_recording());
         match request {
             // What was recorded is decided already.
             Some(_) if is_replay => Self::permission_judged(cx, key, ask, None),

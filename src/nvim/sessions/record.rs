@@ -6,7 +6,6 @@ use mlua::Result;
 use crate::core::ids::{JobId, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Content, Launch, Reopen, Severity};
-use crate::core::replay::NAME;
 use crate::core::session::Session;
 use crate::core::session::retold::Retold;
 use crate::core::store::record::{Fact, Kept, LONGEST_PROMPT, Line, Owner, RecordRequest, SessionName};
@@ -76,7 +75,7 @@ impl Sessions {
 
     fn keep(&self, cx: &mut Context, key: SessionKey, line: Line) {
         // A recording is a file already.
-        let Some(session) = cx.sessions.get(&key).filter(|session| session.agent_name != NAME) else {
+        let Some(session) = cx.sessions.get(&key).filter(|session| !session.plays_recording()) else {
             return;
         };
         let Some(acp_id) = session.acp_id.clone() else { return };
@@ -95,7 +94,7 @@ impl Sessions {
         if !cx.config.record {
             return;
         }
-        let open = cx.sessions.values().filter(|session| session.agent_name != NAME);
+        let open = cx.sessions.values().filter(|session| !session.plays_recording());
         let open = open.filter_map(|session| Some((session.agent_name.as_str(), session.stored_id()?)));
         // This is asked at every change of a session, and nearly always nothing is new.
         if open.clone().eq(self.told_open.iter().map(|told| (told.agent.as_str(), told.acp_id.as_str()))) {

@@ -9,7 +9,6 @@ use serde_json::json;
 
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Command, Outcome};
-use crate::core::replay;
 use crate::core::rules::unasked::{Unasked, UnaskedAction, UnaskedActions};
 use crate::nvim::context::Context;
 use crate::nvim::events::{Change, EditorEvent};
@@ -40,7 +39,7 @@ impl Sessions {
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         let done = session.take_done();
         // What was recorded was done long ago.
-        if session.agent_name == replay::NAME {
+        if session.plays_recording() {
             return;
         }
         self.add_done(
@@ -54,7 +53,7 @@ impl Sessions {
     pub(super) fn file_done(&mut self, cx: &mut Context, change: &Change) {
         let Some(session) = cx.sessions.get(&change.session) else { return };
         let Some(action) = session.changed_file_action(change.call, &change.path) else { return };
-        if session.agent_name == replay::NAME {
+        if session.plays_recording() {
             return;
         }
         let path = change.path.clone();

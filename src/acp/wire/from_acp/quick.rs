@@ -148,6 +148,7 @@ mod tests {
 
     use super::*;
     use crate::acp::wire::from_acp::{Fact, paths_named, said_at, session_of, started_by, update};
+    use crate::acp::wire::made_up_tests::{number, object, word};
     use crate::acp::wire::rpc::{self, Message};
 
     /// All that a line comes to: what is told by which session, and the paths in it.
@@ -279,32 +280,6 @@ mod tests {
 
     fn text() -> impl Strategy<Value = Value> {
         prop_oneof![".{0,12}", Just("/p/a b".to_owned())].prop_map(Value::from)
-    }
-
-    fn number() -> impl Strategy<Value = Value> {
-        prop_oneof![
-            (0..50_u64).prop_map(Value::from),
-            any::<u64>().prop_map(Value::from),
-            any::<i64>().prop_map(Value::from),
-            any::<f64>().prop_map(Value::from),
-        ]
-    }
-
-    /// An object with some of the fields, of which some are null.
-    fn object(fields: Vec<(&'static str, BoxedStrategy<Value>)>) -> BoxedStrategy<Value> {
-        let fields: Vec<_> = fields
-            .into_iter()
-            .map(|(name, value)| {
-                let given =
-                    prop_oneof![6 => value.prop_map(Some), 1 => Just(Some(Value::Null)), 2 => Just(None)];
-                given.prop_map(move |value| value.map(|value| (name.to_owned(), value)))
-            })
-            .collect();
-        fields.prop_map(|fields| Value::Object(fields.into_iter().flatten().collect())).boxed()
-    }
-
-    fn word(words: &'static [&'static str]) -> BoxedStrategy<Value> {
-        prop::sample::select(words).prop_map(Value::from).boxed()
     }
 
     fn any_call() -> BoxedStrategy<Value> {
