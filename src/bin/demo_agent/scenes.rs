@@ -47,8 +47,7 @@ pub enum Scene {
 
 impl Scene {
     pub fn of(prompt: Vec<ContentBlock>, is_first: bool) -> Self {
-        let text = text_of(&prompt);
-        let text = text.trim();
+        let text = texts_of(&prompt).next().unwrap_or_default().trim();
         let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         match word {
             "/plan" => Self::Plan,
@@ -64,8 +63,7 @@ impl Scene {
             "/agent" => Self::Subagent,
             "/build" => Self::Build(rest.trim().parse().unwrap_or(BUILD)),
             "/form" => Self::Form,
-            // More lines than one are comments, or something that was pasted.
-            _ if !text.contains('\n') && asks_for_the_tour(text) => Self::Tour,
+            _ if texts_of(&prompt).any(asks_for_the_tour) => Self::Tour,
             _ if is_first && prompt.len() <= 1 && !text.contains(char::is_alphanumeric) => Self::Tour,
             _ => Self::Echo(prompt),
         }
@@ -261,17 +259,20 @@ fn describe(block: &ContentBlock) -> String {
     }
 }
 
-fn text_of(prompt: &[ContentBlock]) -> String {
-    let texts = prompt.iter().filter_map(|block| match block {
+/// The prompt's texts: what the user wrote, then what the client adds of itself.
+fn texts_of(prompt: &[ContentBlock]) -> impl Iterator<Item = &str> {
+    prompt.iter().filter_map(|block| match block {
         ContentBlock::Text(text) => Some(text.text.as_str()),
         _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
+    })
 }
 
-/// Whether "tour" stands in the text as a word of its own, a slash command or not.
+/// Whether "tour" stands in the text as a word of its own, a slash command or not. Lines after a first one are
+/// comments, something that was pasted, or what the client adds of itself.
 fn asks_for_the_tour(text: &str) -> bool {
-    text.split(|character: char| !character.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case("tour"))
+    let text = text.trim();
+    let mut words = text.split(|character: char| !character.is_alphanumeric());
+    !text.contains('\n') && words.any(|word| word.eq_ignore_ascii_case("tour"))
 }
 
 #[cfg(test)]
@@ -292,6 +293,17 @@ mod tests {
         assert!(matches!(scene(" ... ", false), Scene::Echo(_)));
         assert!(matches!(scene("a detour", true), Scene::Echo(_)));
         assert!(matches!(scene("Comments:\nacp-tour.lua:2: why a tour?", false), Scene::Echo(_)));
+    }
+
+    #[test]
+    fn what_the_client_adds_changes_nothing_of_what_was_asked_for() {
+        let with_edits = |text: &str| {
+            let edits = "The user has unsaved edits:\n\n```diff\n+a tour\n```\n";
+            Scene::of(vec![ContentBlock::from(text), ContentBlock::from(edits)], false)
+        };
+        assert_eq!(with_edits("/tour"), Scene::Tour);
+        assert_eq!(with_edits("/fail"), Scene::Fail(String::new()));
+        assert!(matches!(with_edits("hello"), Scene::Echo(_)));
     }
 
     #[test]
