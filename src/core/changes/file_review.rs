@@ -366,12 +366,14 @@ impl FileReview {
         self.authors.user_changed(&changes);
         self.review.user_spliced(splice);
         self.authors.fit(self.review.line_count());
-        if let Some((hunks, kept)) = self.history.find(self.review.text_print())
-            && self.review.restore(hunks)
+        if let Some(earlier) = self.history.find(self.review.text_print())
+            && self.review.restore(&earlier.hunks)
         {
-            hunks.iter().for_each(|hunk| self.authors.put(hunk.rows.start, &hunk.authors));
-            kept.iter().for_each(|kept| self.review.keep_lines(kept.row, &kept.lines));
+            earlier.hunks.iter().for_each(|hunk| self.authors.put(hunk.rows.start, &hunk.authors));
+            earlier.kept.iter().for_each(|kept| self.review.keep_lines(kept.row, &kept.lines));
             self.has_hunks_back = true;
+            // To undo a file that an agent has made removes it.
+            self.was_there &= !earlier.is_new || self.review.is_settled();
         }
         if self.on_disk.as_ref().is_some_and(|on_disk| on_disk.print == self.review.text_print()) {
             // It is the file's text again.
@@ -435,7 +437,7 @@ impl FileReview {
 
     fn remember_text(&mut self) {
         let hunks = (0..).map_while(|hunk| self.review.earlier_hunk(hunk, &self.authors)).collect();
-        self.history.remember(self.review.text_print(), hunks);
+        self.history.remember(self.review.text_print(), hunks, self.is_there && !self.was_there);
     }
 
     pub fn has_returns(&self) -> bool {
@@ -709,6 +711,21 @@ mod tests {
         assert_eq!(file.author(2), Some((OriginId(1), false)));
         file.user_wrote("a\nb\nc\nd");
         assert!(file.is_settled());
+    }
+
+    #[test]
+    fn a_new_file_whose_undo_is_taken_back_is_new_again_unless_it_was_kept() {
+        let mut file = FileReview::new(None);
+        file.agent_wrote(None, Some("a\nb"), OriginId(1));
+        file.user_wrote("a\nb\nmine");
+        assert!(file.undo(0).is_some());
+        assert!(file.was_there && file.is_there, "the user's line keeps it");
+        file.user_wrote("a\nb\nmine");
+        assert!(!file.was_there && file.is_there && file.hunk_count() == 1);
+        file.keep_all();
+        file.user_wrote("a\nmine");
+        file.user_wrote("a\nb\nmine");
+        assert!(file.was_there && file.is_settled());
     }
 
     #[test]

@@ -37,12 +37,15 @@ pub struct EarlierHunk {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct EarlierText {
+pub struct EarlierText {
     print: TextPrint,
-    hunks: Vec<EarlierHunk>,
+    pub hunks: Vec<EarlierHunk>,
     /// What was kept since, of hunks that were not the same in this text.
     #[serde(default)]
-    kept: Vec<Arc<KeptLines>>,
+    pub kept: Vec<Arc<KeptLines>>,
+    /// An agent had made the file.
+    #[serde(default)]
+    pub is_new: bool,
 }
 
 /// Lines that the user has decided to keep, and the row at which they stood then.
@@ -113,9 +116,9 @@ impl EarlierText {
 
 impl HunkHistory {
     /// A text is about to change that had these hunks.
-    pub fn remember(&mut self, print: TextPrint, hunks: Vec<EarlierHunk>) {
+    pub fn remember(&mut self, print: TextPrint, hunks: Vec<EarlierHunk>, is_new: bool) {
         self.texts.retain(|text| text.print != print);
-        let text = EarlierText { print, hunks, kept: Vec::new() };
+        let text = EarlierText { print, hunks, kept: Vec::new(), is_new };
         if text.size() > MAX_LINES {
             return;
         }
@@ -129,10 +132,9 @@ impl HunkHistory {
         self.texts.drain(..self.texts.len() - kept);
     }
 
-    /// The hunks of a text that is back, and what of them was kept since.
-    pub fn find(&self, print: TextPrint) -> Option<(&[EarlierHunk], &[Arc<KeptLines>])> {
-        let text = self.texts.iter().rev().find(|text| text.print == print)?;
-        Some((&text.hunks, &text.kept))
+    /// What a text had that is back.
+    pub fn find(&self, print: TextPrint) -> Option<&EarlierText> {
+        self.texts.iter().rev().find(|text| text.print == print)
     }
 
     /// The user has decided to keep a hunk, or lines of it: they do not come back as something to decide. In another
@@ -205,20 +207,21 @@ mod tests {
     fn a_hunk_that_is_kept_is_kept_at_its_nearest_place_in_every_earlier_text() {
         let mut history = HunkHistory::default();
         let print = TextPrint::of(&lines("a b"));
-        history.remember(print, vec![hunk(0, 2), hunk(5, 1), hunk(9, 2)]);
+        history.remember(print, vec![hunk(0, 2), hunk(5, 1), hunk(9, 2)], false);
         history.keep(Some(2), KeptLines { row: 7, lines: Vec::new() });
-        assert_eq!(history.find(print), Some((&[hunk(0, 2), hunk(5, 1)][..], &[][..])));
+        let found = history.find(print).expect("the text");
+        assert_eq!((&found.hunks[..], &found.kept[..]), (&[hunk(0, 2), hunk(5, 1)][..], &[][..]));
     }
 
     #[test]
     fn old_texts_are_forgotten_and_so_is_one_with_too_many_lines() {
         let mut history = HunkHistory::default();
         let text = |number: usize| TextPrint { pairs: number as u64, lines: 1 };
-        (0..300).for_each(|number| history.remember(text(number), vec![hunk(0, 1)]));
+        (0..300).for_each(|number| history.remember(text(number), vec![hunk(0, 1)], false));
         assert!(history.find(text(99)).is_none() && history.find(text(100)).is_some());
-        history.remember(text(1), vec![hunk(0, MAX_LINES - 20)]);
+        history.remember(text(1), vec![hunk(0, MAX_LINES - 20)], false);
         assert!(history.find(text(297)).is_some() && history.find(text(100)).is_none());
-        history.remember(text(2), vec![hunk(0, MAX_LINES)]);
+        history.remember(text(2), vec![hunk(0, MAX_LINES)], false);
         assert!(history.find(text(2)).is_none() && history.find(text(1)).is_some());
     }
 }
