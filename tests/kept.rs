@@ -222,6 +222,23 @@ fn a_file_without_lines_that_is_restored_elsewhere_is_not_offered_any_more() {
 }
 
 #[test]
+fn what_was_put_back_while_no_neovim_ran_is_not_told_as_undecided() {
+    for (is_put_back, told) in [(false, true), (true, false)] {
+        let mut chat = ran(&[("a.txt", LINES)], &["rm a.txt"]);
+        wait_until_kept(&mut chat, "a.txt");
+        chat.nvim.quit();
+        if is_put_back {
+            chat.project.write("a.txt", LINES);
+        }
+        let mut nvim = another(&chat, &[]);
+        nvim.input(":Acp review<CR>");
+        let about = if told { "a.txt" } else { "nothing is left to decide" };
+        nvim.wait_for_screen(about);
+        assert_eq!(nvim.messages().contains("undecided changes in 1 file"), told, "{}", nvim.messages());
+    }
+}
+
+#[test]
 fn one_that_is_too_large_to_be_kept_says_so() {
     let make = "head -c 800000 /dev/zero > a.bin";
     let mut chat = ran(&[("a.bin", "\0old")], &[make]);

@@ -246,15 +246,11 @@ impl Reviews {
                 let Adopted { left, elsewhere } = *adopted;
                 self.keeping.elsewhere.insert(project.clone(), elsewhere);
                 self.adopt_comments(cx, &project, left.comments)?;
-                let renamed = |file: &StoredFile| Some((file.path.clone(), file.renamed_from.clone()?));
-                let renamed = left.files.values().filter_map(renamed).collect();
-                let count = count_files(left.files.keys().map(PathBuf::as_path), &renamed);
+                let paths: Vec<PathBuf> = left.files.keys().cloned().collect();
                 for file in left.files.into_values() {
                     self.stand_again(cx, &project, file)?;
                 }
-                if count > 0 {
-                    self.when_known.push(Box::new(move |this: &mut Self, cx| this.say_left(cx, count)));
-                }
+                self.when_known.push(Box::new(move |this: &mut Self, cx| this.say_left(cx, &paths)));
             }
             Err(why) => self.keeping.failure = Some(why),
         }
@@ -348,7 +344,14 @@ impl Reviews {
         number(&mut file.last);
     }
 
-    fn say_left(&mut self, cx: &mut Context, count: usize) -> Result<()> {
+    /// Says in how many of these files something is still left, now that they were looked at.
+    fn say_left(&mut self, cx: &mut Context, paths: &[PathBuf]) -> Result<()> {
+        let open: BTreeSet<&Path> = self.listed().into_iter().map(|(path, _)| path).collect();
+        let left = paths.iter().map(PathBuf::as_path).filter(|path| open.contains(path));
+        let count = count_files(left, &self.renamed);
+        if count == 0 {
+            return self.draw_reviews(cx);
+        }
         let missing: usize =
             self.files.values().filter_map(|of| Some(of.file.as_ref()?.missing().count())).sum();
         let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
