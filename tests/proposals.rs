@@ -431,6 +431,12 @@ fn capture(nvim: &mut Nvim) {
     );
 }
 
+/// Waits until a picker that was captured asks.
+#[track_caller]
+fn wait_for_captured(nvim: &mut Nvim) {
+    nvim.wait_until(|nvim| nvim.exec_lua("return _G.choose ~= nil", []) == true.into(), "the question");
+}
+
 #[test]
 fn of_three_edits_at_once_each_question_has_its_own_file_in_view() {
     let text = numbered("line", 100);
@@ -630,6 +636,83 @@ fn who_puts_away_what_they_are_asked_about_finds_it_in_the_chat() {
 }
 
 #[test]
+fn who_shows_another_file_where_they_are_asked_finds_the_proposal_in_the_chat_and_brings_it_back() {
+    let text = numbered("line", 20);
+    let of_a_line = diff("a.txt", Some("line 5\n"), "LINE FIVE\n");
+    for (change, proposed, folded) in [
+        (diff("new.txt", None, &numbered("new", 60)), "+ new 1", "new 60"),
+        (of_a_line, "+     LINE FIVE", "+ LINE FIVE"),
+    ] {
+        let files = [("a.txt", text.as_str()), ("other.txt", "other\n")];
+        let mut chat = asking(&files, &[edit("c", "Change it", json!([change]))], (100, 24));
+        window(&mut chat.nvim);
+        capture(&mut chat.nvim);
+        chat.send("go");
+        wait_for_captured(&mut chat.nvim);
+        chat.nvim.wait_for_screen(proposed);
+        chat.nvim.stop_insert();
+        chat.nvim.exec_lua("vim.api.nvim_set_current_win(_G.code_win)", []);
+        chat.nvim.command("edit other.txt");
+        chat.wait_for(folded);
+        assert_eq!(shown(&mut chat.nvim), "other.txt");
+        chat.nvim.command("Acp diff");
+        chat.nvim.wait_for_screen(proposed);
+        chat.nvim.wait_until(|nvim| shown(nvim) != "other.txt", "the proposal's window");
+        chat.nvim.exec_lua("_G.choose('Reject', 3)", []);
+        chat.wait_for("Answered.");
+        assert_eq!(shown(&mut chat.nvim), "other.txt");
+    }
+}
+
+#[test]
+fn a_file_beside_what_it_was_gives_the_window_back_to_what_is_asked_about() {
+    let mut all = vec![prompt()];
+    all.extend(writes("made.txt", "made\n"));
+    let change = json!([diff("new.txt", None, &numbered("new", 60))]);
+    all.extend([permission("p0", edit("c", "Write new.txt", change)), answered("p0")]);
+    all.extend([says("Answered."), ends("end_turn")]);
+    let mut chat = started(&[], all, (140, 40), "");
+    window(&mut chat.nvim);
+    capture(&mut chat.nvim);
+    chat.send("go");
+    chat.nvim.wait_for_screen("+ new 1");
+    wait_for_captured(&mut chat.nvim);
+    chat.nvim.stop_insert();
+    for _ in 0..2 {
+        chat.nvim.command("Acp diff");
+        chat.nvim.wait_until(|nvim| shown(nvim) == "made.txt", "the file beside what it was");
+        // What is asked about can still be read.
+        chat.wait_for("new 60");
+        chat.nvim.command("Acp diff");
+        chat.nvim.wait_until(|nvim| shown(nvim) == "new.txt", "the proposal");
+    }
+    chat.nvim.exec_lua("_G.choose('Reject', 3)", []);
+    chat.wait_for("Answered.");
+    assert_eq!(shown(&mut chat.nvim), "mine.txt");
+}
+
+#[test]
+fn what_is_proposed_in_a_file_says_that_it_is_not_made() {
+    let (mut all, text) = (vec![prompt()], numbered("line", 20));
+    let change = json!([diff("a.txt", Some("line 5\n"), "LINE FIVE\n")]);
+    all.extend([permission("p0", edit("c", "Edit a.txt", change)), answered("p0")]);
+    all.extend(writes("a.txt", &text.replace("line 5\n", "LINE FIVE\n")));
+    all.extend([says("Answered."), ends("end_turn")]);
+    let mut chat = started(&[("a.txt", text.as_str())], all, (140, 24), "");
+    capture(&mut chat.nvim);
+    chat.send("go");
+    let label = "line 5 Fake proposes this \u{b7} :Acp answer";
+    chat.nvim.wait_for_screen(label);
+    wait_for_captured(&mut chat.nvim);
+    chat.nvim.exec_lua("_G.choose('Allow', 1)", []);
+    chat.wait_for("Answered.");
+    chat.nvim.stop_insert();
+    chat.nvim.command("edit a.txt");
+    chat.nvim.wait_for_screen("LINE FIVE");
+    assert!(!chat.nvim.screen().contains("proposes this"), "{}", chat.nvim.screen());
+}
+
+#[test]
 fn who_closes_the_page_of_the_first_of_several_proposals_answers_that_one() {
     for away in ["bdelete", "quit"] {
         let new = numbered("new", 60);
@@ -826,7 +909,7 @@ fn a_file_with_changes_to_decide_about_shows_what_is_proposed_alone_until_it_is_
           return vim.fn.line('.')
         end)";
     assert_eq!(chat.nvim.exec_lua(keys, []), 3.into());
-    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.choose ~= nil", []) == true.into(), "the question");
+    wait_for_captured(&mut chat.nvim);
     chat.nvim.exec_lua("_G.choose('Reject', 3)", []);
     chat.wait_for("Answered.");
     chat.nvim.stop_insert();
@@ -851,8 +934,7 @@ fn a_new_file_that_is_undone_while_more_is_proposed_in_it_leaves_the_window_to_t
         capture(&mut chat.nvim);
         chat.send("go");
         chat.nvim.wait_for_screen("+     SECOND");
-        let is_asked = |nvim: &mut Nvim| nvim.exec_lua("return _G.choose ~= nil", []) == true.into();
-        chat.nvim.wait_until(is_asked, "the question");
+        wait_for_captured(&mut chat.nvim);
         chat.nvim.stop_insert();
         chat.nvim.command(away);
         let file = chat.project.file("new.txt");

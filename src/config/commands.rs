@@ -434,7 +434,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         without_library: false,
         help: "Show the file at the cursor, or the first one with changes, beside what it was before agents \
                changed it, in |diff-mode|; once more puts that away, and the window shows again what it did. \
-               `next` and `previous` go to the other files; see |acp-review|. The cursor stays in its window.",
+               `next` and `previous` go to the other files; see |acp-review|. The cursor stays in its window. \
+               What you are asked about and have put away comes back with it, too.",
     },
     CommandSpec {
         name: "mode",

@@ -34,6 +34,7 @@ impl App {
     pub fn buffer_shown(&mut self, buf: Buf) -> Result<()> {
         self.terminals.buffer_shown(&self.cx, buf)?;
         self.reviews.check_split(&self.cx, None)?;
+        self.reviews.check_stage(&self.cx)?;
         self.chats.buffer_shown(&self.cx, buf)?;
         self.inspector.buffer_shown(&mut self.cx, buf)?;
         self.chats.transcript_shown(&mut self.cx, buf);

@@ -11,11 +11,12 @@ use crate::core::changes::diff::Placed;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{FileDiff, Outcome, Work};
 use crate::core::session::call_news::CallNews;
+use crate::core::session::tool_call::Status;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::Buf;
 use crate::nvim::review::Reviews;
-use crate::nvim::review::proposals::{Call, changes_of};
+use crate::nvim::review::proposals::{Call, Proposed, changes_of};
 use crate::nvim::review::tracking::{BUDGET, PAUSE};
 
 /// So long after a change diffs are placed anew.
@@ -145,8 +146,7 @@ impl Reviews {
         if self.split_proposal(cx, (session, call), buf, &placed)? {
             return self.proposals.clear(&cx.editor, (session, call));
         }
-        let made_shown = self.path_of(buf).is_some();
-        self.begin_proposal(cx, (session, call), (buf, tick), (placed, made_shown))?;
+        self.begin_proposal(cx, (session, call), (buf, tick), placed)?;
         self.draw_proposals(cx)
     }
 
@@ -156,7 +156,7 @@ impl Reviews {
         cx: &Context,
         call: Call,
         at: (Buf, u64),
-        placed: (Vec<Placed>, bool),
+        placed: Vec<Placed>,
     ) -> Result<()> {
         let (buf, _) = at;
         if !self.proposals.is_any_drawn_in(buf) {
@@ -167,7 +167,8 @@ impl Reviews {
                 Ok(())
             })?;
         }
-        self.proposals.begin(&cx.editor, call, at, placed)
+        let proposed = Proposed { placed, made_shown: self.path_of(buf).is_some(), label: label(cx, call) };
+        self.proposals.begin(&cx.editor, call, at, proposed)
     }
 
     /// Draws the diffs of open calls, as far as the time goes.
@@ -222,6 +223,14 @@ impl Reviews {
             .collect();
         calls.into_iter().try_for_each(|entry| self.show_diffs(cx, key, entry))
     }
+}
+
+/// What stands beside what a call proposes.
+fn label(cx: &Context, (key, entry): Call) -> String {
+    let Some(session) = cx.sessions.get(&key) else { return String::new() };
+    let waits = session.entry(entry).and_then(|entry| entry.tool()).map(|call| call.status);
+    let how = if waits == Some(Status::Waiting) { " \u{b7} :Acp answer" } else { "" };
+    format!("{} proposes this{how}", session.name())
 }
 
 /// The diffs of a call, by the buffers that hold their files.

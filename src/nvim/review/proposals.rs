@@ -6,11 +6,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mlua::{Result, Table};
+use mlua::{Result, Table, Value};
 
 use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::changes::words::Words;
 use crate::core::ids::{EntryId, SessionKey};
+use crate::core::text::visible::visible_line;
 use crate::nvim::diff_view::appearance::{Appearance, Shape};
 use crate::nvim::diff_view::marks::{
     SignedLines, forget_above_first_line, line, push, seen, show_above_first_line, virtual_lines, words_in,
@@ -35,6 +36,15 @@ pub struct Proposals {
     pub drawing: bool,
     /// The user has changed these; what is drawn in them is placed anew in a while.
     pub changed: HashSet<Buf>,
+}
+
+/// What a call proposes for a buffer.
+pub struct Proposed {
+    pub placed: Vec<Placed>,
+    /// What of it is made already is shown among what is left to decide.
+    pub made_shown: bool,
+    /// Says beside the first of it that it is not made yet.
+    pub label: String,
 }
 
 struct Waiting {
@@ -76,7 +86,7 @@ impl Proposals {
         editor: &Editor,
         call: Call,
         (buf, tick): (Buf, u64),
-        (placed, made_shown): (Vec<Placed>, bool),
+        Proposed { placed, made_shown, label }: Proposed,
     ) -> Result<()> {
         let ns = namespace(editor, call)?;
         editor.clear_namespace(buf, ns, 0, -1)?;
@@ -99,6 +109,7 @@ impl Proposals {
             seen.iter().any(|rows| hunk.row < rows.end && rows.start <= end)
         };
         hunks.sort_by_cached_key(|(_, hunk)| (is_seen(hunk), std::cmp::Reverse(hunk.row)));
+        put_label(editor, (buf, ns), &hunks, &label)?;
         self.forget(call, buf);
         self.waiting.push(Waiting { call, buf, tick, hunks, colours: COLOUR_BUDGET });
         let bufs = self.drawn.entry(call).or_default();
@@ -248,6 +259,27 @@ const COLOUR_BUDGET: Duration = Duration::from_millis(30);
 
 fn namespace(editor: &Editor, call: Call) -> Result<i64> {
     editor.namespace(&format!("acp.diff.{}.{}", call.0.0, call.1.0))
+}
+
+/// Says beside the first hunk that is not made yet what it is: made changes look alike.
+fn put_label(
+    editor: &Editor,
+    (buf, ns): (Buf, i64),
+    hunks: &[(PlacedState, Arc<Hunk>)],
+    label: &str,
+) -> Result<()> {
+    let proposed = hunks.iter().filter(|(state, _)| *state == PlacedState::Proposed).map(|(_, hunk)| hunk);
+    let Some(first) = proposed.min_by_key(|hunk| hunk.row) else { return Ok(()) };
+    // Lines that are added alone stand below the one before.
+    let row = if first.removed.is_empty() { first.row.saturating_sub(1) } else { first.row };
+    let label = editor.lua.create_string(visible_line(label))?;
+    let chunk = editor.lua.create_sequence_from([label, editor.lua.create_string("AcpToolWaiting")?])?;
+    let options = editor.table([
+        ("virt_text", Value::Table(editor.lua.create_sequence_from([chunk])?)),
+        ("virt_text_pos", editor.string("eol")?),
+        ("hl_mode", editor.string("combine")?),
+    ])?;
+    editor.set_extmark(buf, ns, (row.min(editor.line_count(buf)? - 1), 0), options).map(drop)
 }
 
 /// The marks that show a hunk in a buffer of so many lines.

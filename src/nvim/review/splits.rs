@@ -44,6 +44,10 @@ impl Reviews {
                 {
                     return self.close_split(cx);
                 }
+                // What is asked about comes first, if it is not seen.
+                if here.is_none() && self.take_up_stage(cx)? {
+                    return Ok(());
+                }
                 match here.or_else(|| self.open().next().map(|(path, ..)| path.to_owned())) {
                     Some(path) => self.split_changed(cx, &path),
                     None => fail(self.nothing_left(cx)),
@@ -138,8 +142,8 @@ impl Reviews {
     /// The window for a file that is shown for a while: what it had comes back after it. `lent` is what was given for
     /// the file before.
     fn borrow_window(
-        &self,
-        cx: &Context,
+        &mut self,
+        cx: &mut Context,
         buf: Buf,
         likely: Option<Win>,
         lent: Option<Lent>,
@@ -163,10 +167,9 @@ impl Reviews {
                 kept.set("moved", cx.editor.api::<Table>("nvim_win_get_cursor", win)?)?;
                 Ok(Some((win, Some(Lent { win, kept }))))
             }
-            // What a question has put there gives it back itself.
             (Some(win), None) if self.has_lent(win) => {
-                cx.editor.set_win_buf(win, buf)?;
-                Ok(Some((win, None)))
+                self.put_stage_aside(cx)?;
+                self.borrow_window(cx, buf, Some(win), None)
             }
             (Some(win), None) => {
                 let kept = cx.editor.helper("lend", (win, buf))?;
@@ -346,10 +349,14 @@ impl Reviews {
     // Its end.
 
     pub fn close_split(&mut self, cx: &mut Context) -> Result<()> {
-        match self.split.take() {
-            Some(split) => self.end_split(cx, split),
-            None => Ok(()),
+        let Some(split) = self.split.take() else { return Ok(()) };
+        let is_before = split.content == SplitContent::Before;
+        self.end_split(cx, split)?;
+        // What is asked about may have made way for it.
+        if is_before {
+            self.take_up_stage(cx)?;
         }
+        Ok(())
     }
 
     fn end_split(&mut self, cx: &mut Context, mut split: Split) -> Result<()> {

@@ -225,8 +225,7 @@ impl Reviews {
         }
         for Found { file, buf } in &found {
             if let Some(at) = buf.filter(|(buf, _)| cx.editor.buf_is_loaded(*buf)) {
-                let made_shown = self.path_of(at.0).is_some();
-                self.begin_proposal(cx, call, at, (file.placed.clone(), made_shown))?;
+                self.begin_proposal(cx, call, at, file.placed.clone())?;
             }
         }
         let shape = if is_taken_by_user(cx, call)? {
@@ -522,6 +521,46 @@ impl Reviews {
             cx.raise(EditorEvent::ProposalPutAway);
             Ok(())
         })
+    }
+
+    /// A window that shows what the user is asked about may show something else by now: they have put it away.
+    pub fn check_stage(&self, cx: &Context) -> Result<()> {
+        if !self.has_lost_window(cx)? {
+            return Ok(());
+        }
+        // Not now: Neovim is in the middle of it, or it is shown again at once.
+        cx.later(Duration::ZERO, |this: &mut Self, cx| match this.has_lost_window(cx)? {
+            true => this.stage_put_away(cx, |_| true),
+            false => Ok(()),
+        })
+    }
+
+    fn has_lost_window(&self, cx: &Context) -> Result<bool> {
+        let Some(lent) = self.stage.as_ref().and_then(|stage| stage.lent.as_ref()) else { return Ok(false) };
+        Ok(!cx.editor.helper::<bool>("is_lent", lent.kept.clone())?)
+    }
+
+    /// Has the screen show again what the user is asked about and has put away. Says whether there is such a thing.
+    pub fn take_up_stage(&mut self, cx: &mut Context) -> Result<bool> {
+        let is_away = |stage: &Stage| stage.lent.is_none() && stage.shape == Shape::InChat;
+        let Some(call) = self.stage.as_ref().filter(|stage| is_away(stage)).map(|stage| stage.call) else {
+            return Ok(false);
+        };
+        if cx.config.diff.style == DiffStyle::Off || files_of(cx, call).is_empty() {
+            return Ok(false);
+        }
+        self.set_up_stage(cx)?;
+        Ok(true)
+    }
+
+    /// The window of what the user is asked about is wanted for something else: until then the chat shows it.
+    pub fn put_stage_aside(&mut self, cx: &mut Context) -> Result<()> {
+        self.take_off_screen(cx)?;
+        if let Some(stage) = &mut self.stage {
+            stage.shape = Shape::InChat;
+        }
+        cx.raise(EditorEvent::DiffsPlaced);
+        Ok(())
     }
 
     /// A file with a question about it is about to go: its window is given back, and shows then what is proposed without it.
