@@ -639,10 +639,11 @@ fn unsaved_edits_survive_what_an_agent_writes_to_the_disk() {
     assert!(!modified(&mut chat.nvim, buf));
 }
 
-#[test]
-fn a_conflict_with_the_disk_is_decided_by_the_user() {
-    let mut chat =
-        Scripted::new(&[("a.txt", "one\ntwo\n")], turns([vec![], read("r", "a.txt"), edited("a.txt")]));
+/// An edit of the user's that is not saved, and another one on the disk, which the user is asked about.
+fn conflict_with_the_disk() -> (Scripted, u64) {
+    let last = [edited("a.txt"), read("r4", "a.txt")].concat();
+    let script = turns([vec![], read("r", "a.txt"), edited("a.txt"), last]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], script);
     let buf = begun(&mut chat);
     go_to(&mut chat.nvim, buf);
     chat.nvim.input("ccmine<Esc>");
@@ -653,6 +654,65 @@ fn a_conflict_with_the_disk_is_decided_by_the_user() {
     chat.nvim.stop_insert();
     let offered = wait_for_picker(&mut chat.nvim);
     assert!(offered.contains("Take what is on the disk, Keep mine"), "{offered}");
+    (chat, buf)
+}
+
+#[test]
+fn a_conflict_with_the_disk_ends_with_a_command_that_settles_it() {
+    for (command, lines, told) in [
+        ("write!", "mine\ntwo", "a.txt: you wrote yours into the file"),
+        ("edit!", "agent's\ntwo\nthree", "a.txt: you took what is on the disk"),
+    ] {
+        let (mut chat, buf) = conflict_with_the_disk();
+        chat.nvim.exec_lua("_G.choose(nil)", []);
+        go_to(&mut chat.nvim, buf);
+        chat.nvim.wait_for_screen("what is on the disk");
+        chat.nvim.command(command);
+        chat.wait_for(told);
+        chat.nvim.wait_until(|nvim| !nvim.screen().contains("\u{2190} yours"), "the marks to go");
+        assert_eq!(chat.nvim.buffer_text(buf), lines);
+        assert_eq!(chat.project.read("a.txt"), format!("{lines}\n"));
+        let answer = chat.nvim.exec_lua("return select(2, require('acp').call('answer'))", []);
+        assert!(answer.as_str().unwrap_or_default().contains("nothing waits"), "{command}: {answer}");
+        assert!(!modified(&mut chat.nvim, buf));
+    }
+}
+
+#[test]
+fn who_puts_a_conflict_with_the_disk_off_is_asked_again_when_they_write() {
+    let (mut chat, buf) = conflict_with_the_disk();
+    chat.nvim.exec_lua("_G.choose(4)", []);
+    chat.wait_for("your text stays in the buffer");
+    // As programs write files that replace others: more than one thing is told of it.
+    std::fs::remove_file(chat.project.file("a.txt")).expect("a file");
+    chat.project.write("a.txt", "agent's\ntwo\nthree\n");
+    turn(&mut chat, 4);
+    assert_eq!(chat.answer("r4")["result"]["content"], "mine\ntwo\n");
+    assert_eq!(chat.nvim.exec_lua("return #_G.seen", []), 0.into(), "asked again for nothing");
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.command("silent! write");
+    wait_for_picker(&mut chat.nvim);
+    assert_eq!(chat.project.read("a.txt"), "agent's\ntwo\nthree\n");
+    chat.nvim.exec_lua("_G.choose(1)", []);
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) == "agent's\ntwo\nthree", "the disk's text");
+}
+
+#[test]
+fn a_decision_about_the_disk_is_about_the_lines_that_were_shown() {
+    let (mut chat, buf) = conflict_with_the_disk();
+    chat.project.write("a.txt", "another\ntwo\n");
+    chat.nvim.exec_lua("_G.choose(1)", []);
+    wait_for_picker(&mut chat.nvim);
+    assert_eq!(chat.nvim.buffer_text(buf), "mine\ntwo");
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.wait_for_screen("+ another");
+    chat.nvim.exec_lua("_G.choose(1)", []);
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) == "another\ntwo", "what was shown");
+}
+
+#[test]
+fn a_conflict_with_the_disk_is_decided_by_the_user() {
+    let (mut chat, buf) = conflict_with_the_disk();
     chat.nvim.exec_lua("_G.choose(2)", []);
     chat.nvim
         .wait_until(|nvim| nvim.buffer_text(buf) == "mine\ntwo\nthree", "mine, and what does not collide");

@@ -36,6 +36,8 @@ pub struct Held {
     pub stamp: Option<Stamp>,
     /// The file's text that the unsaved edits began with.
     pub saved: Option<Text>,
+    /// The disk's text beside which the user has left theirs as it is.
+    pub left: Option<Text>,
     /// Where the file went, when it was renamed.
     pub moved: Option<PathBuf>,
     /// The file is gone, and the buffer has the only text of it.
@@ -69,7 +71,7 @@ impl Buffers {
     pub fn loaded(&mut self, editor: &Editor, buf: Buf) -> Option<PathBuf> {
         let path = Self::path_of(editor, buf)?;
         self.loaded.retain(|known, held| held.buf != buf || *known == path);
-        let held = Held { buf, stamp: None, saved: None, moved: None, gone: None };
+        let held = Held { buf, stamp: None, saved: None, left: None, moved: None, gone: None };
         self.loaded.insert(path.clone(), held);
         Some(path)
     }

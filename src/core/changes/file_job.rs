@@ -47,6 +47,8 @@ pub struct Facts {
     pub writers: Writers,
     /// The option says that buffers are saved also when they have unsaved edits.
     pub saves_always: bool,
+    /// The disk's text beside which the user has left theirs as it is.
+    pub left: Option<Text>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +108,8 @@ pub enum Input {
     Picked { picks: Vec<Pick>, rest: Option<Pick> },
     /// Conflicts get markers, without a question.
     Marked,
+    /// The buffer has another text than the one that the user was asked about.
+    Again,
 }
 
 /// What is to be done next, in order.
@@ -209,6 +213,8 @@ pub struct FileJob {
     /// What the user has decided about conflicts: by place, and for those beyond.
     picks: Vec<Pick>,
     rest: Option<Pick>,
+    /// The disk's text that this decision was about.
+    shown: Option<Text>,
 }
 
 /// What is under way, and what is known by then.
@@ -269,6 +275,7 @@ impl FileJob {
             waits: 0,
             picks: Vec::new(),
             rest: None,
+            shown: None,
         }
     }
 
@@ -278,6 +285,14 @@ impl FileJob {
 
     pub fn into_task(self) -> Task {
         self.task
+    }
+
+    /// The disk's text that the user is asked about.
+    pub fn disk_in_conflict(&self) -> Option<&Text> {
+        match &self.stage {
+            Stage::InConflict { disk: OnDisk::Text { text, .. } } => Some(text),
+            _ => None,
+        }
     }
 
     /// Takes in what has come about. What does not fit the stage is of an earlier one, and changes nothing.
@@ -305,10 +320,15 @@ impl FileJob {
             }
             (Stage::Editing(landing), Input::Edited) => vec![Do::Land(landing)],
             (Stage::Editing(landing), Input::Overtaken { so_far }) => self.overtaken(landing, so_far),
-            (Stage::InConflict { .. }, Input::Picked { picks, rest }) => {
+            (Stage::InConflict { disk }, Input::Picked { picks, rest }) => {
                 (self.picks, self.rest) = (picks, rest);
+                self.shown = match disk {
+                    OnDisk::Text { text, .. } => Some(text),
+                    _ => None,
+                };
                 self.examine(facts)
             }
+            (Stage::InConflict { .. }, Input::Again) => self.examine(facts),
             (Stage::InConflict { disk }, Input::Marked) => {
                 self.rest = Some(Pick::Markers);
                 self.read_on(disk)
@@ -360,6 +380,13 @@ impl FileJob {
             *told = true;
             return [vec![Do::Watch], self.examine(facts)].concat();
         }
+        if let (true, Some(shown), OnDisk::Text { text, .. }) =
+            (self.task.is_take(), self.shown.take(), &disk)
+            && shown != *text
+        {
+            // What the user has decided about is not there any more.
+            (self.picks, self.rest) = (Vec::new(), None);
+        }
         self.compared_disk(disk, false, facts)
     }
 
@@ -387,6 +414,10 @@ impl FileJob {
             (Task::Take { .. }, OnDisk::Text { .. }) if !modified && facts.buffer.is_blank => {
                 // It may be new to Neovim, which asks about such a file unless it reads it.
                 vec![Do::TakeFromDisk, Do::End]
+            }
+            // They have been asked about this one.
+            (Task::Take { .. }, OnDisk::Text { text, .. }) if modified && facts.left.as_ref() == Some(text) => {
+                vec![Do::End]
             }
             // Neovim compares with what it has read itself, and that may be older.
             (Task::Take { .. }, OnDisk::Same) => vec![Do::CatchUp, Do::End],

@@ -311,6 +311,7 @@ impl Files {
             if !is_modified(&cx.editor, buf) {
                 self.buffer_modified(cx, buf)?;
                 self.file_known(cx, buf, Known::Saved)?;
+                self.decide_by_writing(cx, buf)?;
             }
         }
         Ok(())

@@ -15,7 +15,7 @@ use crate::core::ids::{AskId, SessionKey};
 use crate::core::message::{Answer, Severity};
 use crate::nvim::context::conflicts::OpenConflict;
 use crate::nvim::context::{self, Context};
-use crate::nvim::editor::{AFTER_PICKER, Level, picker};
+use crate::nvim::editor::{AFTER_PICKER, Buf, Level, picker};
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::files::Files;
 use crate::nvim::files::conflict_view::{self, clear_clashes, show_clashes, show_in_window};
@@ -91,6 +91,9 @@ impl Files {
     ) -> Result<()> {
         match job.task() {
             Task::Take { .. } => {
+                if let Some(held) = cx.buffers.held(&job.path) {
+                    held.left = job.state.disk_in_conflict().cloned();
+                }
                 let name = cx.short_name(job.session(), &job.path);
                 let text = format!(
                     "{name}: you and the disk changed {which}: the buffer keeps yours; \
@@ -189,6 +192,35 @@ impl Files {
 
     fn drop_conflict(&mut self, cx: &mut Context, ask: AskId) -> Result<()> {
         self.leave_conflict(cx, ask, Conflict::told_left, Answer::Refused)
+    }
+
+    /// The user has written a buffer over its file (`:write!`): nothing of what was there is left to decide about.
+    pub fn decide_by_writing(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        self.begin_again(cx, buf, |conflict| !conflict.is_write(), "you wrote yours into the file")
+    }
+
+    /// The user has read the file again (`:edit!`): nothing of theirs is left to decide about.
+    pub fn decide_by_reading(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        self.begin_again(cx, buf, |_| true, "you took what is on the disk")
+    }
+
+    /// A buffer has another text than the one that the user is asked about, by a command of theirs: begins again with it.
+    fn begin_again(
+        &mut self,
+        cx: &mut Context,
+        buf: Buf,
+        is_settled: impl Fn(&Conflict) -> bool,
+        told: &str,
+    ) -> Result<()> {
+        let settled =
+            self.conflicts.iter().filter(|waiting| waiting.job.buf == buf && is_settled(&waiting.conflict));
+        let asks: Vec<AskId> = settled.map(|waiting| waiting.ask).collect();
+        for ask in asks {
+            if let Some((job, _)) = self.close_conflict(cx, ask, |_| told.to_owned())? {
+                self.step(cx, job, Input::Again)?;
+            }
+        }
+        Ok(())
     }
 
     /// The text stays as the user has it, and that is told in this way: in the chat, and to the agent.

@@ -102,6 +102,7 @@ impl Files {
         self.buffer_loaded(cx, buf)?;
         if cx.has_background && !is_modified(&cx.editor, buf) {
             self.file_known(cx, buf, Known::Read)?;
+            self.decide_by_reading(cx, buf)?;
         }
         Ok(())
     }
@@ -166,7 +167,7 @@ impl Files {
         let modified = is_modified(&cx.editor, buf);
         let Some(held) = cx.buffers.held(&path) else { return Ok(()) };
         if !modified {
-            held.saved = None;
+            (held.saved, held.left) = (None, None);
         } else if held.saved.is_none() && cx.has_background {
             return self.file_task(cx, path, Task::Remember);
         }
@@ -336,6 +337,7 @@ impl Files {
         let known = cx.buffers.held(path);
         Ok(Facts {
             buffer,
+            left: known.as_ref().and_then(|held| held.left.clone()),
             known: known.map(|held| KnownFile { stamp: held.stamp, saved: held.saved.clone() }),
             agent: session.and_then(|key| cx.sessions.get(&key)).map(|session| session.name()),
             seen: session.and_then(|key| self.views.seen(key, path)).cloned(),

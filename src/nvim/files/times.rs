@@ -107,6 +107,10 @@ impl Files {
             return Ok(());
         }
         self.refused_writes.insert(buf, tick);
+        // Who has left what is there as it was is asked once more.
+        if let Some(held) = cx.buffers.held(&path) {
+            held.left = None;
+        }
         if !cx.editor.helper::<bool>("is_behind", buf)? {
             // It has become known meanwhile.
             return self.write_what_was_refused(cx, buf, &path);

@@ -43,6 +43,7 @@ fn text(tick: u64, text: &str) -> Input {
 /// A clean buffer of a file whose state is known.
 fn facts() -> Facts {
     Facts {
+        left: None,
         buffer: BufferFacts {
             tick: 1,
             modified: false,
@@ -455,6 +456,28 @@ fn what_the_user_picks_is_merged_with_what_there_is_by_then() {
     run(&mut job, &facts, [Input::Examined(OnDisk::Same), text(1, "mine\nmore\n")]);
     let again = sides(job.step(Input::Compared { is_behind: false }, &facts));
     assert_eq!((again.picks, &*again.ours), (vec![Pick::Theirs], "mine\nmore\n"));
+}
+
+#[test]
+fn picks_are_for_the_text_of_the_disk_that_was_shown() {
+    for (now, picks) in [("disk\n", vec![Pick::Theirs]), ("another\n", Vec::new())] {
+        let facts = modified(Some("a\n"));
+        let (mut job, sides_then) = merging(take(), &facts, disk("disk\n", 2), "mine\n");
+        job.step(merged(&sides_then, Some(2)), &facts);
+        assert_eq!(job.disk_in_conflict().map(|text| &**text), Some("disk\n"));
+        job.step(Input::Picked { picks: vec![Pick::Theirs], rest: None }, &facts);
+        run(&mut job, &facts, [Input::Examined(disk(now, 3)), text(1, "mine\n")]);
+        assert_eq!(sides(job.step(Input::Compared { is_behind: false }, &facts)).picks, picks, "{now:?}");
+    }
+}
+
+#[test]
+fn what_the_user_has_left_on_the_disk_is_asked_about_once() {
+    for (now, expected) in [("disk\n", vec![Do::End]), ("another\n", vec![Do::Read])] {
+        let facts = Facts { left: Some("disk\n".into()), ..modified(Some("a\n")) };
+        let mut job = FileJob::new(take());
+        assert_eq!(run(&mut job, &facts, [Input::Begun, Input::Examined(disk(now, 3))]), expected, "{now:?}");
+    }
 }
 
 #[test]
