@@ -190,6 +190,6 @@ fn a_wrong_word_and_a_missing_session_say_what_to_do() {
     // It says what is missing for that.
     chat.nvim.stop_insert();
     chat.nvim.command("Acp auto");
-    chat.wait_for("Left alone from here on. Your options allow");
+    chat.wait_for("Left alone from here on. Your options and rules allow");
     chat.nvim.wait_for_screen("Fake: rules decide, the rest waits");
 }

@@ -400,7 +400,8 @@ fn a_rule_for_the_project_is_kept_changed_and_taken_back() {
     chat.nvim.command("Acp permissions");
     let to_rule = "By your answers, for this project";
     chat.nvim.wait_for_screen(to_rule);
-    chat.nvim.input("/just<CR>x");
+    // The cursor is on it.
+    chat.nvim.input("x");
     chat.nvim.wait_until(|_| !kept().contains("just"), "the rule to be gone from the file");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains(to_rule), "the rule to be gone from the page");
     chat.nvim.input("u");
@@ -408,7 +409,9 @@ fn a_rule_for_the_project_is_kept_changed_and_taken_back() {
     // What it is about is changed; then it answers what waits.
     chat.nvim.input("/just<CR><CR>");
     chat.nvim.wait_for_screen("allow command: just check **");
-    chat.nvim.input("<C-u>just {check,lint}<CR>");
+    chat.nvim.input("<C-u>just {check<CR>");
+    chat.nvim.wait_for_screen("has a brace without the other one. allow command: just {check");
+    chat.nvim.input(",lint}<CR>");
     assert_eq!(option(&chat.answer("p-four")), "a");
     assert!(kept().contains("just {check,lint}"), "{}", kept());
 }

@@ -179,6 +179,31 @@ fn who_looks_at_another_program_is_told_and_rung_for() {
 }
 
 #[test]
+fn of_several_sessions_of_one_agent_a_message_names_the_one_that_it_is_about() {
+    let mut steps = opened();
+    steps.extend([
+        json!({ "expect": "session/new" }),
+        json!({ "reply": "session/new", "result": { "sessionId": "s2" } }),
+        prompt(),
+        says("Welcome."),
+        ends("end_turn"),
+    ]);
+    let mut chat = Scripted::new(&[], steps);
+    listen(&mut chat.nvim);
+    chat.chat();
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp new");
+    let count = "return #require('acp').status().sessions";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(count, []).as_u64() == Some(2), "a second chat");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "the cursor in its prompt");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp rename Second one");
+    chat.nvim.command("doautocmd FocusLost");
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    chat.nvim.wait_until(|nvim| said(nvim).contains("Fake (Second one) is done"), "to be told");
+}
+
+#[test]
 fn a_hidden_turn_that_the_user_stopped_is_not_said_to_be_done() {
     let mut chat = Scripted::new(
         &[],

@@ -201,7 +201,13 @@ impl Rules {
             keys: &cx.config.keys.line(&keys),
             width: width(cx),
         });
+        let is_new = buf.is_none();
         let buf = show_page(cx, &page, buf)?;
+        // What keys do there is about the rule at the cursor.
+        let first = page.rows.first().map(|(row, _)| row + 1).filter(|_| is_new);
+        if let Some((line, win)) = first.zip(cx.editor.wins_of(buf).first()) {
+            cx.editor.set_cursor(*win, line, 0)?;
+        }
         self.open = Some(Open { buf, owner, shows: Shows::Rules(page) });
         Ok(())
     }
@@ -292,18 +298,33 @@ fn edit(cx: &mut Context, owner: Owner, rule: Rule) -> Result<()> {
     let (Some(scope), Some((what, text))) = (scope_of(&rule.source), pattern_of(&rule)) else {
         return fail(where_it_stands(cx, &rule));
     };
-    let prompt = format!("{} {what}", rule.decision.word());
-    let text = text.to_owned();
+    let (prompt, text) = (format!("{} {what}", rule.decision.word()), text.to_owned());
+    ask_for_pattern(cx, (owner, scope, rule), prompt.clone(), prompt, text);
+    Ok(())
+}
+
+/// Has the user type what a rule is about, until it is right or they give it up; `asks` is the prompt, with what was wrong.
+fn ask_for_pattern(
+    cx: &mut Context,
+    (owner, scope, rule): (Owner, Scope, Rule),
+    prompt: String,
+    asks: String,
+    text: String,
+) {
     cx.run_effect("couldn't ask for the rule", move |editor| {
-        picker::input(editor, &prompt, &text.clone(), move |typed| {
-            let Some(typed) = typed.filter(|typed| *typed != text) else { return };
+        picker::input(editor, &asks, &text, move |typed| {
+            let Some(typed) = typed else { return };
             context::run(move |_: &mut Rules, cx| match with_pattern(&rule, typed.trim()) {
+                Ok(new) if new == rule => Ok(()),
                 Ok(new) => change(cx, owner, scope, Change::Replace(Box::new((rule, new)))),
-                Err(why) => fail(why),
+                Err(why) => {
+                    let asks = format!("{why}. {prompt}");
+                    ask_for_pattern(cx, (owner, scope, rule), prompt, asks, typed);
+                    Ok(())
+                }
             });
         })
     });
-    Ok(())
 }
 
 /// Where a rule is changed that was made by no answer.

@@ -36,6 +36,15 @@ pub struct FolderRules {
 }
 
 impl FolderRules {
+    /// Whether any rule that counts in the folder allows something.
+    pub fn allows_anything(&self) -> bool {
+        let of_project = match &self.project {
+            ProjectRules::Trusted(rules) => rules.as_slice(),
+            _ => &[],
+        };
+        of_project.iter().chain(self.kept.iter().flatten()).any(|rule| rule.decision == Decision::Allow)
+    }
+
     /// What the user should know of rules that don't count.
     pub fn problem(&self) -> Option<String> {
         self.kept.as_ref().err().cloned().or_else(|| self.project.problem())
@@ -235,6 +244,19 @@ pub fn trusted(list: &str, path: &str, sha256: &str) -> Trust {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_rules_that_count_and_allow_something_allow_anything() {
+        let rule = |decision: &str| {
+            let text = format!(r#"{{ "rules": [{{ "decision": "{decision}", "command": "just" }}] }}"#);
+            read(&text).expect("a rule")
+        };
+        let found = |project, kept| FolderRules { project, kept }.allows_anything();
+        assert!(found(ProjectRules::Trusted(rule("allow")), Ok(Vec::new())));
+        assert!(found(ProjectRules::None, Ok(rule("allow"))));
+        assert!(!found(ProjectRules::Trusted(rule("reject")), Ok(rule("ask"))));
+        assert!(!found(ProjectRules::Untrusted, Err("broken".to_owned())));
+    }
 
     #[test]
     fn a_file_holds_rules_as_the_options_do_and_a_mistake_makes_all_of_it_void() {

@@ -115,7 +115,7 @@ impl Session {
     /// The user is told what they may have forgotten before they leave; `has_rules` says whether any rule allows something.
     pub fn warn_of_auto(&mut self, has_rules: bool, now: Moment) {
         if let Some(lacks) = Auto::lacks(has_rules, self.budget.is_bounded()) {
-            let text = format!("Left alone from here on. Your options {lacks} (:help acp-auto).");
+            let text = format!("Left alone from here on. Your options and rules {lacks} (:help acp-auto).");
             self.notice(Severity::Info, text, now);
         }
     }
@@ -385,9 +385,9 @@ mod tests {
         let files = Limits { files: Some(1), ..Limits::default() };
         let bounded = Bounds { turn: files, ..Bounds::default() };
         assert_eq!(told(true, bounded), "");
-        let text = "Left alone from here on. Your options allow nothing (:help acp-auto).";
+        let text = "Left alone from here on. Your options and rules allow nothing (:help acp-auto).";
         assert_eq!(told(false, bounded), text);
         assert!(told(false, Bounds::default()).contains("allow nothing, and set no limits"));
-        assert!(told(true, Bounds::default()).contains("Your options set no limits"));
+        assert!(told(true, Bounds::default()).contains("Your options and rules set no limits"));
     }
 }

@@ -8,11 +8,16 @@ use serde_json::{Value as Json, json};
 
 use crate::core::ids::SessionKey;
 use crate::core::message::Severity;
+use crate::core::text::fitting::cut_end;
+use crate::core::text::visible::visible_line;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Editor, Level};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::guard::was_interrupted;
 use crate::nvim::{listeners, lua_data};
+
+/// The cells of a session's title in a message.
+const TITLE_ROOM: usize = 30;
 
 impl Context {
     /// Tells the user something; what shows it may be a function of their own.
@@ -53,12 +58,15 @@ impl Context {
         }));
     }
 
-    /// Says something outside the chat, a warning being a question, when no window of the tab page shows it, or the user is away.
+    /// Says something outside the chat, a warning being a question, when no window of the tab page shows it, or the user is
+    /// away. Where the text begins with the agent's name and other sessions have agents of that name, it says which it is.
     pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
         let hidden = self.chats.get(&key).is_none_or(|chat| chat.window(&self.editor).is_none());
         if !hidden && !self.is_away {
             return;
         }
+        let told = self.with_title(key, text);
+        let text = told.as_deref().unwrap_or(text);
         let (notify, bell) = (self.config.notify, self.config.bell);
         match (notify, level) {
             (true, Level::Warn) => self.notify_of_question(text, level),
@@ -68,6 +76,15 @@ impl Context {
         if bell {
             self.run_effect("couldn't ring the bell", ring);
         }
+    }
+
+    /// The text with the session's title after the agent's name, where the name alone is that of several.
+    fn with_title(&self, key: SessionKey, text: &str) -> Option<String> {
+        let session = self.sessions.get(&key)?;
+        let (name, title) = (session.name(), session.title.as_deref()?);
+        let is_one_of_several = self.sessions.values().filter(|other| other.name() == name).count() > 1;
+        let rest = text.strip_prefix(&name).filter(|_| is_one_of_several)?;
+        Some(format!("{name} ({}){rest}", cut_end(&visible_line(title), TITLE_ROOM)))
     }
 
     /// Sets off a `User` autocommand, if anybody listens.

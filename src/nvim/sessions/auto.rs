@@ -5,6 +5,7 @@ use mlua::Result;
 use serde_json::{Value as Json, json};
 
 use crate::config::AutoQuestions;
+use crate::core::message::{Outcome, Work};
 use crate::core::rules::Decision;
 use crate::core::session::Session;
 use crate::core::session::auto::Auto;
@@ -38,13 +39,28 @@ impl Sessions {
             Some(auto) => auto.news(&name),
             None => format!("from now on {name} asks you"),
         };
+        let cwd = session.place.cwd.clone();
         let now = cx.now();
         let Some(session) = cx.sessions.get_mut(&key) else { return Ok(()) };
-        if auto.is_some() && !is_on {
-            session.warn_of_auto(has_rules, now);
+        let is_new = auto.is_some() && !is_on;
+        if is_new && has_rules {
+            session.warn_of_auto(true, now);
         }
         let commands = session.set_auto(auto, now);
         cx.send_all(commands);
+        if is_new && !has_rules {
+            // Rules that count in the project are on the disk.
+            let work = Work::FolderRules { cwd, files: cx.rule_files()? };
+            cx.compute(work, move |_: &mut Self, cx, outcome| {
+                let has_rules = matches!(outcome, Outcome::FolderRules(found) if found.allows_anything());
+                let now = cx.now();
+                if let Some(session) = cx.sessions.get_mut(&key).filter(|session| session.auto().is_some()) {
+                    session.warn_of_auto(has_rules, now);
+                    cx.raise(EditorEvent::SessionChanged(key));
+                }
+                Ok(())
+            });
+        }
         cx.notify(text, Level::Info);
         cx.raise(EditorEvent::SessionChanged(key));
         cx.raise(EditorEvent::QuestionsChanged);
