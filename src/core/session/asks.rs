@@ -13,11 +13,11 @@ use crate::core::message::{
 };
 use crate::core::rules::offer::Offer;
 use crate::core::rules::{Decision, Ruling};
-use crate::core::session::answer_label::{for_all, label};
+use crate::core::session::answer_label::{described, for_all, label};
 use crate::core::session::budget::Word;
 use crate::core::session::entry::{Body, Elicitation, Subject, Verdict};
 use crate::core::session::form::{Filling, Form};
-use crate::core::session::tool_call::{Cause, ToolCall};
+use crate::core::session::tool_call::{Cause, ToolCall, UserAnswer};
 use crate::core::store::allowlist::Choice;
 use crate::core::text::url_check::Address;
 use crate::core::text::{cut, one_line};
@@ -286,14 +286,15 @@ impl Session {
     /// The user chose. Nothing happens when the question is over already.
     pub fn answer(&mut self, ask: AskId, option: &str, now: Moment) -> Vec<Command> {
         let offered = self.open_ask(ask).and_then(|open| open.options().iter().find(|one| one.id == option));
-        let Some(kind) = offered.map(|offered| offered.kind.clone()) else { return Vec::new() };
+        let Some(offered) = offered.cloned() else { return Vec::new() };
         let Some(open) = self.close(ask, now) else { return Vec::new() };
-        let cause = match kind {
+        let cause = match offered.kind {
             PermissionKind::AllowOnce | PermissionKind::AllowAlways => Cause::Allowed,
             PermissionKind::RejectOnce | PermissionKind::RejectAlways => Cause::Rejected,
             PermissionKind::Other(_) => Cause::Withdrawn,
         };
         self.advance(open.entry, &cause, now);
+        self.note_answer(open.entry, &offered);
         if let Some(choice) = Choice::of_id(option) {
             self.judge(open.entry, Verdict::Chosen(choice));
         }
@@ -302,6 +303,13 @@ impl Session {
             return self.go_on(word, now);
         }
         vec![Command::Answer { ask, answer: Answer::Selected(option.to_owned()) }]
+    }
+
+    fn note_answer(&mut self, entry: EntryId, chosen: &PermissionOption) {
+        let is_for_good = matches!(chosen.kind, PermissionKind::AllowAlways | PermissionKind::RejectAlways);
+        if let Some(Body::Tool(call)) = self.entries.get_mut(entry.0).map(|entry| &mut entry.body) {
+            call.answer = Some(UserAnswer { label: described(chosen), is_for_good });
+        }
     }
 
     pub(super) fn is_about_limit(&self, entry: EntryId) -> bool {

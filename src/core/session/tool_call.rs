@@ -134,6 +134,8 @@ pub struct ToolCall {
     pub ruling: Option<Box<Ruling>>,
     /// Whoever decides was asked about it.
     pub was_asked: bool,
+    /// What the user chose then.
+    pub answer: Option<UserAnswer>,
     /// The user or a rule said no to it, whatever the agent says of it since.
     pub was_rejected: bool,
     /// It was over, and put aside for rules to judge.
@@ -159,6 +161,15 @@ struct FromInput {
 /// A path without the folder that it is in.
 pub fn relative<'a>(path: &'a Path, root: &Path) -> &'a Path {
     path.strip_prefix(root).ok().filter(|rest| *rest != Path::new("")).unwrap_or(path)
+}
+
+/// An answer of the user's to a question for permission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserAnswer {
+    /// As it was offered, with what it comes to.
+    pub label: String,
+    /// The agent won't ask again.
+    pub is_for_good: bool,
 }
 
 impl ToolCall {
@@ -199,6 +210,7 @@ impl ToolCall {
             is_long: false,
             ruling: None,
             was_asked: false,
+            answer: None,
             was_rejected: false,
             is_put_aside: false,
             unasked: None,

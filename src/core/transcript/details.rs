@@ -238,6 +238,9 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
     facts.extend(call.name.as_ref().map(|name| format!("tool {name}")));
     facts.extend((!call.is_command_alone).then(|| format!("id {}", call.id.0)));
     page.line(facts.join(" · "));
+    if let Some(answer) = &call.answer {
+        page.line(format!("You answered: {}", one_line(&answer.label)));
+    }
     if headline.chars().nth(TITLE).is_some() && !call.title.contains(&headline) {
         page.text(&headline);
     }

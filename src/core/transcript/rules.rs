@@ -45,6 +45,9 @@ pub(super) fn draw_decided(drawing: &mut Drawing, call: &ToolCall, open: bool) {
     if let Some(unasked) = &call.unasked {
         drawing.line(format!("    {}", unasked.words()), Some(unasked.group()));
     }
+    if let Some(answer) = call.answer.as_ref().filter(|answer| open || answer.is_for_good) {
+        drawing.line(format!("    You answered: {}", reason(&answer.label)), Some("AcpMeta"));
+    }
     let Some(ruling) = call.ruling.as_deref() else { return };
     let how = match ruling.decision {
         Some(Decision::Reject) if call.was_rejected_by_auto() => "Rejected by :Acp auto",
