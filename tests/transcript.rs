@@ -246,6 +246,37 @@ fn keys_lead_to_the_file_and_line_under_the_cursor() {
 }
 
 #[test]
+fn what_is_opened_at_the_end_of_the_window_comes_into_sight_below_its_first_line() {
+    let output = |lines: usize| {
+        let lines: Vec<String> = (1..=lines).map(|line| format!("put out {line}.")).collect();
+        json!([{ "type": "content", "content": { "type": "text", "text": lines.join("\n") } }])
+    };
+    let called = |id: &str, title: &str, lines: usize| {
+        update(json!({ "sessionUpdate": "tool_call", "toolCallId": id, "title": title, "kind": "other",
+            "status": "completed", "content": output(lines) }))
+    };
+    let filler: String = (1..=60).map(|line| format!("- line {line}\n")).collect();
+    let all = [prompt(), says(&filler), called("1", "Short", 8), says("Between."), called("2", "Long", 70)];
+    let mut chat = Scripted::new(&[], steps(all.into_iter().chain([ends("end_turn")])));
+    chat.chat();
+    chat.send("look");
+    chat.wait_for("Done");
+    for (title, last) in [("✓ Short", "put out 8."), ("✓ Long", "put out 12.")] {
+        chat.go_to(title);
+        chat.nvim.input("zb");
+        chat.nvim.wait_for_screen(title);
+        assert!(!chat.nvim.screen().contains(last), "{}", chat.nvim.screen());
+        chat.nvim.input("<Tab>");
+        chat.nvim.wait_for_screen(last);
+        // The cursor stays on the line that was opened.
+        let line = chat.nvim.exec_lua("return vim.fn.getline('.')", []);
+        assert_eq!((line.as_str(), chat.nvim.screen().contains(title)), (Some(title), true));
+        chat.nvim.input("<Tab>");
+        chat.nvim.wait_until(|nvim| !nvim.screen().contains(last), "the call to fold");
+    }
+}
+
+#[test]
 fn keys_go_from_call_to_call_and_from_change_to_change() {
     let mut chat = Scripted::new(NOTES, landscape());
     chat.chat();

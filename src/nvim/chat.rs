@@ -61,6 +61,8 @@ pub struct Chats {
     read_from: Option<usize>,
     /// Its page was closed by the user, and the chat does not show it yet.
     is_put_away: bool,
+    /// What the user has opened and has yet to see: the first and the last entry.
+    opened: Option<(SessionKey, EntryId, EntryId)>,
 }
 
 /// A plan, and the session that made it.
@@ -89,6 +91,7 @@ impl Chats {
             has_unfolded: false,
             read_from: None,
             is_put_away: false,
+            opened: None,
         }
     }
 }

@@ -893,6 +893,25 @@ return {
     end)
   end,
 
+  -- Scrolls a window so that lines are in sight, from 0, as far as the first of them stays there.
+  show_lines = function(win, first, last)
+    api.nvim_win_call(win, function()
+      -- Without its bar.
+      local rows, top = vim.fn.getwininfo(win)[1].height, vim.fn.winsaveview().topline - 1
+      last = math.min(last, first + rows, api.nvim_buf_line_count(0) - 1)
+      local function is_cut()
+        return api.nvim_win_text_height(win, { start_row = top, end_row = last }).all > rows
+      end
+      local from = top
+      while top < first and is_cut() do
+        top = top + 1
+      end
+      if top > from then
+        vim.fn.winrestview({ topline = top + 1, skipcol = 0 })
+      end
+    end)
+  end,
+
   -- Has a lent window show its file from a line on, with the cursor on another one; from 0.
   show_from = function(lent, first, line)
     api.nvim_win_call(lent.win, function()

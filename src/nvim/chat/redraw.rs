@@ -87,6 +87,7 @@ impl Chats {
                 fill(&cx.editor, chat.transcript)?;
             }
         }
+        self.show_opened(cx)?;
         self.frames.drawn()?;
         // The frame that was waited for is not only for drawing: what came in meanwhile is taken then.
         if self.mailbox.is_empty() { Ok(()) } else { self.frames.wait() }

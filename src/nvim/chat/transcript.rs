@@ -40,9 +40,15 @@ impl Chats {
         let Some(win) = cx.chats.get(&key).and_then(|chat| chat.window(&cx.editor)) else { return Ok(()) };
         let (line, _) = cx.editor.cursor(win)?;
         match chat.fold_at(&cx.editor, line - 1)? {
-            Some(Fold::Entry(entry)) => session.toggle(entry),
+            Some(Fold::Entry(entry)) => {
+                session.toggle(entry);
+                let is_open = session.entry(entry).is_some_and(|entry| entry.open);
+                self.opened = is_open.then_some((key, entry, entry));
+            }
             Some(Fold::Run(run)) => {
                 let open = chat.toggle_run(run.clone());
+                let last = EntryId(run.end.saturating_sub(1));
+                self.opened = open.then_some((key, EntryId(run.start), last));
                 // What was opened in it is folded along with it.
                 for id in run.filter(|_| !open).map(EntryId) {
                     if session.entry(id).is_some_and(|entry| entry.open) {
@@ -55,6 +61,19 @@ impl Chats {
         cx.raise(EditorEvent::SessionChanged(key));
         cx.raise(EditorEvent::FrameDue);
         Ok(())
+    }
+
+    /// What the user has opened is brought into sight once it is drawn, as far as its first line stays there.
+    pub(super) fn show_opened(&mut self, cx: &Context) -> Result<()> {
+        let open = &self.open;
+        let is_drawn = |(key, ..): &mut (SessionKey, EntryId, EntryId)| {
+            open.get(key).is_none_or(|chat| !chat.has_waiting())
+        };
+        let Some((key, first, last)) = self.opened.take_if(is_drawn) else { return Ok(()) };
+        let win = cx.chats.get(&key).and_then(|chat| chat.window(&cx.editor));
+        let (Some(chat), Some(win)) = (self.open.get(&key), win) else { return Ok(()) };
+        let (first, end) = (chat.head_row(&cx.editor, first)?, chat.end_row(&cx.editor, last)?);
+        cx.editor.helper("show_lines", (win, first, end.saturating_sub(1)))
     }
 
     /// The mouse was clicked: what the line under it is about is done to it, if it is about something. Neovim
