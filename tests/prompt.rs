@@ -371,6 +371,36 @@ fn the_history_is_gone_through_at_the_edges_and_what_was_typed_comes_back() {
     wait_for_prompt(&mut chat.nvim, "second\nwith two lines");
 }
 
+#[test]
+fn u_in_a_prompt_that_was_sent_brings_its_text_back_to_be_mended() {
+    let mut chat = Scripted::new(&[], answering(1));
+    chat.chat();
+    chat.nvim.input("never sent<Esc>Ssent<Esc><CR>");
+    texts(&mut chat, 1);
+    wait_for_prompt(&mut chat.nvim, "");
+    chat.nvim.input("u");
+    wait_for_prompt(&mut chat.nvim, "sent");
+    // Nor is what stood there before lost.
+    chat.nvim.input("u");
+    wait_for_prompt(&mut chat.nvim, "never sent");
+}
+
+#[test]
+fn a_command_that_is_typed_into_the_prompt_is_not_sent_before_the_second_time() {
+    let mut chat = Scripted::new(&[], answering(2));
+    chat.chat();
+    chat.send(":Acp allow");
+    chat.nvim.wait_for_screen(":Acp allow is a command");
+    wait_for_prompt(&mut chat.nvim, ":Acp allow");
+    chat.nvim.input("<Esc>dd");
+    chat.nvim.input("iWhat does :Acp allow do?<C-s>");
+    assert_eq!(texts(&mut chat, 1), ["What does :Acp allow do?"]);
+    chat.send(":Acp allow");
+    chat.nvim.wait_for_screen(":Acp allow is a command");
+    chat.nvim.input("<C-s>");
+    assert_eq!(texts(&mut chat, 2)[1], ":Acp allow");
+}
+
 /// Another Neovim with the same home and project as the chat's.
 fn beside(chat: &Scripted) -> Nvim {
     let state = chat.nvim.home().join("state");

@@ -202,8 +202,16 @@ fn a_closed_question_stays_open_says_how_it_is_answered_and_a_late_answer_does_n
     chat.nvim.listen();
     chat.nvim.exec_lua("_G.choose(nil, nil)", []);
     let said = |nvim: &mut Nvim| nvim.exec_lua("return table.concat(_G.said)", []);
-    let how = "acp: left open: :Acp answer, or 1 .. 9 in the chat";
+    // In the prompt's insert mode a command would be text.
+    let how = "acp: left open: <C-s> in the empty prompt, or <Esc> and :Acp answer";
     chat.nvim.wait_until(|nvim| said(nvim).as_str() == Some(how), "to be told how to answer");
+    chat.nvim.input("<C-s>");
+    let asked = |nvim: &mut Nvim| nvim.exec_lua("return #_G.seen", []).as_u64();
+    chat.nvim.wait_until(|nvim| asked(nvim) == Some(2), "the key to open the question");
+    chat.nvim.stop_insert();
+    chat.nvim.exec_lua("_G.said = {} _G.choose(nil, nil)", []);
+    let how = "acp: left open: :Acp answer, or 1 .. 9 in the chat";
+    chat.nvim.wait_until(|nvim| said(nvim).as_str() == Some(how), "to be told how to answer in normal mode");
     assert!(!chat.record().iter().any(|line| line["id"] == "p"), "closing it is no answer");
     chat.nvim.command("Acp answer");
     chat.nvim.exec_lua("_G.choose('Reject', 3)", []);
@@ -279,7 +287,7 @@ fn asking_thrice() -> Scripted {
     let mut chat = Scripted::new(&[], steps);
     chat.chat();
     chat.nvim.exec_lua(
-        "_G.seen = {}
+        "_G.seen, _G.builtin = {}, vim.ui.select
          vim.ui.select = function(items, options, choose)
            table.insert(_G.seen, options.prompt)
            _G.choose = choose
@@ -337,7 +345,7 @@ fn of_several_questions_that_were_not_seen_a_command_asks_which_is_meant() {
         chat.nvim.exec_lua("_G.choose(nil, nil)", []);
     }
     let said = "return table.concat(_G.said, ' / ')";
-    let how = "acp: 3 left open: :Acp answer, or 1 .. 9 in the chat";
+    let how = "acp: 3 left open: <C-s> in the empty prompt, or <Esc> and :Acp answer";
     chat.nvim.wait_until(|nvim| nvim.exec_lua(said, []) == how.into(), "to be told once how to answer");
     chat.nvim.command("Acp review");
     let all = format!("{how} / acp: nothing is left to decide; a question waits: :Acp answer");
@@ -368,8 +376,43 @@ fn who_closes_one_question_and_answers_the_others_is_told_how_to_answer_it() {
         chat.nvim.exec_lua("_G.choose('Allow', 1)", []);
     }
     let said = "return _G.said[#_G.said] or ''";
-    let how = "acp: left open: :Acp answer, or 1 .. 9 in the chat";
+    let how = "acp: left open: <C-s> in the empty prompt, or <Esc> and :Acp answer";
     chat.nvim.wait_until(|nvim| nvim.exec_lua(said, []) == how.into(), "to be told how to answer");
+}
+
+#[test]
+fn commands_that_are_typed_ahead_are_not_typed_into_a_list() {
+    let mut chat = asking_thrice();
+    has_asked(&mut chat, "Fake wants to run one");
+    // Nobody has seen any of them: they are closed one after the other, and nothing is under the cursor.
+    chat.nvim.exec_lua(
+        "vim.ui.select = function(_, options, choose) table.insert(_G.seen, options.prompt) choose(nil, nil) end
+         _G.choose(nil, nil)",
+        [],
+    );
+    has_asked(&mut chat, "Fake wants to run three");
+    chat.nvim.stop_insert();
+    // The one that was seen last is answered by the first, and the rest by nobody.
+    chat.nvim.exec_lua("vim.ui.select = _G.builtin", []);
+    chat.nvim.type_ahead(":Acp allow<CR>:Acp allow<CR>:Acp allow<CR>");
+    assert_eq!(answer_of(&mut chat, "three"), "a");
+    chat.nvim.wait_for_screen("Allow which?");
+    chat.nvim.input("<CR>");
+    chat.nvim.wait_until(
+        |nvim| {
+            let said = nvim.messages();
+            said.contains("2 questions wait: say which one") && said.contains("2 questions still wait")
+        },
+        "to be told what became of the others",
+    );
+    let answers = chat.record().iter().filter(|line| line["id"] == "one" || line["id"] == "two").count();
+    assert_eq!(answers, 0);
+    chat.nvim.input(":Acp allow<CR>");
+    chat.nvim.wait_for_screen("Allow which?");
+    chat.nvim.input("1<CR>");
+    assert_eq!(answer_of(&mut chat, "one"), "a");
+    chat.decide("allow");
+    assert_eq!(answer_of(&mut chat, "two"), "a");
 }
 
 #[test]

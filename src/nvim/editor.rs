@@ -681,6 +681,12 @@ impl Editor {
         let _ = self.ask.call::<()>((visible_line(text), level as i64));
     }
 
+    /// Whether keys are typed already that Neovim has not come to.
+    pub fn has_keys_waiting(&self) -> Result<bool> {
+        // A key of several bytes is a text.
+        Ok(self.func::<Value>("getchar", 1)? != Value::Integer(0))
+    }
+
     /// The same once a picker is gone: what is drawn for that screen next, such as the mode, would wipe a message out.
     pub fn notify_after_picker(&self, text: &str, level: Level) -> Result<()> {
         self.command("redraw")?;

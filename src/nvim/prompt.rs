@@ -68,6 +68,8 @@ pub struct Prompt {
     /// A long text is on its way in or out.
     pub filling: bool,
     pub browse: Option<Browse>,
+    /// What was not sent since it looks like a command: sent once more, it is meant.
+    pub doubted: Option<Text>,
     pub anchors: Vec<Anchor>,
     /// Which files are there, as last heard.
     pub known: HashMap<PathBuf, bool>,
@@ -170,6 +172,7 @@ impl Prompt {
             reads: false,
             filling: false,
             browse: None,
+            doubted: None,
             anchors: Vec::new(),
             known: HashMap::new(),
             sending: VecDeque::new(),

@@ -173,6 +173,12 @@ impl Prompts {
         }
         Self::can_take_prompt(cx, key)?;
         if let Some(prompt) = self.open.get_mut(&key) {
+            if is_command(&text) && prompt.doubted.as_deref() != Some(&*text) {
+                let command = text.trim().to_owned();
+                prompt.doubted = Some(text.into());
+                return fail(format!("{command} is a command: <Esc> first, or send it once more"));
+            }
+            prompt.doubted = None;
             prompt.browse = None;
         }
         self.set_prompt(cx, key, &Text::default())?;
@@ -195,4 +201,11 @@ impl Prompts {
         let sending = self.open.get(&key).map_or(0, |prompt| prompt.sending.len());
         (waiting + sending) as u64
     }
+}
+
+/// Whether a prompt is nothing but a command of the plugin's.
+fn is_command(text: &str) -> bool {
+    let text = text.trim();
+    let word = text.split(char::is_whitespace).next().unwrap_or_default().trim_end_matches('!');
+    matches!(word, ":Acp" | ":AcpChat") && !text.contains('\n')
 }

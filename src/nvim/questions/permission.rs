@@ -19,8 +19,8 @@ use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::transcript::rules;
 use crate::nvim::arguments::{NO_SESSION, fail};
 use crate::nvim::context::{self, Context};
-use crate::nvim::editor::Level;
 use crate::nvim::editor::picker::{self, plain};
+use crate::nvim::editor::{AFTER_PICKER, Level};
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::questions::Questions;
 use crate::nvim::questions::outside_files::is_command_cut;
@@ -180,16 +180,34 @@ impl Questions {
                 fail(format!("nothing waits for your permission{more}"))
             }
             [one] => self.decide_one(cx, *one, &decision),
+            // A list would take what is typed already for itself.
+            several if cx.editor.has_keys_waiting()? => {
+                fail(format!("{} questions wait: say which one, or answer in the chat", several.len()))
+            }
             several => {
                 let several = several.to_vec();
-                let prompt = |(key, ask): &(SessionKey, AskId)| Self::permission_prompt(cx, *key, *ask);
-                let items = several.iter().map(|one| prompt(one).unwrap_or_default()).collect();
-                cx.offer(decision.which(), "acp_question", items, move |this: &mut Self, cx, index| {
-                    this.decide_one(cx, several[index], &decision)
-                });
+                Self::ask_which(cx, several, decision);
                 Ok(())
             }
         }
+    }
+
+    /// Has the user say which of several questions a command is for.
+    fn ask_which(cx: &mut Context, several: Vec<(SessionKey, AskId)>, decision: Decision) {
+        let prompt = |(key, ask): &(SessionKey, AskId)| Self::permission_prompt(cx, *key, *ask);
+        let items = several.iter().map(|one| prompt(one).unwrap_or_default()).collect();
+        cx.run_effect("the picker failed", move |editor| {
+            picker::select(editor, decision.which(), "acp_question", items, move |index| {
+                context::run(move |this: &mut Self, cx| match index.and_then(|index| several.get(index)) {
+                    Some(one) => this.decide_one(cx, *one, &decision),
+                    // Also a command that was typed into the list.
+                    None => cx.later(AFTER_PICKER, move |_: &mut Self, cx| {
+                        let text = format!("none was chosen: {} questions still wait", several.len());
+                        cx.editor.notify_after_picker(&text, Level::Info)
+                    }),
+                });
+            })
+        });
     }
 
     fn decide_one(

@@ -238,9 +238,8 @@ impl Questions {
                 0 | 1 => "left open".to_owned(),
                 some => format!("{some} left open"),
             };
-            let keys = cx.config.keys.shown("answer");
-            let keys = if keys.is_empty() { String::new() } else { format!(", or {keys} in the chat") };
-            cx.editor.notify_after_picker(&format!("{what}: :Acp answer{keys}"), Level::Info)
+            let how = how_to_answer(cx);
+            cx.editor.notify_after_picker(&format!("{what}: {how}"), Level::Info)
         });
         cx.editor.notify_error(soon);
     }
@@ -383,6 +382,21 @@ fn on_mode_change(editor: &Editor) -> Result<()> {
             Ok(())
         })
     })
+}
+
+/// What to type for a question whose picker was closed. In a prompt's insert mode a command would be text.
+fn how_to_answer(cx: &Context) -> String {
+    let chat = cx.chats.values().find(|chat| is_in(chat, &cx.editor));
+    let is_typing = chat.is_some() && cx.editor.mode().0.starts_with('i');
+    let sends = cx.config.keys.shown("send_insert");
+    let keys = cx.config.keys.shown("answer");
+    match keys.is_empty() {
+        _ if is_typing && !sends.is_empty() => {
+            format!("{sends} in the empty prompt, or <Esc> and :Acp answer")
+        }
+        true => ":Acp answer".to_owned(),
+        false => format!(":Acp answer, or {keys} in the chat"),
+    }
 }
 
 /// Whether the user is in a chat.
