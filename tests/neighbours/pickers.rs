@@ -193,6 +193,49 @@ fn it_closes_when_the_turn_is_cancelled(picker: &Picker, setup: &str) {
     chat.nvim.wait_until(|nvim| ["n", "i"].contains(&nvim.mode().name.as_str()), "a mode to go on in");
 }
 
+/// The keys come at once, and the items that fit them a moment later.
+fn what_is_typed_in_a_burst_is_not_answered_by_another_item(picker: &Picker) {
+    let then = [answered("p"), says("Answered."), ends("end_turn")];
+    let Some(mut chat) = asking(picker, picker.plain, (140, 40), &then) else { return };
+    chat.send("go");
+    chat.nvim.wait_for_screen("Allow \u{b7} this once");
+    once_open(&mut chat.nvim, picker.filetype, "_G.is_open = true");
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.is_open == true", []) == true.into(), "the picker");
+    chat.nvim.input("Rej<CR>");
+    let answered = |chat: &Scripted| chat.record().iter().any(|line| line["id"] == "p");
+    let said = "\"Rej\" does not lead to Allow";
+    let mut is_told = false;
+    let path = chat.project.file(".agent/record.jsonl");
+    chat.nvim.wait_until(
+        |nvim| {
+            is_told = nvim.messages().contains(said);
+            is_told || std::fs::read_to_string(&path).is_ok_and(|record| record.contains("\"outcome\""))
+        },
+        "the picker to be asked again, or to have been quick",
+    );
+    if is_told {
+        assert!(!answered(&chat), "{:?}", chat.record());
+        chat.nvim.wait_for_screen("Allow \u{b7} this once");
+        chat.nvim.input("Rej");
+        chat.nvim.wait_until(|nvim| !nvim.screen().contains("Allow \u{b7} this once"), "the items that fit");
+        chat.nvim.input("<CR>");
+    }
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "r");
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn in_telescope_what_is_typed_in_a_burst_is_not_answered_by_another_item() {
+    what_is_typed_in_a_burst_is_not_answered_by_another_item(&TELESCOPE);
+    what_is_typed_in_a_burst_is_not_answered_by_another_item(&DRESSING);
+}
+
+#[test]
+#[ignore = "make test-neighbours"]
+fn in_snacks_what_is_typed_in_a_burst_is_not_answered_by_another_item() {
+    what_is_typed_in_a_burst_is_not_answered_by_another_item(&SNACKS);
+}
+
 #[test]
 #[ignore = "make test-neighbours"]
 fn mini_pick_leaves_the_proposal_in_view() {

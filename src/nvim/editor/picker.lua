@@ -111,6 +111,82 @@ local function leave_insert()
   end
 end
 
+-- The lines of pickers that filter their items a moment after the keys: what <CR> takes in between is what was the first
+-- of all items.
+local slow_lines = { TelescopePrompt = true, snacks_picker_input = true }
+
+-- Follows what is typed into a picker's line. Gives what it is, or nothing where the buffer is no such line.
+local function listen(buf)
+  local typed = ""
+  if not slow_lines[vim.bo[buf].filetype] then
+    return nil
+  end
+  local function read()
+    local line = table.concat(api.nvim_buf_get_lines(buf, 0, -1, false), " ")
+    local prefix = vim.bo[buf].buftype == "prompt" and vim.fn.prompt_getprompt(buf) or ""
+    typed = vim.startswith(line, prefix) and line:sub(#prefix + 1) or line
+  end
+  read()
+  api.nvim_buf_attach(buf, false, { on_lines = read })
+  return function()
+    return typed
+  end
+end
+
+-- Whether an item may be what was typed: its letters and digits are in there, in their order. What a pattern may say
+-- beyond that (`!not this`, `one | other`) is not looked into.
+local function fits(typed, item)
+  if typed:find("|", 1, true) then
+    return true
+  end
+  for word in typed:gmatch("%S+") do
+    local at = 0
+    for _, char in ipairs(word:find("^!") and {} or vim.fn.split(vim.fn.tolower(word), "\\zs")) do
+      if char:find("^%w$") or #char > 1 then
+        local _, found = vim.fn.tolower(item):find(char, at + 1, true)
+        if not found then
+          return false
+        end
+        at = found
+      end
+    end
+  end
+  return true
+end
+
+-- Opens the picker that is in the place of Neovim's own. One that gives an item that what was typed does not lead to was
+-- not done with that: it is opened again.
+local function ask(items, options, choose, notify)
+  local typed
+  local group = api.nvim_create_augroup("acp.picker", { clear = false })
+  local waits
+  local function chosen(item, index)
+    -- It may have been for its one event.
+    pcall(api.nvim_del_autocmd, waits)
+    local text = index and typed and typed() or ""
+    if index and items[index] and not fits(text, index .. " " .. items[index]) then
+      notify(("%q does not lead to %s: choose once more"):format(text, items[index]), vim.log.levels.WARN)
+      -- Once the picker that was answered has closed.
+      return vim.schedule(function()
+        ask(items, options, choose, notify)
+      end)
+    end
+    choose(item, index)
+  end
+  -- Some open a moment later.
+  waits = api.nvim_create_autocmd("FileType", {
+    group = group,
+    once = true,
+    pattern = vim.tbl_keys(slow_lines),
+    callback = function(event)
+      typed = listen(event.buf)
+    end,
+  })
+  vim.ui.select(items, vim.tbl_extend("force", {}, options), chosen)
+  leave_insert()
+  vim.schedule(leave_insert)
+end
+
 -- Whether Neovim's own picker is drawn by noice: in the middle of the screen, over what is asked about.
 local function is_popup()
   local noice = package.loaded["noice.config"]
@@ -121,11 +197,7 @@ return {
   add_preview = add_preview,
   close = close,
   is_popup = is_popup,
-  -- Some open a moment later.
-  opened = function()
-    leave_insert()
-    vim.schedule(leave_insert)
-  end,
+  ask = ask,
   windows = api.nvim_list_wins,
   -- The buffer goes when nothing is asked any more.
   forget = function()

@@ -49,20 +49,18 @@ pub fn offer(editor: &Editor, offer: Offer, then: impl FnOnce(Option<usize>) + '
         chosen.give(index.and_then(|index| index.checked_sub(1)).filter(|index| *index < count));
         Ok(())
     })?;
-    selector(editor)?.call::<()>((items, options, chosen))?;
+    match is_builtin(editor) {
+        // It gets what the screen has room for, any other one gets all.
+        true => pages(editor)?.get::<Function>("paged")?.call::<()>((items, options, chosen))?,
+        false => helpers(editor)?.get::<Function>("ask")?.call::<()>((
+            items,
+            options,
+            chosen,
+            editor.notify.clone(),
+        ))?,
+    }
     answer.shown();
-    if !is_builtin(editor) {
-        helpers(editor)?.get::<Function>("opened")?.call::<()>(())?;
-    }
     Ok(())
-}
-
-/// Neovim's own gets what the screen has room for, any other one gets all.
-fn selector(editor: &Editor) -> Result<Function> {
-    if is_builtin(editor) {
-        return pages(editor)?.get("paged");
-    }
-    editor.module("ui")?.get("select")
 }
 
 /// What has Neovim's own picker show long lists.
