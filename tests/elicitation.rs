@@ -232,18 +232,18 @@ fn what_the_agent_proposes_is_filled_in_and_can_be_kept() {
         json!([]),
     );
     let mut chat =
-        asked(schema, &["<keep>", "<keep>", "Yes", "blue (chosen)", "Done: 1", "<keep>", "", "Send"]);
+        asked(schema, &["<keep>", "<keep>", "Yes", "blue (proposed)", "Done: 1", "<keep>", "", "Send"]);
     assert_eq!(
         chat.answer("f")["result"]["content"],
         json!({ "who": "Ada", "age": 36, "sure": true, "colour": "blue", "tags": ["b"] })
     );
     let seen = seen_count(&mut chat.nvim, 8);
     assert_eq!((&seen[0]["default"], &seen[1]["default"]), (&json!("Ada"), &json!("36")));
-    assert_eq!(seen[2]["items"][0], "Yes (chosen)");
-    // What is chosen already is the first answer.
+    // What the agent proposes is the first answer, and nobody's choice.
+    assert_eq!(seen[2]["items"][0], "Yes (proposed)");
     assert_eq!(
         seen[3]["items"].as_array().map(|items| &items[..2]),
-        Some(&[json!("blue (chosen)"), json!("red")][..])
+        Some(&[json!("blue (proposed)"), json!("red")][..])
     );
     let tags = seen[4]["items"].as_array().map(|items| &items[..3]);
     assert_eq!(tags, Some(&[json!("Done: 1 chosen"), json!("[ ] a"), json!("[x] b")][..]));
@@ -310,7 +310,8 @@ fn a_field_can_be_changed_or_left_out_before_the_form_is_sent() {
         ["Ada", "Yes", "36", "Change who", "Eve", "Change sure", "Leave it out", "Change age", "", "Send"];
     let mut chat = asked(schema, &picks);
     assert_eq!(chat.answer("f")["result"], json!({ "action": "accept", "content": { "who": "Eve" } }));
-    assert_eq!(seen_count(&mut chat.nvim, 10)[4]["default"], "Ada");
+    let seen = seen_count(&mut chat.nvim, 10);
+    assert_eq!((&seen[4]["default"], &seen[6]["items"][0]), (&json!("Ada"), &json!("Yes (chosen)")));
 }
 
 #[test]
@@ -360,7 +361,7 @@ fn a_question_with_few_answers_is_answered_by_their_keys_in_the_chat() {
     press_on(&mut chat, "Question b", "2", "Question c");
     assert_eq!(chat.answer("b")["result"], json!({ "action": "accept", "content": { "on": false } }));
     // More than there are keys for: as ever.
-    chat.wait_for("Answer?   :Acp answer [decline|cancel]");
+    chat.wait_for("Answer?   <CR> or :Acp answer [decline|cancel]");
     assert!(chat.transcript().contains("n1 · n2"), "{}", chat.transcript());
 }
 

@@ -188,7 +188,7 @@ fn an_exported_text_cannot_imitate_the_headings_around_it() {
     let text = chat.nvim.buffer_text(0);
     assert_eq!(text.matches("\n## You\n").count(), 1, "{text}");
     assert!(
-        text.contains("\n\\## You\n") && text.contains("\n\\<!--") && text.ends_with("open\n```"),
+        text.contains("\n\\## You\n") && text.contains("\n\\<!--") && text.contains("open\n```\n\n> Done"),
         "{text}"
     );
 }

@@ -323,9 +323,9 @@ fn used(took: u64, tokens: Option<&Tokens>, cost: Option<&Cost>) -> Vec<String> 
     facts
 }
 
-/// Where it does not fit in one line, it is broken between what was used.
-fn draw_stop(drawing: &mut Drawing, (reason, silent): (&StopReason, bool), used: &[String], width: usize) {
-    let (text, group) = match reason {
+/// How a turn ended, in a sentence, and its group.
+fn ending(reason: &StopReason, silent: bool) -> (String, &'static str) {
+    match reason {
         StopReason::EndTurn if silent => ("The agent ended without an answer".to_owned(), "AcpToolWaiting"),
         StopReason::EndTurn => ("Done".to_owned(), "AcpMeta"),
         StopReason::Cancelled => ("Cancelled".to_owned(), "AcpToolCancelled"),
@@ -342,7 +342,12 @@ fn draw_stop(drawing: &mut Drawing, (reason, silent): (&StopReason, bool), used:
         ),
         StopReason::Other(word) if word.is_empty() => ("Ended without a reason".to_owned(), "AcpToolWaiting"),
         StopReason::Other(word) => (format!("Ended: {}", one_line(word)), "AcpToolWaiting"),
-    };
+    }
+}
+
+/// Where it does not fit in one line, it is broken between what was used.
+fn draw_stop(drawing: &mut Drawing, (reason, silent): (&StopReason, bool), used: &[String], width: usize) {
+    let (text, group) = ending(reason, silent);
     let mut lines = vec![text];
     for fact in used {
         match lines.last_mut().filter(|line| cells(line) + 3 + cells(fact) <= width) {

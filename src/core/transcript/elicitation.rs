@@ -81,7 +81,7 @@ fn draw_verdict(drawing: &mut Drawing, asked: &Elicitation, style: &Style) {
             let commands = ":Acp answer [decline|cancel]";
             choices::draw(drawing, "Answer?", &asked.choices, commands, style);
             if !style.hints.answers.is_empty() {
-                drawing.hint(format!("    or {commands}"));
+                drawing.hint(format!("    or {}", style.hints.with_go_to(commands)));
             }
         }
         Verdict::Open => {
@@ -89,7 +89,7 @@ fn draw_verdict(drawing: &mut Drawing, asked: &Elicitation, style: &Style) {
                 Subject::Form(_) | Subject::Outside { .. } | Subject::Limit => "Answer?",
                 Subject::Page(_) => "Open it?",
             };
-            let text = format!("    {what}   :Acp answer [decline|cancel]");
+            let text = format!("    {what}   {}", style.hints.with_go_to(":Acp answer [decline|cancel]"));
             drawing.line(text, Some("AcpToolWaiting")).framed("AcpToolWaiting");
         }
         Verdict::Answered(fields) if fields.is_empty() => {
@@ -149,19 +149,7 @@ fn draw_outside(
 
 /// Who asks for what, and what came of it. In full, or cut to one line.
 fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Style) {
-    let (status, fact) = match asked.verdict {
-        Verdict::Open => (Status::Waiting, None),
-        Verdict::Answered(_) | Verdict::Agreed => (Status::Done, None),
-        Verdict::Chosen(choice) if choice.allows() => (Status::Done, Some(choice.fact())),
-        Verdict::Chosen(choice) => (Status::Rejected, Some(choice.fact())),
-        Verdict::Limited(word) if word.goes_on() => (Status::Done, Some(word.fact())),
-        Verdict::Limited(word) => (Status::Cancelled, Some(word.fact())),
-        Verdict::Declined => (Status::Rejected, Some("declined")),
-        Verdict::ByAuto => (Status::Rejected, Some("rejected by :Acp auto")),
-        Verdict::Cancelled => (Status::Cancelled, Some("cancelled")),
-        Verdict::Withdrawn => (Status::Cancelled, Some("taken back")),
-        Verdict::TurnOver => (Status::Cancelled, Some("the turn has ended")),
-    };
+    let (status, fact) = came_of(&asked.verdict);
     let (mark, mark_group) = status_mark(status, style.icons);
     let waits = status == Status::Waiting;
     let group = if waits { mark_group } else { "AcpTool" };
@@ -212,6 +200,53 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
     if let Some(fact) = fact.filter(|_| beside.is_none()) {
         drawing.hint(format!("    {fact}"));
     }
+}
+
+/// What came of a question, as a call's status, and in words where that does not say it all.
+fn came_of(verdict: &Verdict) -> (Status, Option<&'static str>) {
+    match verdict {
+        Verdict::Open => (Status::Waiting, None),
+        Verdict::Answered(_) | Verdict::Agreed => (Status::Done, None),
+        Verdict::Chosen(choice) if choice.allows() => (Status::Done, Some(choice.fact())),
+        Verdict::Chosen(choice) => (Status::Rejected, Some(choice.fact())),
+        Verdict::Limited(word) if word.goes_on() => (Status::Done, Some(word.fact())),
+        Verdict::Limited(word) => (Status::Cancelled, Some(word.fact())),
+        Verdict::Declined => (Status::Rejected, Some("declined")),
+        Verdict::ByAuto => (Status::Rejected, Some("rejected by :Acp auto")),
+        Verdict::Cancelled => (Status::Cancelled, Some("cancelled")),
+        Verdict::Withdrawn => (Status::Cancelled, Some("taken back")),
+        Verdict::TurnOver => (Status::Cancelled, Some("the turn has ended")),
+    }
+}
+
+/// What a question asks for beyond its first words, and what came of it, as paragraphs of a text of its own. The values of a form are
+/// not in there either.
+pub fn in_words(asked: &Elicitation) -> Vec<String> {
+    let mut lines = Vec::new();
+    match &asked.subject {
+        Subject::Form(form) => {
+            lines.extend([&form.title, &form.description].into_iter().flatten().map(|about| one_line(about)));
+            let field = |field: &Field| match form.is_plain_question() {
+                true => choices_of(field),
+                false => format!("- {}", about(field, true)),
+            };
+            lines.push(form.fields.iter().map(field).collect::<Vec<_>>().join("\n"));
+        }
+        Subject::Page(address) => lines.push(address.url.clone()),
+        Subject::Outside { .. } | Subject::Limit => {}
+    }
+    lines.push(match (&asked.verdict, &asked.subject) {
+        (Verdict::Open, _) => "not answered yet".to_owned(),
+        (Verdict::Answered(fields), _) if fields.is_empty() => "sent without a value".to_owned(),
+        (Verdict::Answered(_), Subject::Form(form)) if form.is_plain_question() => "answered".to_owned(),
+        (Verdict::Answered(fields), _) => {
+            format!("answered: {}", fields.iter().map(|field| one_line(field)).collect::<Vec<_>>().join(", "))
+        }
+        (Verdict::Agreed, Subject::Page(address)) => format!("agreed to open {}", address.host),
+        (verdict, _) => came_of(verdict).1.unwrap_or_default().to_owned(),
+    });
+    lines.retain(|line| !line.is_empty());
+    lines
 }
 
 /// The answers to choose from, in a line.

@@ -21,7 +21,7 @@ use crate::core::session::{Session, as_markdown};
 use crate::core::text::one_line;
 use crate::core::transcript::Tail;
 use crate::core::transcript::call::tails_not_shown;
-use crate::core::transcript::{compaction, document, subagents, written};
+use crate::core::transcript::{compaction, document, elicitation, ending, subagents, used, written};
 
 /// These entries of a session. All of them get a heading.
 pub fn markdown(
@@ -133,10 +133,12 @@ fn write(out: &mut String, entry: &Entry, names: &[&str], tail: &dyn Fn(&Termina
                 Subject::Outside { access: Access::Read, .. } => "asked to read",
                 Subject::Outside { access: Access::Wrote, .. } => "asked to write",
             };
-            match &asked.subject {
-                Subject::Limit => quoted(&format!("{} {}", asked.asker, asked.message)),
-                _ => quoted(&format!("{} {what}: {}", asked.asker, asked.message)),
-            }
+            let asks = match &asked.subject {
+                Subject::Limit => format!("{} {}", asked.asker, asked.message),
+                _ => format!("{} {what}: {}", asked.asker, asked.message),
+            };
+            // Each of them a paragraph, or a renderer would make one of them.
+            quoted(&[vec![asks], elicitation::in_words(asked)].concat().join("\n\n"))
         }
         Body::Plan(items) => plan(items),
         Body::Document(document) => {
@@ -146,10 +148,10 @@ fn write(out: &mut String, entry: &Entry, names: &[&str], tail: &dyn Fn(&Termina
         Body::Written(written) => list_of(written),
         Body::Notice { text, .. } => quoted(text),
         Body::Compaction(told) => quoted(&compaction::parts(told).join("\n\n")),
-        Body::Stop { reason, .. } => match reason.word() {
-            "end_turn" | "" => return,
-            word => quoted(&format!("Stopped: {word}")),
-        },
+        Body::Stop { reason, silent, took, tokens, cost } => {
+            let used = used(*took, tokens.as_ref(), cost.as_ref());
+            quoted(&[vec![ending(reason, *silent).0], used].concat().join(" \u{b7} "))
+        }
         Body::TurnFailed(failure, _) => quoted(&format!("Failed: {}", failure.message)),
     };
     if !text.trim().is_empty() {
@@ -253,8 +255,8 @@ fn fenced(language: &str, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::Moment;
     use crate::core::ids::SessionKey;
+    use crate::core::ids::{AskId, Moment};
     use crate::core::message::{
         Content, Opened, Place, Priority, Role, StopReason, ToolCallPatch, ToolKind, TurnEnd, Update,
         WireStatus,
@@ -341,6 +343,53 @@ mod tests {
             serde_json::json!([{"result": "n"}]),
         );
         assert_eq!(ran, "**✓ run ls**\n\n```text\nn\n```\n");
+    }
+
+    #[test]
+    fn what_was_asked_and_how_a_turn_ended_are_in_it() {
+        let mut session = talked();
+        let now = Moment(0);
+        session.prompt(vec![Content::Text("Paint it".into())], now);
+        let from = session.entries().len();
+        let schema = serde_json::json!({
+            "properties": {
+                "name": { "type": "string", "title": "Name", "description": "on the door" },
+                "size": { "type": "integer", "title": "Size" },
+            },
+            "required": ["name"],
+        });
+        session.asked_to_fill(AskId(1), "A few questions".into(), &schema, now);
+        session.fill(AskId(1), 0, Some("secret".into())).expect("a fit");
+        session.accept(AskId(1), now);
+        session.asked_to_fill(AskId(2), "More?".into(), &schema, now);
+        session.decline(AskId(2), now);
+        session.asked_to_open(AskId(3), "Log in".into(), "https://example.com/login", now);
+        session.turn_ended(TurnEnd::Stopped { reason: StopReason::Cancelled, usage: None }, now);
+        insta::assert_snapshot!(markdown(&session, from..session.entries().len(), &tail), @r"
+        ## demo
+
+        > demo asked: A few questions
+        >
+        > - Name (needed) — on the door
+        > - Size — a whole number
+        >
+        > answered: Name
+
+        > demo asked: More?
+        >
+        > - Name (needed) — on the door
+        > - Size — a whole number
+        >
+        > declined
+
+        > demo wanted a page opened: Log in
+        >
+        > https://example.com/login
+        >
+        > not answered yet
+
+        > Cancelled · 0 ms
+        ");
     }
 
     #[test]

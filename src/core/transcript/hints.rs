@@ -57,8 +57,12 @@ impl Hints {
     /// How a question is read and answered that is about more than the screen shows at once.
     pub fn long_question(&self) -> String {
         let keys = if self.answers.is_empty() { "" } else { "answer here, or " };
-        let open = if self.go_to.is_empty() { String::new() } else { format!("{} or ", self.go_to) };
-        format!("Read it, scroll if it is long; then {keys}{open}:Acp answer")
+        format!("Read it, scroll if it is long; then {keys}{}", self.with_go_to(":Acp answer"))
+    }
+
+    /// `<CR> or :Acp answer`: the key for what stands under the cursor, before the command that does it from anywhere.
+    pub fn with_go_to(&self, command: &str) -> String {
+        if self.go_to.is_empty() { command.to_owned() } else { format!("{} or {command}", self.go_to) }
     }
 
     /// `, <Tab>`: how to see more.

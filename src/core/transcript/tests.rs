@@ -460,12 +460,12 @@ fn what_the_agent_wants_to_know_is_shown_in_full_while_it_waits() {
         Colour (needed) — red · blue
         words — on it — at most 9 characters
         when — of the type "date", which can't be filled in here
-        Answer?   :Acp answer [decline|cancel]
+        Answer?   <CR> or :Acp answer [decline|cancel]
     ● demo asks you to open a page
         http://example.com/login
         Host: example.com
         Warning: the connection is not encrypted, so others may read and change what is sent
-        Open it?   :Acp answer [decline|cancel]
+        Open it?   <CR> or :Acp answer [decline|cancel]
     "#);
 }
 

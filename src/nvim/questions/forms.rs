@@ -276,8 +276,10 @@ impl Questions {
     /// takes what is offered leaves it as it is.
     fn ask_one(&mut self, cx: &mut Context, step: Step, mut items: Vec<(String, Option<Value>, bool)>) {
         items.sort_by_key(|(.., is_chosen)| !is_chosen);
+        let is_users = filling(cx, step.key, step.ask).is_some_and(|filling| filling.is_seen(step.field));
+        let whose = if is_users { " (chosen)" } else { " (proposed)" };
         let item = |(text, value, is_chosen): (String, Option<Value>, bool)| {
-            (text + if is_chosen { " (chosen)" } else { "" }, Pick::Value(value))
+            (text + if is_chosen { whose } else { "" }, Pick::Value(value))
         };
         let mut items: Vec<_> = items.into_iter().map(item).collect();
         items.extend(ways_out(cx, &step));

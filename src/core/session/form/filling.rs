@@ -48,6 +48,11 @@ impl Filling {
         Ok(())
     }
 
+    /// Whether the user has left a field as it is, or changed it: until then its value is the agent's.
+    pub fn is_seen(&self, index: usize) -> bool {
+        self.slots.get(index).is_some_and(|slot| slot.seen)
+    }
+
     /// Whether the user has been shown a field.
     pub fn is_begun(&self) -> bool {
         self.slots.iter().any(|slot| slot.seen)
