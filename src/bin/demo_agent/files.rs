@@ -147,7 +147,7 @@ pub fn propose_and_write(turn: &mut Turn, proposal: Proposal) -> Played<Edited> 
     });
     turn.pause(400)?;
     if !allowed(turn, &call, &title, diff, location)? {
-        turn.finish_call(&call, ToolCallStatus::Failed, ToolCallUpdateFields::new());
+        turn.reject_call(&call);
         turn.say(&format!("You said no, so `{name}` stays as it is. On we go.\n\n"))?;
         return Ok(Edited::Rejected);
     }

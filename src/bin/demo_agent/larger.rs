@@ -94,7 +94,10 @@ pub fn several(turn: &mut Turn) -> Played {
         let done = allowed && write(turn, &proposal.path, proposal.new)?;
         written += usize::from(done);
         let status = if done { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
-        turn.finish_call(call, status, ToolCallUpdateFields::new());
+        match allowed {
+            true => turn.finish_call(call, status, ToolCallUpdateFields::new()),
+            false => turn.reject_call(call),
+        }
     }
     turn.say(&format!("{written} of {} are written.\n", SEVERAL.len()))
 }

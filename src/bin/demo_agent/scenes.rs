@@ -211,8 +211,10 @@ fn ask(turn: &mut Turn) -> Played {
     let fields = ToolCallUpdateFields::new().title("Choose one of six".to_owned()).kind(ToolKind::Other);
     let chosen = turn.ask(ToolCallUpdate::new(call.clone(), fields), options)?;
     let allowed = chosen.as_ref().is_some_and(|option| matches!(option.kind, AllowOnce | AllowAlways));
-    let status = if allowed { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
-    turn.finish_call(&call, status, ToolCallUpdateFields::new());
+    match allowed {
+        true => turn.finish_call(&call, ToolCallStatus::Completed, ToolCallUpdateFields::new()),
+        false => turn.reject_call(&call),
+    }
     match chosen {
         Some(option) => turn.say(&format!("You chose {:?}.\n", option.option_id.0)),
         None => turn.say("You chose nothing that I offered.\n"),

@@ -18,7 +18,7 @@ use agent_client_protocol_schema::v1::{
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::settings::{Memory, Settings};
 use crate::stored;
@@ -177,6 +177,13 @@ impl Turn {
     pub fn finish_call(&mut self, id: &ToolCallId, status: ToolCallStatus, fields: ToolCallUpdateFields) {
         self.open.calls.retain(|open| open != id);
         self.update_call(id, fields.status(status));
+    }
+
+    /// A call that the user said no to. The protocol has no status for that: it is told as other agents do, and read again
+    /// when the session is loaded.
+    pub fn reject_call(&mut self, id: &ToolCallId) {
+        let output = json!({ "message": "The user rejected this tool call.", "code": "rejected" });
+        self.finish_call(id, ToolCallStatus::Failed, ToolCallUpdateFields::new().raw_output(output));
     }
 
     /// Asks the client something and waits for the answer; the client may refuse.

@@ -1,3 +1,5 @@
+use serde_json::{Value, json};
+
 use super::*;
 use crate::core::ids::{AgentId, AskId, Moment, SessionKey};
 use crate::core::message::{
@@ -549,6 +551,43 @@ fn the_parts_of_a_prompt_that_is_told_again_stand_apart() {
         session.apply(Update::Message { role: Role::User, message: None, content }, Moment(1));
     }
     assert_eq!(said(&session), ["Look at\n[@a.rs](file:///a.rs) and\ntell me"]);
+}
+
+#[test]
+fn a_call_that_was_rejected_is_so_too_when_its_session_is_told_again() {
+    let outputs = [
+        json!("User refused permission to run tool"),
+        json!("{\"error\":\"User rejected the tool call -- NOT a tool or system failure.\"}"),
+        json!({ "message": "Whatever it says.", "code": "rejected" }),
+        json!({ "error": "The user rejected permission to use this specific tool call." }),
+        json!("No such file: rejected.txt"),
+    ];
+    let told = |output: &Value, reopen: Option<Reopen>| {
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
+        session.taking_up = reopen.map(|reopen| ("s".into(), reopen));
+        let patch = ToolCallPatch {
+            status: Some(WireStatus::Failed),
+            raw_output: Some(output.clone()),
+            ..ToolCallPatch::new("1")
+        };
+        session.apply(Update::ToolCall(Box::new(patch)), Moment(1));
+        session.entries().iter().find_map(Entry::tool).map(ToolCall::shown_status)
+    };
+    let (rejected, failed) = (Some(Status::Rejected), Some(Status::Failed));
+    let again = outputs.each_ref().map(|output| told(output, Some(Reopen::Load)));
+    assert_eq!(again, [rejected, rejected, rejected, rejected, failed]);
+    // What the user said now is known; an agent may well refuse something by itself in these words.
+    assert_eq!(told(&outputs[0], None), failed);
+    let fenced = ToolContent::Content(Content::Text("```\nUser refused permission to run tool\n```".into()));
+    let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
+    session.taking_up = Some(("s".into(), Reopen::Load));
+    let patch = ToolCallPatch {
+        status: Some(WireStatus::Failed),
+        content: Some(vec![fenced]),
+        ..ToolCallPatch::new("1")
+    };
+    session.apply(Update::ToolCall(Box::new(patch)), Moment(1));
+    assert_eq!(session.entries().iter().find_map(Entry::tool).map(ToolCall::shown_status), rejected);
 }
 
 #[test]

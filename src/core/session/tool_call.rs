@@ -320,6 +320,17 @@ impl ToolCall {
         self.note_user_time(self.user_is_asked, now);
     }
 
+    /// Nobody here was asked about a call of a stored session: that its user rejected it is only in what the agent tells.
+    pub fn was_told_again(&mut self) {
+        let text = |content: &ToolContent| content.text().is_some_and(|text| tool_output::is_rejection(text));
+        let output = self.raw_output.as_ref();
+        let is_rejected = || output.is_some_and(tool_output::says_rejected) || self.content.iter().any(text);
+        if self.status == Status::Failed && is_rejected() {
+            self.status = Status::Rejected;
+            self.was_rejected = true;
+        }
+    }
+
     /// Whether the agent waits for an answer of the user's now, to whatever question.
     pub fn note_user_time(&mut self, user_is_asked: bool, now: Moment) {
         self.user_is_asked = user_is_asked;

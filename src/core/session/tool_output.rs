@@ -31,6 +31,19 @@ const SUCCESS: &str = "success";
 const FAILURE: &str = "error";
 const EXITED: &str = "exited with code ";
 
+/// How agents begin what they put in the place of an output where the user said no: Claude's adapter, Claude Code itself,
+/// Cline, Copilot and OpenCode.
+const REJECTIONS: &[&str] = &[
+    "User refused permission to run tool",
+    "The user doesn't want to proceed with this tool use",
+    "User rejected the tool call",
+    "The user rejected this tool call",
+    "The user rejected permission to use this",
+];
+
+/// Where some say it in a word, and the word.
+const CODE: (&str, &str) = ("code", "rejected");
+
 /// An output in an output in an output is no text that anyone wrote.
 const DEEPEST: usize = 4;
 
@@ -39,6 +52,17 @@ pub fn text(output: &Value) -> Option<String> {
     let text = read(output, DEEPEST)?;
     let text = text.trim_end().trim_start_matches(['\r', '\n']);
     (!text.trim().is_empty()).then(|| text.to_owned())
+}
+
+/// Whether an output says that the user rejected the call.
+pub fn says_rejected(output: &Value) -> bool {
+    output[CODE.0] == CODE.1 || text(output).is_some_and(|text| is_rejection(&text))
+}
+
+/// The same of a text, which may stand in a block of code.
+pub fn is_rejection(text: &str) -> bool {
+    let text = text.trim_start_matches(|char: char| char == '`' || char.is_whitespace());
+    REJECTIONS.iter().any(|rejection| text.starts_with(rejection))
 }
 
 /// The exit code of its command, where it tells one; the first that is not 0, of several commands.

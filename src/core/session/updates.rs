@@ -97,6 +97,11 @@ impl Session {
     fn call_told(&mut self, patch: ToolCallPatch, now: Moment) {
         let says_more = patch.raw_input.is_some() || patch.content.is_some() || patch.raw_output.is_some();
         let entry = self.upsert(patch, now);
+        if self.is_replaying()
+            && let Some(Body::Tool(call)) = self.entries.get_mut(entry.0).map(|entry| &mut entry.body)
+        {
+            call.was_told_again();
+        }
         let plan = self.entry(entry).and_then(Entry::tool).filter(|_| says_more).and_then(ToolCall::plan);
         if let Some(items) = plan {
             self.apply(Update::Plan(items), now);
