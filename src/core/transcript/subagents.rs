@@ -59,6 +59,9 @@ fn level(
     };
     let rows = drawing.lines.len();
     let inner = session.inner(id);
+    if entry.tool().is_some() {
+        say_calls(&mut drawing, count_calls(session, inner), style);
+    }
     if depth < DEEPEST && !inner.is_empty() {
         let style = style.narrower(INDENT);
         let under = match entry.open {
@@ -71,6 +74,35 @@ fn level(
         drawing.inner.insert(0, (0..drawing.lines.len(), id));
     }
     drawing
+}
+
+/// How much a subagent has done that is told of as a call, in the call's line.
+fn say_calls(drawing: &mut Drawing, calls: usize, style: &Style) {
+    let (Some(calls), Some(row)) =
+        (calls_in_words(calls), drawing.lines.iter().position(|line| !line.is_empty()))
+    else {
+        return;
+    };
+    let at = drawing.right.iter().position(|(beside, _)| *beside == row);
+    let facts = at.map_or_else(|| calls.clone(), |at| format!("{calls} · {}", drawing.right[at].1));
+    if drawing.has_room_beside(row, &facts, style) {
+        match at {
+            Some(at) => drawing.right[at].1 = facts,
+            None => drawing.right.push((row, facts)),
+        }
+    }
+}
+
+fn count_calls(session: &Session, inner: &[EntryId]) -> usize {
+    inner.iter().filter(|id| session.entry(**id).is_some_and(|entry| entry.tool().is_some())).count()
+}
+
+fn calls_in_words(calls: usize) -> Option<String> {
+    match calls {
+        0 => None,
+        1 => Some("1 call".to_owned()),
+        calls => Some(format!("{} calls", grouped(calls as u64))),
+    }
 }
 
 /// What a subagent has said and done.
@@ -159,11 +191,7 @@ impl Doing {
             Body::Subagent(subagent) if subagent.is_working() => Some(subagent.name().to_owned()),
             _ => None,
         };
-        let is_call = |id: &&EntryId| session.entry(**id).is_some_and(|entry| entry.tool().is_some());
-        Self {
-            now: inner.iter().rev().take(RECENT).find_map(now),
-            calls: inner.iter().filter(is_call).count(),
-        }
+        Self { now: inner.iter().rev().take(RECENT).find_map(now), calls: count_calls(session, inner) }
     }
 }
 
@@ -245,11 +273,7 @@ pub(super) fn ended(subagent: &Subagent) -> &'static str {
 }
 
 fn facts(subagent: &Subagent, word: Option<String>, doing: &Doing) -> String {
-    let calls = match doing.calls {
-        0 => None,
-        1 => Some("1 call".to_owned()),
-        calls => Some(format!("{} calls", grouped(calls as u64))),
-    };
+    let calls = calls_in_words(doing.calls);
     let time = Some(subagent.took).filter(|took| *took >= 1000).map(seconds);
     let cost = subagent.cost.as_ref().map(price);
     let tokens = subagent.used.filter(|used| *used > 0 && cost.is_none());
@@ -290,8 +314,11 @@ pub fn between(relayed: &Relayed) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::ids::{Moment, SubagentId};
-    use crate::core::message::{Cost, SubagentPatch};
+    use crate::core::ids::{Moment, SessionKey, SubagentId, ToolCallId};
+    use crate::core::message::{
+        Branch, Content, Cost, Opened, Place, SubagentPatch, ToolCallPatch, Update, WireStatus,
+    };
+    use crate::core::session::AgentRun;
 
     fn line(state: Option<SubagentState>, change: impl Fn(&mut Subagent)) -> String {
         let mut subagent = Subagent::new(SubagentId("a".into()));
@@ -309,6 +336,41 @@ mod tests {
         heading(&mut drawing, &subagent, &Doing::default(), &style);
         let right = drawing.right.iter().map(|(_, text)| text.as_str()).collect::<String>();
         format!("{} | {right}", drawing.lines.join(" / "))
+    }
+
+    #[test]
+    fn a_call_that_is_a_subagents_says_how_much_that_did() {
+        let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
+        session.opened(Opened::default(), Moment(0));
+        session.prompt(vec![Content::Text("go".into())], Moment(0));
+        let told = |id: &str, status, at| {
+            let patch = ToolCallPatch {
+                title: Some(format!("Call {id}")),
+                status: Some(status),
+                ..ToolCallPatch::new(id)
+            };
+            (Update::ToolCall(Box::new(patch)), Moment(at))
+        };
+        let branch = Branch::Call(ToolCallId("all".into()));
+        let line = |session: &Session, width| {
+            let found = session.entries().iter().position(|entry| entry.tool().is_some()).map(EntryId);
+            let style = Style { icons: true, width, clock: None, hints: Default::default() };
+            let drawing = draw_tree(session, (None, found.expect("a call")), &style, &|_| None);
+            drawing.right.iter().map(|(row, text)| format!("{row}: {text}")).collect::<Vec<_>>()
+        };
+        let (update, at) = told("all", WireStatus::InProgress, 0);
+        session.apply(update, at);
+        assert!(line(&session, 80).is_empty());
+        for (id, expected) in [("one", "1 call"), ("two", "2 calls")] {
+            let (update, at) = told(id, WireStatus::Completed, 0);
+            session.within(Some(&branch), |session| session.apply(update, at));
+            assert!(line(&session, 80)[0].ends_with(expected), "{:?}", line(&session, 80));
+        }
+        let (update, at) = told("all", WireStatus::Completed, 1500);
+        session.apply(update, at);
+        assert!(line(&session, 80)[0].ends_with(": 2 calls · 1.5 s"), "{:?}", line(&session, 80));
+        // Where there is no room, the title and the time are what stays.
+        assert!(line(&session, 22)[0].ends_with(": 1.5 s"), "{:?}", line(&session, 22));
     }
 
     #[test]
