@@ -73,6 +73,8 @@ fn a_fork_has_what_was_said_and_both_chats_go_on_apart() {
     chat.send("first");
     chat.wait_for("Before the fork.");
     chat.wait_for("Done");
+    chat.nvim.command("Acp fork of it");
+    chat.nvim.wait_for_screen(":Acp fork takes no argument; you gave \"of it\"");
     chat.nvim.command("Acp fork");
     wait_for_text(&mut chat, 2, "both go on apart");
     wait_for_text(&mut chat, 2, "Told early.");

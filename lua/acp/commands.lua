@@ -14,6 +14,7 @@ local M = {}
 ---@field several? true it takes several of the words
 ---@field asked? string the name by which the library knows what may follow
 ---@field files? true its argument is a file
+---@field alone? true it takes no argument
 ---@field bang? true it means something else with a !
 ---@field without_library? true the function of its name in this module does it
 
@@ -110,6 +111,10 @@ function M.run(command)
       (":Acp has no subcommand %q; `:Acp` alone lists them"):format(name),
       vim.log.levels.ERROR
     )
+  end
+  if subcommand.alone and rest ~= "" then
+    local text = (":Acp %s takes no argument; you gave %q"):format(name, rest)
+    return notify.show(text, vim.log.levels.ERROR)
   end
   local args = { unpack(command.fargs, 2) }
   call(subcommand, { args = args, text = rest, bang = bang or command.bang, range = range })

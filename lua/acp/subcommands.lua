@@ -13,11 +13,13 @@ return {
     name = "toggle",
     group = "Chat",
     about = "Show or hide the chat",
+    alone = true,
   },
   {
     name = "agents",
     group = "Chat",
     about = "List all agents, to start or inspect one; with ! fetch the registry, too",
+    alone = true,
     bang = true,
   },
   {
@@ -42,26 +44,31 @@ return {
     name = "suggestions",
     group = "Ask",
     about = "Take one of the prompts that the agent suggests",
+    alone = true,
   },
   {
     name = "history",
     group = "Ask",
     about = "Pick an earlier prompt",
+    alone = true,
   },
   {
     name = "edit-prompt",
     group = "Ask",
     about = "Edit an earlier prompt of this session and send it again, in a new session",
+    alone = true,
   },
   {
     name = "queue",
     group = "Ask",
     about = "Edit the queued prompts",
+    alone = true,
   },
   {
     name = "paste",
     group = "Ask",
     about = "Put the clipboard's image into the prompt",
+    alone = true,
   },
   {
     name = "cancel",
@@ -131,16 +138,19 @@ return {
     name = "checkpoints",
     group = "Review",
     about = "Restore files to their state before a turn or a tool call",
+    alone = true,
   },
   {
     name = "settle",
     group = "Review",
     about = "Resolve a file with conflicts, or one that was deleted or renamed",
+    alone = true,
   },
   {
     name = "blame",
     group = "Review",
     about = "Show which agent wrote the line at the cursor, and for which prompt",
+    alone = true,
   },
   {
     name = "review",
@@ -153,6 +163,7 @@ return {
     name = "comment",
     group = "Review",
     about = "Write a comment on lines for the agent, or go on with it; with ! delete it",
+    alone = true,
     bang = true,
   },
   {
@@ -192,6 +203,7 @@ return {
     name = "remembered",
     group = "Settings",
     about = "See or forget the modes, models and options remembered for projects",
+    alone = true,
   },
   {
     name = "sessions",
@@ -209,6 +221,7 @@ return {
     name = "fork",
     group = "Chat",
     about = "Go on with the conversation twice: here, and in another chat",
+    alone = true,
   },
   {
     name = "rename",
@@ -227,37 +240,44 @@ return {
     name = "close",
     group = "Chat",
     about = "End the session and close its chat",
+    alone = true,
   },
   {
     name = "archive",
     group = "Chat",
     about = "Put one of the stored sessions away; with ! bring one back",
+    alone = true,
     bang = true,
   },
   {
     name = "delete",
     group = "Chat",
     about = "Delete one of the stored sessions",
+    alone = true,
   },
   {
     name = "usage",
     group = "Chat",
     about = "Show cost and tokens of the session, the day and the month",
+    alone = true,
   },
   {
     name = "terminals",
     group = "Follow",
     about = "Go to the terminal of a command",
+    alone = true,
   },
   {
     name = "plan",
     group = "Follow",
     about = "Show the agent's plan in a small window, or close it",
+    alone = true,
   },
   {
     name = "paths",
     group = "Answer",
     about = "See or revoke what agents may use outside their folders",
+    alone = true,
   },
   {
     name = "terminal",
@@ -275,6 +295,7 @@ return {
     name = "logout",
     group = "Agent",
     about = "Log out of the agent",
+    alone = true,
   },
   {
     name = "build",
@@ -288,16 +309,19 @@ return {
     name = "restart",
     group = "Agent",
     about = "Start the agent again",
+    alone = true,
   },
   {
     name = "stop",
     group = "Agent",
     about = "End the agent and everything that it runs",
+    alone = true,
   },
   {
     name = "log",
     group = "Plugin",
     about = "Open the log",
+    alone = true,
   },
   {
     name = "inspect",
@@ -335,5 +359,6 @@ return {
     name = "keys",
     group = "Plugin",
     about = "Show the chat's keys",
+    alone = true,
   },
 }

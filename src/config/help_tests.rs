@@ -246,6 +246,9 @@ return {
             }
             Completion::Asked(kind) => fields.push(("asked", format!("{kind:?}"))),
         }
+        if command.takes.is_empty() {
+            fields.push(("alone", "true".to_owned()));
+        }
         if command.bang != Bang::No {
             fields.push(("bang", "true".to_owned()));
         }
