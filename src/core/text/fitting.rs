@@ -71,7 +71,7 @@ pub fn filled(text: &str, width: usize) -> Vec<String> {
             used += 1;
         }
         while word.len() > width {
-            let rest = word.split_off(width);
+            let rest = word.split_off(break_in(&word, width));
             lines.last_mut().expect("begins with one").extend(word);
             lines.push(String::new());
             word = rest;
@@ -81,6 +81,15 @@ pub fn filled(text: &str, width: usize) -> Vec<String> {
         lines.last_mut().expect("begins with one").extend(word);
     }
     lines
+}
+
+/// Where a word is broken that is longer than a line, such as a path or an address: after what parts it, if that leaves a
+/// line that is half full.
+fn break_in(word: &[char], width: usize) -> usize {
+    let parts =
+        |char: &char| matches!(char, '/' | '\\' | '-' | '_' | '.' | '@' | ':' | '=' | ',' | '&' | '?');
+    let after = word[..width].iter().rposition(parts).map(|at| at + 1);
+    after.filter(|at| *at >= width / 2).unwrap_or(width)
 }
 
 /// As many characters as have room in so many cells.
@@ -121,6 +130,11 @@ mod tests {
         assert_eq!(filled("is: takes read, write, command", 20), ["is: takes read,", "write, command"]);
         assert_eq!(filled("", 20), [""]);
         assert_eq!(filled("a 0123456789012345678 b", 16), ["a", "0123456789012345", "678 b"]);
+        // Paths and addresses are broken where they have parts.
+        assert_eq!(
+            filled("npx -y @agents/some-adapter-for-acp", 20),
+            ["npx -y", "@agents/some-", "adapter-for-acp"]
+        );
     }
 
     #[test]

@@ -325,8 +325,8 @@ mod tests {
                           Fetched.
                           downloading raw: 35%
             runs          raw (from the download)
-            downloads     https://example.org/a/very/long/path/to/raw-linux-amd6
-                          4
+            downloads     https://example.org/a/very/long/path/to/raw-linux-
+                          amd64
             checksum      none published, so the download can't be verified
             into          ~/data/raw/1.0.0-b51c6817
             website       https://example.org/raw

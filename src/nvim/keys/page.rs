@@ -54,6 +54,9 @@ const CHAPTERS: &[Chapter] = &[
 
 /// The cells that the keys have.
 const COLUMN: usize = 14;
+/// What they do stands beside them where it has so many cells, else below them, behind so many blanks.
+const LEAST_ROOM: usize = 24;
+const NARROW: usize = 6;
 
 #[derive(Debug, Default)]
 pub struct Page {
@@ -267,16 +270,20 @@ impl Page {
         if !keys.is_empty() {
             self.keys.push((self.lines.len(), 3..3 + keys.len()));
         }
-        if keys.chars().count() > COLUMN {
+        let is_narrow = width < COLUMN + 4 + LEAST_ROOM;
+        let indent = if is_narrow { NARROW } else { COLUMN + 4 };
+        if !keys.is_empty() && (is_narrow || keys.chars().count() > COLUMN) {
             self.lines.push(head.trim_end().to_owned());
-            head = " ".repeat(COLUMN + 4);
+            head = " ".repeat(indent);
+        } else if is_narrow {
+            head = " ".repeat(indent);
         }
-        let room = width.saturating_sub(COLUMN + 4).max(20);
+        let room = width.saturating_sub(indent);
         let mut line = String::new();
         for word in about.split(' ') {
             if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
                 self.lines.push(format!("{head}{line}"));
-                head = " ".repeat(COLUMN + 4);
+                head = " ".repeat(indent);
                 line.clear();
             }
             if !line.is_empty() {
@@ -313,10 +320,10 @@ mod tests {
 
     #[test]
     fn nothing_is_wider_than_the_window() {
-        for width in [40, 76, 200] {
+        for width in [36, 40, 76, 200] {
             let page = page(&Keys::default(), width, None);
             for line in &page.lines {
-                assert!(line.chars().count() <= width.max(52), "{line:?}");
+                assert!(line.chars().count() <= width, "{line:?} in {width}");
             }
         }
     }

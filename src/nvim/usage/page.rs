@@ -4,7 +4,7 @@
 use crate::core::message::spent::Spent;
 use crate::core::message::{Cost, Limit, LimitStatus};
 use crate::core::store::usage::Sum;
-use crate::core::text::fitting::{cut_end, cut_middle};
+use crate::core::text::fitting::{cut_end, cut_middle, filled};
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::{grouped, price};
 
@@ -48,6 +48,8 @@ pub struct Page {
     pub marks: Vec<(usize, usize, usize, &'static str)>,
 }
 
+/// What stands between facts in a line.
+const BETWEEN: &str = " \u{b7} ";
 /// The cells of a name.
 const NAME: usize = 18;
 /// The cells of what a fact of the session is called.
@@ -158,9 +160,26 @@ impl Page {
             self.filled("  Nothing yet: it is counted when a turn ends.", width, "AcpMeta");
         }
         for (what, how) in facts {
-            let row = self.lines.len();
-            self.add(cut_end(&format!("  {what:<LABEL$} {how}"), width), "");
-            self.marks.push((row, 2, 2 + what.len(), "AcpMeta"));
+            self.marks.push((self.lines.len(), 2, 2 + what.len(), "AcpMeta"));
+            self.hanging(&format!("  {what:<LABEL$} "), &how, width);
+        }
+    }
+
+    /// Facts behind a head, and below each other where they have no room in one line.
+    fn hanging(&mut self, head: &str, facts: &str, width: usize) {
+        let indent = head.chars().count();
+        let room = width.saturating_sub(indent);
+        let mut lines: Vec<String> = Vec::new();
+        for fact in facts.split(BETWEEN) {
+            let cells = fact.chars().count() + BETWEEN.chars().count();
+            match lines.last_mut().filter(|line| line.chars().count() + cells <= room) {
+                Some(line) => *line = [line, BETWEEN, fact].concat(),
+                None => lines.extend(filled(fact, room)),
+            }
+        }
+        for (at, line) in lines.into_iter().enumerate() {
+            let before = if at == 0 { head.to_owned() } else { " ".repeat(indent) };
+            self.lines.push(before + &line);
         }
     }
 
@@ -169,15 +188,23 @@ impl Page {
         let mut line = format!("  {name:<NAME$}");
         let at = self.lines.len();
         self.marks.push((at, 2, 2 + name.len(), "AcpAgent"));
-        if row.cells[0].is_empty() && row.cells[1].is_empty() {
+        let has_none = row.cells[0].is_empty() && row.cells[1].is_empty();
+        let numbers = if has_none {
             // In the place of both, as wide as they are.
             let both = widths[0] + widths[1] + 2;
-            line.push_str(&format!("  {:>both$}", "tells no numbers"));
+            format!("  {:>both$}", "tells no numbers")
         } else {
-            for (cell, width) in row.cells.iter().zip(widths).take(2).filter(|(_, width)| **width > 0) {
-                line.push_str(&format!("  {cell:>width$}"));
-            }
+            let columns = row.cells.iter().zip(widths).take(2).filter(|(_, width)| **width > 0);
+            columns.map(|(cell, width)| format!("  {cell:>width$}")).collect()
+        };
+        if line.chars().count() + numbers.chars().count() > width {
+            // Below the name, where no column has room.
+            self.lines.push(line.trim_end().to_owned());
+            let none = has_none.then(|| "tells no numbers".to_owned());
+            let cells = none.iter().chain(&row.cells).filter(|cell| !cell.is_empty()).map(|cell| cell.trim());
+            return self.hanging("    ", &cells.collect::<Vec<_>>().join(BETWEEN), width);
         }
+        line.push_str(&numbers);
         for (cell, cells) in row.cells.iter().zip(widths).skip(2) {
             let next = format!("  {cell:>cells$}");
             // In a narrow window the last columns are those to miss.
@@ -209,11 +236,14 @@ impl Page {
             facts.extend(resets.as_ref().map(|at| format!("begins anew {at}")));
             let row = self.lines.len();
             self.marks.push((row, 2, 2 + name.len(), "AcpAgent"));
-            let line = cut_end(&format!("  {name:<NAME$}  {}", facts.join(" \u{b7} ")), width);
+            self.hanging(&format!("  {name:<NAME$}  "), &facts.join(BETWEEN), width);
             if *standing != LimitStatus::Fine {
-                self.marks.push((row, name.len() + 2, line.len(), "AcpToolWaiting"));
+                let rows = self.lines.iter().enumerate().skip(row);
+                let loud =
+                    rows.map(|(at, line)| (at, if at == row { name.len() + 2 } else { 0 }, line.len()));
+                let loud: Vec<_> = loud.map(|(at, from, to)| (at, from, to, "AcpToolWaiting")).collect();
+                self.marks.extend(loud);
             }
-            self.lines.push(line);
         }
     }
 }
@@ -375,6 +405,19 @@ mod tests {
             "{:#?}",
             page.lines
         );
+    }
+
+    #[test]
+    fn in_a_narrow_window_no_number_and_no_word_is_cut() {
+        let page = page(&view(38));
+        let lines = page.lines.join("\n");
+        // But of the session's own words.
+        assert_eq!(lines.matches('…').count(), 1, "{lines}");
+        assert!(
+            lines.contains("  Claude Agent\n    $1.24 + 0.30 EUR · 123,456 tokens\n    12 turns"),
+            "{lines}"
+        );
+        assert!(lines.contains("  Cline\n    tells no numbers"), "{lines}");
     }
 
     #[test]
