@@ -243,7 +243,7 @@ pub const COMMANDS: &[CommandSpec] = &[
                one of the options offered; never with one that rejects, whatever it is called. If several \
                questions wait, it is for the one under the cursor in the chat, else for the one that you saw \
                last, and a message says which it was. If you have seen none of them, you are asked which is \
-               meant.",
+               meant; not while more keys are typed already, which would be for that list.",
     },
     CommandSpec {
         name: "reject",
@@ -520,7 +520,7 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "Begin another chat that knows all that was said in this one, where the agent offers that; both go on apart \
-               from there. What stands in the transcript is copied. It begins at the end of the conversation: agents \
+               from there. It has the title of this one with \"(fork)\" behind it, a fork of a fork \"(fork 2)\". What stands in the transcript is copied. It begins at the end of the conversation: agents \
                know no earlier point to fork at, which is why |:Acp-edit-prompt| sends an earlier prompt again in a \
                session of its own.",
     },
@@ -546,8 +546,9 @@ pub const COMMANDS: &[CommandSpec] = &[
         range: true,
         bang: Bang::Yes,
         without_library: false,
-        help: "Write the conversation down as Markdown: prompts, answers, thoughts, plans, and tool calls \
-               with their changes and output, nothing folded. Without [file] into a new buffer in a tab page \
+        help: "Write the conversation down as Markdown: prompts, answers, thoughts, plans, tool calls with their \
+               changes and output, what the agent asked and what came of it (but no values of forms), and how turns \
+               ended, nothing folded. Without [file] into a new buffer in a tab page \
                of its own. With ! over a file that is there. With a [range] in the transcript, only the \
                entries in it. An agent's heading that reads like one of these gets a backslash, as does a \
                comment or a tag that would hide what follows.",
