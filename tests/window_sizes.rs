@@ -607,6 +607,33 @@ fn a_chat_that_is_split_leaves_the_file_its_share() {
 }
 
 #[test]
+fn a_terminal_that_is_split_off_a_prompt_has_half_of_its_columns_and_a_file_after_it_room() {
+    for side in ["nosplitright", "splitright"] {
+        let mut chat = chat("right", 100, 24);
+        let nvim = &mut chat.nvim;
+        let before = sizes(nvim);
+        let go = "vim.api.nvim_set_current_win(vim.fn.bufwinid(require('acp').status().sessions[1].prompt))";
+        nvim.exec_lua(go, []);
+        nvim.command(&format!("set {side}"));
+        nvim.command("vsplit | terminal");
+        let widths = "local prompt = vim.fn.bufwinid(require('acp').status().sessions[1].prompt)
+            return { vim.fn.winwidth(prompt), vim.fn.winwidth(0) }";
+        let are_halves = |nvim: &mut Nvim| {
+            let found = nvim.exec_lua(widths, []);
+            let width = |index: usize| found[index].as_u64().unwrap_or_default();
+            width(0).abs_diff(width(1)) <= 1
+        };
+        nvim.wait_until(are_halves, &format!("halves, {side}"));
+        nvim.exec_lua(go, []);
+        nvim.command("vsplit other.txt");
+        let have_room =
+            |nvim: &mut Nvim| nvim.sizes_of_files("width").iter().filter(|width| **width >= 20).count() == 2;
+        nvim.wait_until(have_room, &format!("room for both files, {side}"));
+        wait_for_sizes(nvim, before, side);
+    }
+}
+
+#[test]
 fn a_page_has_the_same_part_of_every_screen() {
     for open in ["Acp inspect", "Acp audit", "Acp agents"] {
         let mut chat = chat("right", 140, 40);

@@ -367,7 +367,7 @@ impl Windows {
         editor.helper::<()>("fix_sizes", (high, wide))?;
         let events = self.events;
         self.pairs.iter_mut().try_for_each(|pair| pair.sized.settle(editor, options, events))?;
-        self.share_with_twins(editor)
+        self.share_with_split_off(editor)
     }
 
     /// A window has come or is about to go, or the screen has another size: what follows is not the user's doing.

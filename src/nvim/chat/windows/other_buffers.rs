@@ -155,26 +155,26 @@ impl Windows {
         Ok(())
     }
 
-    /// A chat's window that was split without a file is there twice. The chat has its width again by then, which has left
-    /// one of the two next to nothing: both have half.
-    pub fn share_with_twins(&mut self, editor: &Editor) -> Result<()> {
+    /// A chat's window that was split without a file has another one beside it, which shows the same, or a terminal. The
+    /// chat has its width again by then, which has left one of the two next to nothing: both have half.
+    pub fn share_with_split_off(&mut self, editor: &Editor) -> Result<()> {
         let new = std::mem::take(&mut self.unshared);
         let here = editor.tab_wins()?;
         for pair in self.pairs.iter().filter(|pair| pair.is_in(&here)) {
             let both = [pair.sized.transcript, pair.sized.prompt];
-            for (own, twin) in
-                both.iter().flat_map(|own| self.split_off.iter().map(move |twin| (*own, *twin)))
+            for (own, other) in
+                both.iter().flat_map(|own| self.split_off.iter().map(move |other| (*own, *other)))
             {
-                let is_twin = here.contains(&twin)
+                let is_beside = here.contains(&other)
                     && editor.win_is_valid(own)
-                    && !self.is_in_pair(twin)
-                    && editor.win_buf(twin)? == editor.win_buf(own)?;
-                if !is_twin || !new.contains(&twin) && editor.win_size(twin)?.0 >= LEAST_COLUMNS {
+                    && !self.is_in_pair(other)
+                    && editor.win_area(other)?.row == editor.win_area(own)?.row;
+                if !is_beside || !new.contains(&other) && editor.win_size(other)?.0 >= LEAST_COLUMNS {
                     continue;
                 }
-                let place: Option<String> = editor.helper("place_in_chat", (both[0], both[1], twin))?;
+                let place: Option<String> = editor.helper("place_in_chat", (both[0], both[1], other))?;
                 if place.as_deref() == Some("row") {
-                    editor.helper::<()>("halve", (twin, own, true))?;
+                    editor.helper::<()>("halve", (other, own, true))?;
                 }
             }
         }
