@@ -392,6 +392,26 @@ fn a_rule_for_the_project_is_kept_changed_and_taken_back() {
     make_rule(&mut chat, 4);
     assert_eq!(["p-one", "p-two", "p-three"].map(|id| option(&chat.answer(id)).to_owned()), ["a", "a", "a"]);
     chat.wait_for("just lint");
+#[test]
+fn a_file_can_be_rejected_from_then_on_and_those_beside_it_are_asked_about() {
+    let edit = |id: &str, path: &str| {
+        let call = json!({ "toolCallId": id, "title": format!("edit {path}"), "kind": "edit",
+            "locations": [{ "path": format!("$PROJECT/{path}") }] });
+        [permission(&format!("p-{id}"), call), answered(&format!("p-{id}"))]
+    };
+    let parts = [edit("one", "src/a.txt"), edit("two", "src/a.txt"), edit("other", "src/b.txt")];
+    let mut chat = turn_of(parts.into_iter().flatten(), NO_PICKER);
+    chat.send("go");
+    chat.wait_for("edit src/a.txt");
+    // After those that allow, this one and its folder, each for the session and the project.
+    make_rule(&mut chat, 5);
+    assert_eq!(["p-one", "p-two"].map(|id| option(&chat.answer(id)).to_owned()), ["r", "r"]);
+    chat.wait_for("edit src/b.txt");
+    chat.wait_for("Rule made: reject writing src/a.txt in this session");
+    chat.decide("allow");
+    assert_eq!(option(&chat.answer("p-other")), "a");
+}
+
     // It stands in a file of its own, where another Neovim finds it.
     let state = chat.nvim.exec_lua("return vim.fn.stdpath('state')", []);
     let file = std::path::Path::new(state.as_str().expect("a path")).join("acp-rules.json");

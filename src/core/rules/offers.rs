@@ -162,10 +162,7 @@ pub fn offers(judge: &Judge, request: &Request, ruling: &Ruling) -> Vec<Offer> {
     let is_dangerous = !ruling.dangers.is_empty();
     // What is dangerous about a file is none of its folder's; a command's is what it is.
     let is_too_much = |offer: &Offer| offer.rules.iter().any(|rule| rule.path.is_some());
-    let to_reject = match is_dangerous {
-        true => vec![narrow.clone(), broad.clone().filter(|offer| !is_too_much(offer))],
-        false => vec![broad.clone().or_else(|| narrow.clone())],
-    };
+    let to_reject = [narrow.clone(), broad.clone().filter(|offer| !is_dangerous || !is_too_much(offer))];
     let rejecting = to_reject.into_iter().flatten().filter(|offer| offer.rules.len() == 1).map(reject);
     // The one that allows least comes first.
     let allowing = [narrow, broad].into_iter().flatten().filter(|_| !is_dangerous);
@@ -331,6 +328,7 @@ mod tests {
                 &[
                     "Allow `cargo test -q`",
                     "Allow `cargo test` with any arguments but --config and -Z",
+                    "Reject `cargo test -q`",
                     "Reject `cargo test` with any arguments",
                 ][..],
             ),
@@ -339,6 +337,7 @@ mod tests {
                 &[
                     "Allow `npm run lint`",
                     "Allow `npm run lint` with any arguments",
+                    "Reject `npm run lint`",
                     "Reject `npm run lint` with any arguments",
                 ],
             ),
@@ -348,6 +347,7 @@ mod tests {
                     "Allow `git stash`",
                     "Allow `git stash` with any arguments but --output\u{2026}, --exec\u{2026}, \
                      --upload-pack\u{2026} and --receive-pack\u{2026}",
+                    "Reject `git stash`",
                     "Reject `git stash` with any arguments",
                 ],
             ),
@@ -357,6 +357,7 @@ mod tests {
                 &[
                     "Allow `make all`",
                     "Allow `make all` with any arguments",
+                    "Reject `make all`",
                     "Reject `make all` with any arguments",
                 ],
             ),
@@ -418,11 +419,21 @@ mod tests {
     fn a_file_is_offered_by_its_folder_and_by_its_name() {
         assert_eq!(
             labels(files("edit", &["/p/src/a.rs"]), &[]),
-            ["Allow writing src/a.rs", "Allow writing any file in src", "Reject writing any file in src"]
+            [
+                "Allow writing src/a.rs",
+                "Allow writing any file in src",
+                "Reject writing src/a.rs",
+                "Reject writing any file in src"
+            ]
         );
         assert_eq!(
             labels(files("edit", &["/p/a.rs"]), &[]),
-            ["Allow writing a.rs", "Allow writing any file", "Reject writing any file"]
+            [
+                "Allow writing a.rs",
+                "Allow writing any file",
+                "Reject writing a.rs",
+                "Reject writing any file"
+            ]
         );
         assert_eq!(
             labels(files("read", &["/p/src/a.rs", "/p/src/b.rs"]), &[]),
