@@ -6,6 +6,7 @@ mod support;
 
 use serde_json::{Value, json};
 
+use support::Nvim;
 use support::script::{
     Scripted, answered, awaits, ends, permission, prompt, runs, runs_alone, steps, update, writes,
 };
@@ -152,6 +153,22 @@ fn the_page_fits_small_and_large_screens() {
         chat.nvim.wait_for_screen("Rules for what agents may do");
         chat.nvim.assert_screen(&format!("permissions_{columns}x{rows}"));
     }
+}
+
+#[test]
+fn the_page_is_filled_anew_where_the_screen_has_another_width() {
+    let mut chat = Scripted::sized(&[("a.txt", "a\n")], steps(asks_to_run(&["true"])), 140, 40);
+    chat.configure(RULES);
+    chat.chat();
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp permissions");
+    chat.nvim.wait_for_screen("Rules for what agents may do");
+    let lines = |nvim: &mut Nvim| nvim.exec_lua("return vim.fn.line('$')", []).as_u64().unwrap_or_default();
+    let before = lines(&mut chat.nvim);
+    chat.nvim.resize(50, 30);
+    chat.nvim.wait_until(|nvim| lines(nvim) > before, "lines for which there is room");
+    chat.nvim.resize(140, 40);
+    chat.nvim.wait_until(|nvim| lines(nvim) == before, "lines that use the room");
 }
 
 fn turn_of(parts: impl IntoIterator<Item = Value>, options: &str) -> Scripted {
@@ -376,23 +393,6 @@ fn a_rule_that_is_made_by_an_answer_answers_all_that_is_like_it() {
 }
 
 #[test]
-fn a_rule_for_the_project_is_kept_changed_and_taken_back() {
-    let parts = [
-        command("one", "just check a"),
-        answered("p-one"),
-        command("two", "just check b"),
-        answered("p-two"),
-        command("three", "just check c"),
-        answered("p-three"),
-        command("four", "just lint"),
-        answered("p-four"),
-    ];
-    let mut chat = turn_of(parts, NO_PICKER);
-    chat.send("go");
-    make_rule(&mut chat, 4);
-    assert_eq!(["p-one", "p-two", "p-three"].map(|id| option(&chat.answer(id)).to_owned()), ["a", "a", "a"]);
-    chat.wait_for("just lint");
-#[test]
 fn a_file_can_be_rejected_from_then_on_and_those_beside_it_are_asked_about() {
     let edit = |id: &str, path: &str| {
         let call = json!({ "toolCallId": id, "title": format!("edit {path}"), "kind": "edit",
@@ -412,6 +412,23 @@ fn a_file_can_be_rejected_from_then_on_and_those_beside_it_are_asked_about() {
     assert_eq!(option(&chat.answer("p-other")), "a");
 }
 
+#[test]
+fn a_rule_for_the_project_is_kept_changed_and_taken_back() {
+    let parts = [
+        command("one", "just check a"),
+        answered("p-one"),
+        command("two", "just check b"),
+        answered("p-two"),
+        command("three", "just check c"),
+        answered("p-three"),
+        command("four", "just lint"),
+        answered("p-four"),
+    ];
+    let mut chat = turn_of(parts, NO_PICKER);
+    chat.send("go");
+    make_rule(&mut chat, 4);
+    assert_eq!(["p-one", "p-two", "p-three"].map(|id| option(&chat.answer(id)).to_owned()), ["a", "a", "a"]);
+    chat.wait_for("just lint");
     // It stands in a file of its own, where another Neovim finds it.
     let state = chat.nvim.exec_lua("return vim.fn.stdpath('state')", []);
     let file = std::path::Path::new(state.as_str().expect("a path")).join("acp-rules.json");

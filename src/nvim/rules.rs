@@ -44,6 +44,8 @@ struct Open {
     buf: Buf,
     owner: Owner,
     shows: Shows,
+    /// The cells that its lines were made for.
+    width: usize,
 }
 
 /// What a page shows.
@@ -91,7 +93,7 @@ impl Rules {
             let keys = cx.config.keys.line(&[("rules_edit", "makes the rule for this project")]);
             let (page, offers) = retrial_page::page(&trial.map(|trial| *trial), &keys, width(cx));
             let buf = show_page(cx, &page, buf)?;
-            this.open = Some(Open { buf, owner, shows: Shows::Past(offers) });
+            this.open = Some(Open { buf, owner, shows: Shows::Past(offers), width: width(cx) });
             Ok(())
         });
         Ok(())
@@ -180,9 +182,21 @@ impl Rules {
     pub fn renew(&mut self, cx: &mut Context) -> Result<()> {
         self.open.take_if(|open| !cx.editor.buf_is_valid(open.buf));
         match &self.open {
-            Some(Open { buf, owner, shows: Shows::Rules(_) }) => read(cx, owner.clone(), Some(*buf)),
-            Some(Open { buf, owner, shows: Shows::Past(_) }) => self.retry(cx, owner.clone(), Some(*buf)),
+            Some(Open { buf, owner, shows: Shows::Rules(_), .. }) => read(cx, owner.clone(), Some(*buf)),
+            Some(Open { buf, owner, shows: Shows::Past(_), .. }) => self.retry(cx, owner.clone(), Some(*buf)),
             None => Ok(()),
+        }
+    }
+
+    /// The screen may have another width, for which the lines of the page are others.
+    pub fn resized(&mut self, cx: &mut Context) -> Result<()> {
+        let now = width(cx);
+        match &mut self.open {
+            Some(open) if open.width != now => {
+                open.width = now;
+                self.renew(cx)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -208,7 +222,7 @@ impl Rules {
         if let Some((line, win)) = first.zip(cx.editor.wins_of(buf).first()) {
             cx.editor.set_cursor(*win, line, 0)?;
         }
-        self.open = Some(Open { buf, owner, shows: Shows::Rules(page) });
+        self.open = Some(Open { buf, owner, shows: Shows::Rules(page), width: width(cx) });
         Ok(())
     }
 }

@@ -25,6 +25,7 @@ impl App {
         self.chats.resized(&self.cx)?;
         self.agents.draw(&self.cx)?;
         self.usage.draw_open(&self.cx)?;
+        self.rules.resized(&mut self.cx)?;
         self.inspector.look_again(&mut self.cx)?;
         self.audit.look_again(&self.cx)?;
         // The bars are made to fit.
