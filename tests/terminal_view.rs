@@ -163,7 +163,7 @@ fn the_places_that_a_command_names_go_to_the_quickfix_list() {
            return ('%s:%d:%d %s %s'):format(name, item.lnum, item.col, item.type, item.text)
          end, vim.fn.getqflist()), '\\n')",
     );
-    assert_eq!(list, "a.txt:2:3 E error: bad\na.txt:1:0 N note: see");
+    assert_eq!(list, "a.txt:2:3 E bad\na.txt:1:0 N see");
     let title = text(&mut chat.nvim, "return vim.fn.getqflist({ title = 1 }).title");
     assert!(title.starts_with("acp: printf 'src/a.txt:2:3") && title.chars().count() < 60, "{title}");
     chat.nvim.command("cclose");
@@ -338,7 +338,7 @@ fn output_that_an_agent_streams_as_text_has_a_terminal_like_any_other() {
     assert_eq!(shown, "red words\nsrc/a.txt:2:3: error: bad\nmost of it\n");
     chat.nvim.command("Acp terminal quickfix");
     chat.nvim.wait_until(|nvim| filetype(nvim) == "qf", "the quickfix list");
-    chat.nvim.wait_for_screen("src/a.txt|2 col 3 error| error: bad");
+    chat.nvim.wait_for_screen("src/a.txt|2 col 3 error| bad");
     chat.nvim.command("cclose");
     chat.nvim.command("Acp terminal close");
     chat.nvim.command("Acp terminals");

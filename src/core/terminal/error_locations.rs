@@ -102,8 +102,8 @@ pub fn all(text: &str, cwd: &Path, is_file: impl FnMut(&Path) -> bool) -> Vec<Pl
         }
         if let (Some(path), Some(captures)) = (&heading, UNDER_A_PATH.captures(line)) {
             let (Ok(line), Ok(column)) = (captures[1].parse(), captures[2].parse()) else { continue };
-            let text = captures[3].to_owned();
-            let kind = kind(&text);
+            let kind = kind(&captures[3]);
+            let text = without_kind(&captures[3], kind).to_owned();
             places.push(Place { path: path.clone(), line, column: Some(column), kind, text });
             continue;
         }
@@ -128,12 +128,13 @@ pub fn all(text: &str, cwd: &Path, is_file: impl FnMut(&Path) -> bool) -> Vec<Pl
             None if rest.is_empty() => line.trim(),
             None => rest,
         };
+        let kind = kind(text);
         places.push(Place {
             path: here.join(found.path),
             line: found.line,
             column: found.column,
-            kind: kind(text),
-            text: text.to_owned(),
+            kind,
+            text: without_kind(text, kind).to_owned(),
         });
     }
     places
@@ -162,6 +163,25 @@ fn kind(text: &str) -> Option<Kind> {
     ];
     let found = words.iter().filter_map(|(word, kind)| Some((lower.find(word)?, *kind)));
     found.min_by_key(|(at, _)| *at).map(|(_, kind)| kind)
+}
+
+/// What is said without the word for its kind before it: lists have that beside the place already. A code that it came
+/// with stays.
+fn without_kind(text: &str, kind: Option<Kind>) -> &str {
+    let word = match kind {
+        Some(Kind::Error) => "error",
+        Some(Kind::Warning) => "warning",
+        Some(Kind::Note) => "note",
+        None => return text,
+    };
+    let Some((begin, rest)) = text.split_at_checked(word.len()) else { return text };
+    let says_more = !rest.trim_start_matches([':', ' ']).is_empty();
+    match rest.chars().next() {
+        _ if !begin.eq_ignore_ascii_case(word) || !says_more => text,
+        Some(':' | ' ') => rest.trim_start_matches([':', ' ']),
+        Some('[') => rest,
+        _ => text,
+    }
 }
 
 #[cfg(test)]
@@ -202,11 +222,7 @@ mod tests {
     fn compilers_and_tests_name_places_in_many_ways() {
         assert_eq!(
             places("src/a.c:3:5: error: no such thing\nsrc/b.go:7: undefined: x\n/abs/c.py:2:1: E302 lines"),
-            [
-                "E /p/src/a.c:3:5 error: no such thing",
-                "/p/src/b.go:7 undefined: x",
-                "/abs/c.py:2:1 E302 lines"
-            ]
+            ["E /p/src/a.c:3:5 no such thing", "/p/src/b.go:7 undefined: x", "/abs/c.py:2:1 E302 lines"]
         );
         assert_eq!(
             places("Traceback:\n  File \"x y.py\", line 4, in <module>\ndied at z.pl line 9."),
@@ -214,7 +230,7 @@ mod tests {
         );
         assert_eq!(
             places("src/a.ts(3,15): error TS2304: Cannot find name\n    at run (/p/b.js:10:20)"),
-            ["E /p/src/a.ts:3:15 error TS2304: Cannot find name", "/p/b.js:10:20 at run (/p/b.js:10:20)"]
+            ["E /p/src/a.ts:3:15 TS2304: Cannot find name", "/p/b.js:10:20 at run (/p/b.js:10:20)"]
         );
         assert_eq!(
             places("thread 'x' panicked at src/lib.rs:7:9:\nMakefile:3: recipe failed"),
@@ -228,21 +244,33 @@ mod tests {
         let text = "warning: unused variable: `x`\n --> src/main.rs:2:9\n  |\n\nerror[E0308]: mismatched\n   --> src/a.rs:5:1";
         assert_eq!(
             places(text),
-            [
-                "W /p/src/main.rs:2:9 warning: unused variable: `x`",
-                "E /p/src/a.rs:5:1 error[E0308]: mismatched"
-            ]
+            ["W /p/src/main.rs:2:9 unused variable: `x`", "E /p/src/a.rs:5:1 [E0308]: mismatched"]
         );
+    }
+
+    #[test]
+    fn what_is_said_does_not_repeat_its_kind_and_is_never_nothing() {
+        let said = |text: &str| without_kind(text, kind(text)).to_owned();
+        for (text, left) in [
+            ("Error: no", "no"),
+            ("note: see", "see"),
+            ("error", "error"),
+            ("error: ", "error: "),
+            ("errors: 3", "errors: 3"),
+            ("fatal error: no such file", "fatal error: no such file"),
+            ("no error: a warning", "no error: a warning"),
+            ("warning: an error", "an error"),
+            ("\u{e9}rror", "\u{e9}rror"),
+        ] {
+            assert_eq!(said(text), left, "{text}");
+        }
     }
 
     #[test]
     fn places_may_stand_under_their_file() {
         let text =
             "/p/src/a.js\n  1:10  error  'x' is unused\n  22:3  warning  Missing\n\n✖ 2 problems\n 3:4 no";
-        assert_eq!(
-            places(text),
-            ["E /p/src/a.js:1:10 error  'x' is unused", "W /p/src/a.js:22:3 warning  Missing"]
-        );
+        assert_eq!(places(text), ["E /p/src/a.js:1:10 'x' is unused", "W /p/src/a.js:22:3 Missing"]);
     }
 
     #[test]
