@@ -955,6 +955,30 @@ fn the_buffer_of_an_ended_command_goes_like_any_other_and_comes_back() {
 }
 
 #[test]
+fn the_buffer_of_an_ended_command_that_no_window_has_shown_goes_like_any_other_too() {
+    for (is_deleted, show) in
+        [(true, "Acp terminal"), (false, "Acp terminal"), (false, "execute 'sbuffer' g:buf")]
+    {
+        let mut chat = built("echo built; exit 3", json!({ "auto_open": "never" }));
+        chat.wait_for("it is over");
+        chat.nvim.stop_insert();
+        let buf = "for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+              if vim.bo[buf].filetype == 'acp-terminal' then vim.g.buf = buf return buf end
+            end";
+        let number = chat.nvim.exec_lua(buf, []).as_u64().expect("a buffer");
+        if is_deleted {
+            let delete = format!("bdelete {number}");
+            let is_gone = |nvim: &mut Nvim| nvim.try_lua("vim.cmd(...)", [delete.as_str().into()]).is_ok();
+            chat.nvim.wait_until(is_gone, "the buffer to go");
+        }
+        // All of it is shown where it is asked for, whichever way.
+        chat.nvim.command(show);
+        let is_there = |nvim: &mut Nvim| shown(nvim).starts_with("built\n\n[The command ended");
+        chat.nvim.wait_until(is_there, &format!("its output after {show}, {is_deleted}"));
+    }
+}
+
+#[test]
 fn a_narrow_terminal_says_in_one_line_how_its_command_ended() {
     // What draws over its own lines is not given anew to a narrower window.
     for script in ["echo some words; exit 3", "printf 'no words\\r'; echo some words; exit 3"] {

@@ -42,7 +42,7 @@ pub struct Terminal {
     pub shown: Shown,
     pub buf: Buf,
     channel: i64,
-    /// Its buffer has been given all of a command that is over, and is deleted like any other.
+    /// Its command is over: its buffer is given nothing more, and deleted like any other.
     is_closed: bool,
     /// What its windows have above them.
     bar: String,

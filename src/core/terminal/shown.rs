@@ -186,6 +186,11 @@ impl Shown {
         &mut self.backlog
     }
 
+    /// Whether it is over and no window has been given anything of it.
+    pub fn is_unseen(&self) -> bool {
+        !self.is_running() && !self.backlog.is_begun()
+    }
+
     /// Whether windows have been given all that there will be.
     pub fn is_fed(&self) -> bool {
         !self.is_running() && self.backlog.is_begun() && !self.backlog.has_more()

@@ -210,6 +210,7 @@ impl Terminals {
     /// A buffer has come into another window.
     pub fn buffer_shown(&mut self, cx: &Context, buf: Buf) -> Result<()> {
         self.has_new_window(buf);
+        self.renew_unseen(cx, buf)?;
         self.feed(cx)
     }
 

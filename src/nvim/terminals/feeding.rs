@@ -7,7 +7,7 @@ use mlua::Result;
 
 use crate::core::ids::Moment;
 use crate::nvim::context::{self, Context};
-use crate::nvim::editor::Editor;
+use crate::nvim::editor::{Buf, Editor};
 use crate::nvim::terminals::window::size;
 use crate::nvim::terminals::{Key, Terminal, Terminals, make_buf};
 
@@ -32,6 +32,11 @@ impl Terminal {
         self.window = Some((size, since));
         Duration::from_millis(now.since(since)) >= SETTLE
     }
+
+    /// Whether its buffer was closed before a window has shown it, so that it can't be given anything.
+    fn is_closed_unseen(&self) -> bool {
+        self.is_closed && self.shown.is_unseen()
+    }
 }
 
 impl Terminals {
@@ -55,7 +60,7 @@ impl Terminals {
     fn feed_once(&mut self, editor: &Editor, now: Moment) -> Result<Option<Duration>> {
         let mut wait = None;
         for terminal in self.open.values_mut() {
-            if !terminal.shown.backlog().has_more() {
+            if terminal.is_closed || !terminal.shown.backlog().has_more() {
                 continue;
             }
             // One that no window shows waits.
@@ -80,13 +85,14 @@ impl Terminals {
     }
 
     /// Closes the channels of terminals that have been given all that a command wrote which is over: until then Neovim
-    /// takes them for running, and refuses to delete their buffers (E89). Not while somebody is in terminal mode there: the
-    /// next key would have Neovim wipe out the buffer.
+    /// takes them for running, and refuses to delete their buffers (E89). So it does where no window has shown them. Not
+    /// while somebody is in terminal mode there: the next key would have Neovim wipe out the buffer.
     pub(super) fn close_channels(&mut self, editor: &Editor) -> Result<()> {
         let typed_in = Some(editor.current_buf()?).filter(|_| editor.mode().0 == "t");
         for terminal in self.open.values_mut() {
             let is_open = !terminal.is_closed && editor.buf_is_loaded(terminal.buf);
-            if !is_open || !terminal.shown.is_fed() {
+            let is_unseen = terminal.shown.is_unseen() && editor.wins_of(terminal.buf).is_empty();
+            if !is_open || !is_unseen && !terminal.shown.is_fed() {
                 continue;
             }
             if typed_in == Some(terminal.buf) {
@@ -133,6 +139,24 @@ impl Terminals {
         }
         self.update_bars(cx)?;
         self.feed(cx)
+    }
+
+    /// What was closed before a window has shown it is shown in a new buffer, once one does.
+    pub(super) fn renew_unseen(&self, cx: &Context, buf: Buf) -> Result<()> {
+        let found = self.open.iter().find(|(_, terminal)| terminal.buf == buf && terminal.is_closed_unseen());
+        let Some(key) = found.map(|(key, _)| key.clone()) else { return Ok(()) };
+        // Not now: Neovim is in the middle of showing the buffer.
+        cx.later(Duration::ZERO, move |terminals: &mut Self, cx| {
+            if !terminals.get(&key).is_some_and(Terminal::is_closed_unseen) {
+                return Ok(());
+            }
+            terminals.replace_buf(&cx.editor, &key)?;
+            if let Some(terminal) = terminals.get(&key) {
+                Self::bind_keys(cx, &key, terminal.buf)?;
+            }
+            terminals.update_bars(cx)?;
+            terminals.feed(cx)
+        })
     }
 
     /// Has the windows of a terminal show another buffer, which is given all of the output anew.
