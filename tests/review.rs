@@ -94,6 +94,25 @@ fn lines_that_are_kept_lose_their_signs_and_stay_kept_when_the_rest_is_undone_an
 }
 
 #[test]
+fn of_blank_lines_that_are_alike_the_one_that_is_kept_loses_its_sign() {
+    for (text, command, before, left) in [
+        ("one\n\n\ntwo\nthree\n", "2Acp keep", "2+ 3+", "3+"),
+        ("one\n\n\ntwo\nthree\n", "3Acp keep", "2+ 3+", "2+"),
+        ("one\n\ntwo\n\nthree\n", "2Acp keep", "2+ 4+", "4+"),
+        ("one\n\ntwo\n\nthree\n", "4Acp keep", "2+ 4+", "2+"),
+    ] {
+        let mut chat = agent_wrote(Some("one\ntwo\nthree\n"), text);
+        let nvim = &mut chat.nvim;
+        nvim.command("wincmd h | edit a.txt");
+        nvim.wait_until(|nvim| marks(nvim) == before, &format!("{before:?} of {text:?}"));
+        nvim.command(command);
+        nvim.wait_until(|nvim| marks(nvim) == left, &format!("{left:?} after {command} in {text:?}"));
+        nvim.command("Acp undo last");
+        nvim.wait_until(|nvim| marks(nvim) == before, &format!("{before:?} again in {text:?}"));
+    }
+}
+
+#[test]
 fn a_hunk_that_any_edit_took_away_is_marked_again_when_that_is_undone() {
     let mut chat = written();
     let nvim = &mut chat.nvim;

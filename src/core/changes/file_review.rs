@@ -566,7 +566,9 @@ impl FileReview {
         let hunks = self.hunks();
         let Some(OnDisk { undecided, .. }) = &mut self.on_disk else { return };
         for hunk in hunks.get(kept).unwrap_or_default() {
-            if let Some(at) = undecided.iter().position(|each| each.anchor.hunk.has_lines_of(hunk)) {
+            let same = undecided.iter().enumerate().filter(|(_, each)| each.anchor.hunk.has_lines_of(hunk));
+            let nearest = same.min_by_key(|(_, each)| each.anchor.hunk.row.abs_diff(hunk.row));
+            if let Some((at, _)) = nearest {
                 undecided.remove(at);
             }
         }

@@ -341,10 +341,13 @@ impl Review {
     pub fn keep_part(&mut self, part: &Part) {
         let Some((span, base, current)) = self.find_part(part) else { return };
         let base = if self.has_no_line() { 0..1 } else { base };
-        let lines = self.current[current].to_vec();
+        let lines = self.current[current.clone()].to_vec();
         let grown = lines.len() as isize - base.len() as isize;
+        let kept = base.start..base.start + lines.len();
         Arc::make_mut(&mut self.base).splice(base, lines);
-        self.compare_span(part.hunk, span, (grown, 0), false);
+        let whole = Span { base: longer(&span.base, grown), ..span };
+        let rest = self.compared_around(&whole, (&kept, &current));
+        self.replace_span(part.hunk, rest, (grown, 0));
     }
 
     /// Takes lines over for good that stand in a hunk, as near to this row as there are such.
@@ -366,12 +369,18 @@ impl Review {
     pub fn undo_part(&mut self, part: &Part) -> Option<Splice> {
         let (span, base, current) = self.find_part(part)?;
         let has_no_line = self.has_no_line();
-        let lines = if has_no_line { Vec::new() } else { owned(&self.base[base]) };
+        let lines = if has_no_line { Vec::new() } else { owned(&self.base[base.clone()]) };
         let splice = Splice { rows: current, lines };
         // A text is never without a line.
         let new = self.put(splice.rows.clone(), splice.lines.clone());
         let grown = new.len() as isize - splice.rows.len() as isize;
-        self.compare_span(part.hunk, span, (0, grown), has_no_line);
+        let whole = Span { current: longer(&span.current, grown), ..span };
+        let rest = match has_no_line {
+            true => self.compared(whole.base, whole.current, true),
+            false => self.compared_around(&whole, (&base, &new)),
+        };
+        let rest = rest.into_iter().map(|new| Span { mixed: whole.mixed, ..new }).collect();
+        self.replace_span(part.hunk, rest, (0, grown));
         Some(splice)
     }
 
@@ -386,18 +395,22 @@ impl Review {
         Some((span, base, current))
     }
 
-    /// One side of a span has got longer by so many lines: what still differs in it is found anew.
-    fn compare_span(
-        &mut self,
-        hunk: usize,
-        span: Span,
-        (of_base, of_current): (isize, isize),
-        has_no_line: bool,
-    ) {
-        let longer = |range: Range<usize>, by: isize| range.start..range.end.saturating_add_signed(by);
-        let (base, current) = (longer(span.base, of_base), longer(span.current, of_current));
-        let mut spans = self.compared(base, current, has_no_line);
-        spans.iter_mut().for_each(|new| new.mixed = span.mixed);
+    /// What still differs in a span of which these rows are the same on both sides by now. They are not compared: lines
+    /// that are like them stand for themselves.
+    fn compared_around(&self, whole: &Span, (base, current): (&Range<usize>, &Range<usize>)) -> Vec<Span> {
+        let above = (whole.base.start..base.start, whole.current.start..current.start);
+        let below = (base.end..whole.base.end, current.end..whole.current.end);
+        let mut spans: Vec<Span> = Vec::new();
+        for span in [above, below].into_iter().flat_map(|(base, current)| self.compared(base, current, false))
+        {
+            add_span(&mut spans, span.base, span.current);
+        }
+        spans.iter_mut().for_each(|span| span.mixed = whole.mixed);
+        spans
+    }
+
+    /// Others stand in a span's place, of which the two sides have got longer by so many lines.
+    fn replace_span(&mut self, hunk: usize, spans: Vec<Span>, (of_base, of_current): (isize, isize)) {
         let after = hunk + spans.len();
         self.spans.splice(hunk..=hunk, spans);
         let moved = |range: &Range<usize>, by: isize| {
@@ -531,12 +544,7 @@ impl Review {
             let (from, to) = (op.old_range(), op.new_range());
             let from = from.start + base.start..from.end + base.start;
             let to = to.start + current.start..to.end + current.start;
-            match spans.last_mut() {
-                Some(last) if last.base.end == from.start && last.current.end == to.start => {
-                    (last.base.end, last.current.end) = (from.end, to.end);
-                }
-                _ => spans.push(Span { base: from, current: to, mixed: false }),
-            }
+            add_span(&mut spans, from, to);
         }
         spans
     }
@@ -632,6 +640,20 @@ struct Window {
     spans: Range<usize>,
     base: Range<usize>,
     current: Range<usize>,
+}
+
+fn longer(range: &Range<usize>, by: isize) -> Range<usize> {
+    range.start..range.end.saturating_add_signed(by)
+}
+
+/// Adds a span below others; one that begins where the last ends is a part of it.
+fn add_span(spans: &mut Vec<Span>, base: Range<usize>, current: Range<usize>) {
+    match spans.last_mut() {
+        Some(last) if last.base.end == base.start && last.current.end == current.start => {
+            (last.base.end, last.current.end) = (base.end, current.end);
+        }
+        _ => spans.push(Span { base, current, mixed: false }),
+    }
 }
 
 fn split(text: &str) -> Vec<Line> {
@@ -896,6 +918,21 @@ mod tests {
         review.keep_part(&removed);
         check(&review);
         assert_eq!(review.base(), "b\nc");
+    }
+
+    #[test]
+    fn of_lines_that_are_alike_those_are_decided_about_that_are_meant() {
+        for (row, left) in [(1, "2 +"), (2, "1 +")] {
+            let mut review = Review::new("a\nb", "a\n\n\nb");
+            let part = review.part_at(0, &(row..row + 1)).expect("a part");
+            review.keep_part(&part);
+            check(&review);
+            assert_eq!(show(&review), [left], "row {row} is kept");
+        }
+        let mut review = Review::new("a\nb", "a\n\nx\n\nb");
+        let part = review.part_at(0, &(2..4)).expect("a part");
+        review.undo_part(&part);
+        assert_eq!((show(&review), review.current().as_str()), (vec!["1 +".to_owned()], "a\n\nb"));
     }
 
     proptest! {

@@ -24,6 +24,8 @@ use crate::nvim::editor::{Buf, Editor};
 #[derive(Default)]
 pub struct Drawn {
     hunks: Vec<DrawnHunk>,
+    /// How many lines the text had that they stand in.
+    lines: usize,
     /// Marks of hunks that are drawn anew or gone, and that wait to be removed.
     stale: Vec<Range<i64>>,
     next_id: i64,
@@ -152,7 +154,16 @@ impl Drawn {
             .map(|(at, hunk)| (at, visible(hunk, sides)))
             .map(|(at, hunk)| DrawnHunk::new(hunk, file.is_mixed(at)))
             .collect();
-        let same = |a: &DrawnHunk, b: &DrawnHunk| a.mixed == b.mixed && a.hunk.has_lines_of(&b.hunk);
+        // Where some came or went, those that are alike are told by their rows: above what has changed in the text they
+        // have the same, below it all have moved as far.
+        let moved =
+            file.line_count() as isize - std::mem::replace(&mut self.lines, file.line_count()) as isize;
+        let are_as_many = self.hunks.len() == new.len();
+        let stands =
+            |a: &Hunk, b: &Hunk| are_as_many || [0, moved].contains(&(b.row as isize - a.row as isize));
+        let same = |a: &DrawnHunk, b: &DrawnHunk| {
+            a.mixed == b.mixed && a.hunk.has_lines_of(&b.hunk) && stands(&a.hunk, &b.hunk)
+        };
         let (first, last) = same_ends(&self.hunks, &new, same);
         let ns = namespace(editor)?;
         let (gone, come) = (first..self.hunks.len() - last, first..new.len() - last);
