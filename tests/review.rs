@@ -285,8 +285,6 @@ fn all_changes_are_reviewed_in_one_buffer_and_comments_go_to_the_agent() {
     ~
     ~
     ~
-    ~
-    ~
     acp://review
     ");
     assert!(chat.nvim.groups_of("- two").contains(&"AcpDiffDeleteSign".to_owned()));
@@ -327,6 +325,31 @@ fn what_is_made_of_added_lines_in_the_review_is_written_into_the_file_in_one_ste
     chat.nvim.command("wincmd k");
     chat.nvim.input("u");
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nthree\nfour\nfive\nsix", "one step of undo");
+}
+
+#[test]
+fn on_a_small_screen_the_review_leaves_the_chat_enough_to_be_read() {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", "one\nTWO\nthree\n"));
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::sized(&[("a.txt", "one\ntwo\nthree\n")], steps(all), 80, 24);
+    chat.change_beside("a.txt");
+    chat.nvim.wait_for_screen("- two");
+    let heights = |nvim: &mut Nvim| {
+        let code = "local chat = require('acp').status().sessions[1]
+            local wins = { vim.fn.bufwinid(chat.buffer), vim.fn.bufwinid(chat.prompt), 0 }
+            return vim.tbl_map(vim.api.nvim_win_get_height, wins)";
+        let found = nvim.exec_lua(code, []);
+        [0, 1, 2].map(|at: usize| found[at].as_u64().unwrap_or_default())
+    };
+    let before = heights(&mut chat.nvim);
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("+ TWO");
+    let [transcript, prompt, review] = heights(&mut chat.nvim);
+    assert!(transcript >= 5 && prompt >= 2 && review >= 11, "{}", chat.nvim.screen());
+    chat.nvim.wait_for_screen(" Changed.");
+    chat.nvim.input("q");
+    chat.nvim.wait_until(|nvim| heights(nvim)[..2] == before[..2], "the chat's heights as before");
 }
 
 #[test]

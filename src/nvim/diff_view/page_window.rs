@@ -13,6 +13,9 @@ use crate::nvim::keys::bind::bind_pane;
 /// Of a screen with fewer rows a page takes more than half.
 const SMALL_SCREEN: u16 = 40;
 
+/// So many rows are left to a chat, and to all that stands beside it: the end of an answer can be read, and be answered.
+const FOR_CHAT: u16 = 12;
+
 /// A buffer for a page, with the review's keys.
 pub fn page_buf(editor: &Editor, keys: &Keys, name: &str) -> Result<Buf> {
     let buf = editor.create_buf(false, true)?;
@@ -30,10 +33,7 @@ pub fn show_page(editor: &Editor, buf: Buf) -> Result<Win> {
         editor.set_current_win(win)?;
         return Ok(win);
     }
-    let (_, rows) = editor.size();
-    // On a small screen what is decided about needs the most of it.
-    let height = if rows < SMALL_SCREEN { rows * 2 / 3 } else { rows / 2 };
-    let win = editor.split_for_page(height.max(5))?;
+    let win = editor.split_for_page(height(editor)?.max(5))?;
     editor.set_win_buf(win, buf)?;
     for (option, value) in
         [("wrap", false), ("number", false), ("relativenumber", false), ("spell", false), ("list", false)]
@@ -56,6 +56,21 @@ pub fn show_page(editor: &Editor, buf: Buf) -> Result<Win> {
     let chars: Vec<&str> = others.chain(["fold: "]).collect();
     editor.set_win_option(win, "fillchars", chars.join(","))?;
     Ok(win)
+}
+
+/// On a small screen what is decided about needs the most of it.
+fn height(editor: &Editor) -> Result<u16> {
+    let (_, rows) = editor.size();
+    if rows >= SMALL_SCREEN {
+        return Ok(rows / 2);
+    }
+    let is_chat = |win: &Win| {
+        let kind = editor.win_buf(*win).and_then(|buf| editor.buf_option::<String>(buf, "filetype"));
+        kind.is_ok_and(|kind| kind == "acp") && !editor.is_floating(*win)
+    };
+    let has_chat = editor.tab_wins()?.iter().any(is_chat);
+    let most = if has_chat { rows.saturating_sub(FOR_CHAT).max(rows / 2) } else { rows };
+    Ok(most.min(rows * 2 / 3))
 }
 
 /// The rows of a page that the cursor is on: those of a closed fold, else the one.
