@@ -378,6 +378,27 @@ fn an_edited_review_is_refused_where_the_file_has_changed_or_the_lines_tell_noth
 }
 
 #[test]
+fn typing_into_a_heading_of_the_review_is_told_of_at_once_and_u_takes_it_back() {
+    let mut chat = written();
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("+ TWO");
+    chat.nvim.command("call search('@@')");
+    chat.nvim.input("Aoops<Esc>");
+    chat.nvim.wait_for_screen("only lines with + can be changed (line 5); u takes it back");
+    chat.nvim.input("u");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("oops"), "the heading as it was");
+    chat.nvim.input("omore<Esc>");
+    chat.nvim.wait_for_screen("line 6 belongs to no change: it has no +; u takes it back");
+    chat.nvim.input("u");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("more"), "no line of its own");
+    // What may be changed is written as ever.
+    chat.nvim.command("call search('TWO')");
+    chat.nvim.input("A!<Esc>:w<CR>");
+    chat.nvim.wait_for_screen("(with your edits)");
+    assert_eq!(chat.project.read("a.txt"), "one\nTWO!\nthree\nfour\nfive\nsix\n");
+}
+
+#[test]
 fn a_file_without_a_buffer_is_changed_from_the_review() {
     let mut all = vec![prompt()];
     all.extend(writes("b.txt", "one\nTWO\n"));

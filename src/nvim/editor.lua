@@ -1036,7 +1036,7 @@ return {
   end,
 
   -- A page whose lines that begin with + may be edited: what writing it and reading it again do.
-  edit_page = function(buf, written, read)
+  edit_page = function(buf, written, read, edited)
     vim.bo[buf].comments = ":+"
     vim.bo[buf].formatoptions = "ro"
     vim.bo[buf].autoindent = true
@@ -1044,7 +1044,12 @@ return {
     vim.keymap.set("n", "I", function()
       return api.nvim_get_current_line():find("^  %+ ") and "4|a" or "I"
     end, { buffer = buf, expr = true, desc = "acp: insert at the beginning of the line" })
-    listen("acp.page." .. buf, buf, { BufWriteCmd = written, BufReadCmd = read })
+    listen("acp.page." .. buf, buf, {
+      BufWriteCmd = written,
+      BufReadCmd = read,
+      TextChanged = edited,
+      InsertLeave = edited,
+    })
   end,
 
   -- A comment is finished by `:write`, and left with its window.

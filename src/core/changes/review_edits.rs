@@ -24,6 +24,7 @@ pub fn read(parts: &[Part], lines: &[String]) -> Result<Vec<(usize, Vec<String>)
             Part::Fixed(expected) => {
                 match lines.get(at) {
                     Some(line) if line == expected => {}
+                    Some(_) if lines.get(at + 1) == Some(expected) => return Err(of_no_change(at)),
                     Some(_) if expected.starts_with(REMOVED) => {
                         return Err(format!("what is removed can't be changed (line {})", at + 1));
                     }
@@ -45,8 +46,12 @@ pub fn read(parts: &[Part], lines: &[String]) -> Result<Vec<(usize, Vec<String>)
     }
     match lines[at..].iter().position(|line| !line.trim().is_empty()) {
         None => Ok(edits),
-        Some(more) => Err(format!("line {} belongs to no change: it has no +", at + more + 1)),
+        Some(more) => Err(of_no_change(at + more)),
     }
+}
+
+fn of_no_change(at: usize) -> String {
+    format!("line {} belongs to no change: it has no +", at + 1)
 }
 
 fn added(line: &str) -> Option<String> {
@@ -103,6 +108,10 @@ mod tests {
         assert_eq!(refused(|lines| lines[3] = "  - 2".into()), "what is removed can't be changed (line 4)");
         assert_eq!(refused(|lines| lines[2] = "  @@ 3".into()), "only lines with + can be changed (line 3)");
         assert_eq!(refused(|lines| lines.push("six".into())), "line 8 belongs to no change: it has no +");
+        assert_eq!(
+            refused(|lines| lines.insert(3, "one".into())),
+            "line 4 belongs to no change: it has no +"
+        );
         assert_eq!(refused(|lines| lines.truncate(5)), "lines are missing at the end");
     }
 

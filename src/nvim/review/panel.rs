@@ -16,11 +16,13 @@ pub struct Panel {
     /// Where relative paths begin.
     pub root: PathBuf,
     pub view: PageView,
+    /// Why what was typed can't be written, as the user was told last.
+    pub told: Option<String>,
 }
 
 impl Panel {
     pub fn new(buf: Buf, scope: Scope, root: PathBuf) -> Self {
-        Self { buf, scope, root, view: PageView::default() }
+        Self { buf, scope, root, view: PageView::default(), told: None }
     }
 
     /// Whether the user has edited it, and not written that yet.

@@ -107,7 +107,8 @@ impl Reviews {
         let buf = page_buf(&cx.editor, &cx.config.keys, "acp://review")?;
         // Its lines may be edited, and written into the files.
         cx.editor.set_buf_option(buf, "buftype", "acwrite")?;
-        cx.editor.helper::<()>("edit_page", (buf, self.page_written(cx, buf)?, self.page_read(cx)?))?;
+        let (written, read) = (self.page_written(cx, buf)?, self.page_read(cx)?);
+        cx.editor.helper::<()>("edit_page", (buf, written, read, self.page_edited(cx, buf)?))?;
         Ok(buf)
     }
 

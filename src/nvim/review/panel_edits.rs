@@ -1,5 +1,6 @@
 //! Editing in the review's buffer: `:write` puts what was made of the added lines into the files, each in one
-//! step of undo, and refuses where a file is not as it was shown. Reading the lines is `core::changes::review_edits`'s part.
+//! step of undo, and refuses where a file is not as it was shown. What could not be written is told of as soon as it was
+//! typed. Reading the lines is `core::changes::review_edits`'s part.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -59,6 +60,30 @@ impl Reviews {
             });
             Ok(())
         })
+    }
+
+    /// What runs when its text has changed.
+    pub fn page_edited(&self, cx: &Context, buf: Buf) -> Result<Function> {
+        cx.editor.lua.create_function(move |_, ()| {
+            context::run(move |this: &mut Self, cx| this.check_edits(cx, buf));
+            Ok(())
+        })
+    }
+
+    /// Tells the user once of what can't be written.
+    fn check_edits(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        let Some(panel) = self.panel.as_mut().filter(|panel| panel.buf == buf) else { return Ok(()) };
+        let wrong = match panel.is_edited(&cx.editor) {
+            true => review_edits::read(&panel.view.page.parts, &cx.editor.lines(buf, 0, -1)?).err(),
+            false => None,
+        };
+        let known = std::mem::replace(&mut panel.told, wrong.clone());
+        if let Some(why) = wrong.filter(|why| known.as_ref() != Some(why)) {
+            let undo = cx.config.keys.named("review_take_back", "takes it back");
+            let text = [Some(why), undo].into_iter().flatten().collect::<Vec<_>>().join("; ");
+            cx.notify(text, Level::Warn);
+        }
+        Ok(())
     }
 
     fn write_panel(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
