@@ -4,7 +4,7 @@
 #[expect(dead_code, reason = "each test binary uses its own part of what they share")]
 mod support;
 
-use support::script::{Scripted, ends, prompt, says, steps};
+use support::script::{Scripted, ends, prompt, says, steps, writes};
 use support::{Nvim, Options};
 
 const LINES: &str = "one\ntwo\nthree\nfour\nfive\n";
@@ -51,6 +51,29 @@ fn a_comment_of_several_lines_stands_at_its_lines_and_is_sent() {
     chat.nvim.input(":Acp comments<CR>");
     chat.nvim.wait_for_screen("there is no comment yet");
     assert!(!chat.nvim.screen().contains('✎'));
+}
+
+#[test]
+fn a_comment_on_a_files_line_of_the_review_is_on_its_first_line() {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", "one\ntwo\nthree\nFOUR\nfive\n"));
+    all.push(ends("end_turn"));
+    let mut chat = Scripted::new(&[("a.txt", LINES)], steps(all));
+    chat.change_beside("a.txt");
+    chat.nvim.wait_for_screen("- four");
+    let nvim = &mut chat.nvim;
+    nvim.command("Acp review");
+    nvim.wait_for_screen("+ FOUR");
+    nvim.command("call search('^a.txt')");
+    // Whoever types on writes the comment.
+    nvim.input("gcwhy this file?<C-s>");
+    nvim.wait_for_screen("\u{270e} a.txt:1  why this file?");
+    nvim.command("call search('^a.txt')");
+    nvim.input("gc");
+    nvim.wait_for_screen("Comment on a.txt:1");
+    nvim.input("A It is fine.<C-s>");
+    nvim.wait_for_screen("why this file? It is fine.");
+    assert_eq!(nvim.exec_lua("return vim.bo.modified", []), false.into());
 }
 
 #[test]

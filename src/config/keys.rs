@@ -742,7 +742,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["gc"],
-        about: "Write a comment on the change at the cursor, or go on with the one there.",
+        about: "Write a comment on the change or the file at the cursor, or go on with the one there.",
     },
     KeySpec {
         name: "review_send",

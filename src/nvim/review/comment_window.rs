@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use mlua::{Function, Result, Value};
 
@@ -105,18 +104,42 @@ impl Reviews {
                 Some(comment) => self.write_comment(cx, comment),
                 None => Ok(()),
             },
-            About::Hunk { path, hunk, .. } => {
-                let is_it = |comment: &&Comment| comment.is_about_change && comment.is_on(&path, &hunk);
-                match self.comments.iter().find(is_it).cloned() {
-                    Some(comment) => self.write_comment(cx, comment),
-                    None => {
-                        let hunk = Arc::unwrap_or_clone(hunk);
-                        let none = Anchor::new::<&str>(hunk.clone(), &[]);
-                        self.begin_comment(cx, path, (none, Some(hunk)))
-                    }
-                }
+            About::Hunk { path, hunk, .. } => self.comment_on_hunk(cx, path, &hunk),
+            About::File(path) => self.comment_on_file(cx, path),
+            About::Nothing => fail("the cursor is on no change or comment; files have :Acp comment"),
+        }
+    }
+
+    fn comment_on_hunk(&mut self, cx: &mut Context, path: PathBuf, hunk: &Hunk) -> Result<()> {
+        let is_it = |comment: &&Comment| comment.is_about_change && comment.is_on(&path, hunk);
+        match self.comments.iter().find(is_it).cloned() {
+            Some(comment) => self.write_comment(cx, comment),
+            None => {
+                let none = Anchor::new::<&str>(hunk.clone(), &[]);
+                self.begin_comment(cx, path, (none, Some(hunk.clone())))
             }
-            _ => fail("the cursor is on no change or comment; files have :Acp comment"),
+        }
+    }
+
+    /// What is said of a file stands at its first line; of one that is gone, at what was in it.
+    fn comment_on_file(&mut self, cx: &mut Context, path: PathBuf) -> Result<()> {
+        let known = self.comment_at(cx, &path, &(0..1)).cloned();
+        if let Some(comment) = known {
+            return self.write_comment(cx, comment);
+        }
+        let file = self.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
+        match file {
+            Some(file) if file.is_there => {
+                let added = file.lines().iter().take(1).map(|line| line.as_ref().to_owned()).collect();
+                let hunk = Hunk { row: 0, removed: Vec::new(), added };
+                let anchor = Anchor::new(hunk, file.lines());
+                self.begin_comment(cx, path, (anchor, None))
+            }
+            Some(file) if !file.hunks().is_empty() => {
+                let hunk = file.hunks()[0].clone();
+                self.comment_on_hunk(cx, path, &hunk)
+            }
+            _ => fail("its lines are not known here; use :Acp comment in the file"),
         }
     }
 
