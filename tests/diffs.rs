@@ -212,6 +212,48 @@ fn a_changed_file_stands_beside_what_it_was_and_gets_its_window_back() {
     chat.nvim.wait_for_screen("nothing is left to decide");
 }
 
+/// Whether Neovim takes a line of the window of that number for one that the other window lacks.
+fn is_new_line(nvim: &mut Nvim, window: u64, line: u64) -> bool {
+    let code = "local window, line = ...
+        return vim.api.nvim_win_call(vim.fn.win_getid(window), function()
+          return vim.fn.synIDattr(vim.fn.diff_hlID(line, 1), 'name') == 'DiffAdd'
+        end)";
+    nvim.exec_lua(code, [window.into(), line.into()]) == true.into()
+}
+
+#[test]
+fn a_blank_line_of_a_new_file_is_new_side_by_side_as_its_others_are() {
+    let mut chat = changed("a.txt", None, "one\n\ntwo\n");
+    // Before, a text without a line has an empty one for Neovim.
+    if chat.nvim.exec_lua("return vim.fn.has('nvim-0.11')", []) == 0.into() {
+        return;
+    }
+    chat.nvim.resize(100, 16);
+    chat.nvim.command("Acp diff");
+    chat.nvim.wait_until(|nvim| windows(nvim) == "a.txt diff, *a.txt diff", "two windows");
+    for line in 1..=3 {
+        chat.nvim.wait_until(|nvim| is_new_line(nvim, 2, line), &format!("line {line} to be new"));
+    }
+}
+
+#[test]
+fn what_is_proposed_for_an_empty_file_has_no_line_more_side_by_side() {
+    let diff = json!({ "type": "diff", "path": "$PROJECT/a.txt", "newText": "one\n\ntwo\n" });
+    let call = json!({ "toolCallId": "1", "title": "Write it", "kind": "edit", "content": [diff] });
+    let all = steps([prompt(), permission("p", call), answered("p"), ends("end_turn")]);
+    let mut chat = Scripted::sized(&[("a.txt", "")], all, 170, 20);
+    chat.nvim.exec_lua("vim.ui.select = function() end", []);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.nvim.exec_lua("require('acp').setup({ diff = { style = 'split' } })", []);
+    chat.send("go");
+    chat.nvim.wait_until(|nvim| windows(nvim).starts_with("a.txt diff, a.txt diff"), "two windows");
+    let proposed = "return table.concat(vim.api.nvim_buf_get_lines(vim.fn.winbufnr(2), 0, -1, true), '|')";
+    assert_eq!(chat.nvim.exec_lua(proposed, []).as_str(), Some("one||two"));
+    chat.decide("reject");
+    chat.nvim.wait_until(|nvim| !windows(nvim).contains("diff"), "nothing side by side");
+}
+
 #[test]
 fn closing_either_window_ends_the_diff() {
     for close in ["wincmd h | quit", "Acp diff", "Acp diff close", "edit b.txt"] {

@@ -60,7 +60,8 @@ impl Split {
             (false, false) => "below",
         };
         let kind = if old { "before" } else { "proposed" };
-        let scratch: Buf = editor.helper("twin", (buf, format!("acp://{kind}/{name}"), lines.clone()))?;
+        let shown = if is_nothing(&lines) { Vec::new() } else { lines.clone() };
+        let scratch: Buf = editor.helper("twin", (buf, format!("acp://{kind}/{name}"), shown))?;
         let config = editor.table([("split", editor.string(split)?), ("win", Value::Integer(win.0))])?;
         let other = editor.open_win(scratch, false, config)?;
         editor.helper::<Table>("begin_diff", (other, bar(title)))?;
@@ -80,7 +81,10 @@ impl Split {
         editor.set_buf_option(self.scratch, "modifiable", true)?;
         let new = lines[first..lines.len() - last].iter().map(|line| line.as_ref().to_owned());
         let (old, new): (_, Vec<String>) = (first..self.lines.len() - last, new.collect());
-        editor.set_lines(self.scratch, old.clone(), &new)?;
+        match is_nothing(lines) {
+            true => editor.set_lines(self.scratch, 0..self.lines.len(), &[] as &[&str])?,
+            false => editor.set_lines(self.scratch, old.clone(), &new)?,
+        }
         editor.set_buf_option(self.scratch, "modifiable", false)?;
         self.lines.splice(old, new);
         editor.helper("in_window", (self.other, "diffupdate"))
@@ -112,6 +116,11 @@ impl Split {
         }
         if editor.buf_is_valid(self.scratch) { editor.delete_buf(self.scratch) } else { Ok(()) }
     }
+}
+
+/// Whether these are the lines of an empty text. A buffer that was given one empty line would have it compared.
+pub fn is_nothing<T: AsRef<str>>(lines: &[T]) -> bool {
+    matches!(lines, [only] if only.as_ref().is_empty())
 }
 
 fn bar(title: &str) -> String {

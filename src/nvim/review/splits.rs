@@ -24,7 +24,7 @@ use crate::nvim::editor::{Buf, Win};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::review::Reviews;
 use crate::nvim::review::proposals::Call;
-use crate::nvim::review::split::{Shown, Split, SplitContent};
+use crate::nvim::review::split::{Shown, Split, SplitContent, is_nothing};
 use crate::nvim::review::stage::Lent;
 
 impl Reviews {
@@ -292,6 +292,10 @@ impl Reviews {
         let mut lines = cx.editor.lines(buf, 0, -1)?;
         let mut hunks: Vec<_> = placed.iter().flat_map(|placed| &placed.hunks).collect();
         hunks.sort_by_key(|hunk| std::cmp::Reverse(hunk.row));
+        // The line of a buffer that has none is no part of what is proposed.
+        if is_nothing(&lines) && hunks.iter().any(|hunk| hunk.removed.is_empty()) {
+            lines.clear();
+        }
         for hunk in hunks {
             let end = (hunk.row + hunk.removed.len()).min(lines.len());
             lines.splice(hunk.row.min(end)..end, hunk.added.iter().cloned());
