@@ -593,7 +593,7 @@ fn when_lines_go_the_transcript_leaves_no_blank_rows_below_its_last() {
         local win = vim.fn.bufwinid(chat.buffer)
         local info = vim.fn.getwininfo(win)[1]
         local rows = vim.api.nvim_win_text_height(win, { start_row = info.topline - 1 }).all
-        return { vim.api.nvim_buf_line_count(chat.buffer), info.height - (info.winbar or 0) - rows }";
+        return { vim.api.nvim_buf_line_count(chat.buffer), info.height - rows }";
     chat.nvim.wait_until(
         |nvim| {
             let now = nvim.exec_lua(blank, []);

@@ -298,7 +298,8 @@ return {
     end
     api.nvim_win_call(win, function()
       local view, info = vim.fn.winsaveview(), vim.fn.getwininfo(win)[1]
-      local rows, top = info.height - (info.winbar or 0), view.topline
+      -- Those below the bar.
+      local rows, top = info.height, view.topline
       local function fits(line)
         return api.nvim_win_text_height(win, { start_row = line - 1 }).all <= rows
       end
@@ -878,7 +879,7 @@ return {
   -- gone.
   fill_window = function(win)
     local lines = api.nvim_buf_line_count(api.nvim_win_get_buf(win))
-    local top = math.max(lines - api.nvim_win_get_height(win) + 1, 1)
+    local top = math.max(lines - vim.fn.getwininfo(win)[1].height + 1, 1)
     api.nvim_win_call(win, function()
       if vim.fn.winsaveview().topline > top then
         vim.fn.winrestview({ topline = top })
