@@ -153,6 +153,24 @@ local function program_of(choice)
   end
 end
 
+--- Whether chats begin with an agent that there is. That one of the registry may be missing here is no mistake in the
+--- options.
+---@param choices acp.AgentChoice[]
+local function check_default(choices)
+  local _, _, options = require("acp").probe()
+  local name = options.default_agent
+  for _, choice in ipairs(choices) do
+    if name == choice.name or name == choice.id then
+      return
+    end
+  end
+  if name then
+    health.warn(("default_agent: no agent is called %q, as far as is known here"):format(name), {
+      "`:Acp agents` lists those there are, and `:Acp agents!` fetches the registry first.",
+    })
+  end
+end
+
 local function check_agents()
   health.start("acp: agents")
   local certain
@@ -171,6 +189,7 @@ local function check_agents()
     programs[#programs + 1] = program_of(choice)
   end
   local versions = versions_of(programs)
+  check_default(choices)
   local found, others = 0, 0
   for _, choice in ipairs(choices) do
     found = found + (check_agent(choice, versions[program_of(choice)]) and 1 or 0)

@@ -32,10 +32,11 @@ local loader = {
   end,
 }
 
-local function check()
+local function check(options)
   package.loaded["acp"] = nil
   package.loaded["acp.health"] = nil
   package.loaded["acp.native"] = loader
+  require("acp").setup(options)
   vim.cmd("checkhealth acp")
   local lines = vim.api.nvim_buf_get_lines(0, 0, -1, false)
   vim.cmd("bwipeout!")
@@ -134,6 +135,30 @@ holds(
   check(),
   { "ERROR couldn't list the agents: there is no action" }
 )
+
+-- The agent that chats begin with.
+library = support.library()
+library.answers.list_agents = {
+  {
+    name = "claude",
+    id = "claude-acp",
+    title = "Claude",
+    detail = "npx -y x",
+    found = true,
+    configured = false,
+  },
+}
+local unknown = "WARNING default_agent: no agent is called"
+holds(
+  "an unknown agent",
+  check({ default_agent = "nosuch" }),
+  { unknown .. ' "nosuch"', "`:Acp agents` lists" }
+)
+for _, name in ipairs({ "claude", "claude-acp" }) do
+  local said = check({ default_agent = name })
+  eq("nothing is said of " .. name, said:find(unknown, 1, true), nil)
+end
+eq("nor where none is named", check():find(unknown, 1, true), nil)
 
 -- What is around the plugin.
 local folder = vim.fs.normalize(assert(vim.uv.fs_realpath(vim.fn.tempname():match("(.*)/"))) .. "/plugin")
