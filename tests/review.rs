@@ -181,7 +181,7 @@ fn what_the_user_types_is_no_hunk_and_survives_the_undoing() {
     let mut chat = written();
     chat.nvim.input("ggOmine<Esc>Gomine, too<Esc>3GA!<Esc>");
     chat.nvim.input(":Acp undo 1<CR>");
-    chat.nvim.wait_for_screen("it takes hunk, file");
+    chat.nvim.wait_for_screen("keep and undo take hunk, file");
     chat.nvim.input("5GAby me<Esc>");
     assert_eq!(chat.nvim.buffer_text(0), "mine\none\nTWO!\nthree\nfourby me\nfive\nsix\nmine, too");
     chat.nvim.exec_lua(
@@ -1356,4 +1356,15 @@ fn a_kept_hunk_that_neovims_undo_took_away_is_said_to_be_undone_already() {
         assert_eq!(said.as_str(), Some("acp: what was kept in a.txt is undone already"));
     }
     assert_eq!(chat.nvim.buffer_text(0), "one\ntwo\nthree\nfour\nfive");
+}
+
+#[test]
+fn a_word_that_keep_and_undo_do_not_know_is_answered_with_those_that_they_do() {
+    let mut chat = written();
+    for command in ["keep nonsense", "undo nonsense", "keep last"] {
+        chat.nvim.command("messages clear");
+        chat.nvim.input(&format!(":Acp {command}<CR>"));
+        let words = "keep and undo take hunk, file, turn, session or all; undo also last";
+        chat.nvim.wait_until(|nvim| nvim.messages().contains(words), &format!("an answer to {command}"));
+    }
 }

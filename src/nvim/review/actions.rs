@@ -29,6 +29,9 @@ pub enum Verdict {
     Undo,
 }
 
+/// What `:Acp keep` and `:Acp undo` may be told.
+const WORDS: &str = "keep and undo take hunk, file, turn, session or all; undo also last";
+
 const NO_LINES: &str = "what is left to decide has no lines to go to; :Acp review lists it";
 
 /// Why there is nothing to decide, and how to go on where there is something elsewhere.
@@ -51,7 +54,7 @@ impl Reviews {
         if args.first() == Some("last") {
             return match verdict {
                 Verdict::Undo => self.take_back(cx),
-                Verdict::Keep => fail("keep takes hunk, file, turn, session, all; undo also last"),
+                Verdict::Keep => fail(WORDS),
             };
         }
         let here = cx.editor.current_buf()?;
@@ -107,7 +110,7 @@ impl Reviews {
                 Ok(Scope::Rows(path, row..row + 1))
             }
             (None | Some("file" | "hunk"), None) => fail(nothing_here(self, &cx.config.keys)),
-            (Some(other), _) => fail(format!("it takes hunk, file, turn, session or all, not {other:?}")),
+            (Some(_), _) => fail(WORDS),
         }
     }
 
