@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::ids::{EntryId, Moment, SessionKey};
 use crate::core::message::ToolKind;
+use crate::core::rules::place::is_normal;
 use crate::core::text::uri;
 
 /// So many places of a session are kept; the oldest go first.
@@ -241,7 +242,11 @@ fn is_scheme(part: &str) -> bool {
 pub fn absolute(path: &Path, root: &Path) -> PathBuf {
     let text = path.to_string_lossy();
     let named = uri::to_path(&text).map_or_else(|| path.to_owned(), PathBuf::from);
-    root.join(named).components().filter(|part| *part != Component::CurDir).collect()
+    let path = root.join(named);
+    if is_normal(&path) {
+        return path;
+    }
+    path.components().filter(|part| *part != Component::CurDir).collect()
 }
 
 /// What there is at a path, as far as one wants to know before opening it.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::line::{BUILT_COMMAND, Certainty, Line, PIPED_CODE, READ_CODE, Run, UNKNOWN_COMMAND, base};
 use super::pattern::path_fits;
-use super::sets::{OFTEN_CHANGED, RUNS_LATER, SECRETS};
+use super::sets::{OFTEN_CHANGED, RUNS_LATER, SECRETS, may_be_guarded};
 
 /// A reason to look twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -89,7 +89,7 @@ pub fn of_run(run: &Run) -> Option<Danger> {
 pub fn is_run_unseen(path: &Path) -> bool {
     let path = path.to_string_lossy();
     let is_of = |patterns: &[&str]| fits_any(patterns, &path);
-    is_of(RUNS_LATER) && !is_of(OFTEN_CHANGED)
+    may_be_guarded(&path) && is_of(RUNS_LATER) && !is_of(OFTEN_CHANGED)
 }
 
 fn fits_any(patterns: &[&str], path: &str) -> bool {
@@ -99,7 +99,8 @@ fn fits_any(patterns: &[&str], path: &str) -> bool {
 
 /// What is dangerous about a file, by its real path.
 pub fn of_file(path: &str, writes: bool, is_outside: bool) -> Vec<Danger> {
-    let is_of = |patterns: &[&str]| fits_any(patterns, path);
+    let is_guarded = may_be_guarded(path);
+    let is_of = |patterns: &[&str]| is_guarded && fits_any(patterns, path);
     let all = [
         (is_outside, Danger::Outside),
         (writes && is_of(RUNS_LATER), Danger::RunsLater),

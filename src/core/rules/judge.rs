@@ -13,6 +13,7 @@ use super::place::{Place, normal};
 use super::request::{Act, Request};
 use super::rule::{Decision, Rule, Source, Who};
 use super::ruling::{Ground, Ruling, Step};
+use super::sets::may_be_guarded;
 use super::shell;
 use super::writers::{self, Effects};
 
@@ -110,8 +111,10 @@ impl<'a> Judge<'a> {
         ruling.dangers.sort_unstable();
         ruling.dangers.dedup();
         // What a command is given is looked at from several sides.
-        let mut seen = HashSet::new();
-        ruling.steps.retain(|step| seen.insert((step.what.clone(), step.decision, step.why.clone())));
+        if ruling.steps.len() > 1 {
+            let mut seen = HashSet::new();
+            ruling.steps.retain(|step| seen.insert((step.what.clone(), step.decision, step.why.clone())));
+        }
         // What is asked about for a reason comes before what no rule is about.
         let strictness = |step: &&Step| step.decision.map_or((1, 2), |decision| (decision as usize, 1));
         if let Some(step) = ruling.steps.iter().min_by_key(strictness) {
@@ -432,7 +435,11 @@ impl<'a> Judge<'a> {
 
     /// The rule that decides about a part, and what it says there.
     pub fn rule_for(&self, part: &Part, kind: Option<&str>) -> Option<(&Rule, Decision)> {
-        let fitting = self.rules.iter().filter(|rule| rule.is_for(self.who)).filter_map(|rule| {
+        // All that is built in is about files, and about few of them.
+        let is_unguarded = matches!(part, Part::File { path, .. } if !may_be_guarded(path));
+        let counts =
+            |rule: &&Rule| !(is_unguarded && rule.source == Source::BuiltIn) && rule.is_for(self.who);
+        let fitting = self.rules.iter().filter(counts).filter_map(|rule| {
             let decision = match (self.fit(rule, part, kind), rule.decision) {
                 (Fit::No, _) | (Fit::Perhaps, Decision::Allow) => return None,
                 (Fit::Perhaps, _) => Decision::Ask,

@@ -2,6 +2,8 @@
 //! folders, `{a,b}` for one of several, and in a command `!word` for what must not occur. What may be meant
 //! for sure and what only perhaps are told apart, since a rule that allows needs the former.
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
 use super::line::{Word, WordKind, base};
 
 /// How a pattern stands to a thing.
@@ -218,6 +220,39 @@ pub fn path_fits(
     })
 }
 
+/// Finds in one go that none of many patterns fits a path: where one does, its needle stands in the path, in letters of
+/// any case.
+pub struct Needles(Option<AhoCorasick>);
+
+impl Needles {
+    pub fn of(patterns: &[&str]) -> Self {
+        let needles: Vec<String> = patterns
+            .iter()
+            .flat_map(|pattern| alternatives(pattern))
+            .map(|pattern| needle(&pattern).to_owned())
+            .collect();
+        if needles.iter().any(String::is_empty) {
+            return Self(None);
+        }
+        let mut builder = AhoCorasick::builder();
+        builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA));
+        // Without it each pattern is held against each path.
+        Self(builder.build(needles).ok())
+    }
+
+    /// Whether one of the patterns may fit.
+    pub fn may_fit(&self, path: &str) -> bool {
+        self.0.as_ref().is_none_or(|needles| needles.is_match(path))
+    }
+}
+
+/// Letters that stand together in every path that a pattern without braces fits; none if there are no such letters.
+fn needle(pattern: &str) -> &str {
+    // Where it begins stands in no path.
+    let named = ["~/", "./"].iter().find_map(|start| pattern.strip_prefix(start)).unwrap_or(pattern);
+    named.split(['*', '/']).max_by_key(|letters| letters.len()).unwrap_or_default()
+}
+
 /// Whether a folder is on the way to what a pattern of paths names: to `a/b/c`, `a` is, and so is `a/b`. A name in any
 /// folder leads nowhere.
 pub fn leads_to(pattern: &str, folder: &str, roots: &[impl AsRef<str>], home: Option<&str>) -> bool {
@@ -333,6 +368,30 @@ fn parts_by(pattern: &str, path: &str, fits: impl Fn(&str, &str) -> bool) -> boo
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_needle_is_the_longest_part_of_a_pattern_that_stands_for_itself() {
+        for (pattern, letters) in [
+            (".env", ".env"),
+            ("*.pem", ".pem"),
+            ("**/.ssh/**", ".ssh"),
+            ("~/.config/*", ".config"),
+            ("./a/bc*d", "bc"),
+            ("/proc/**", "proc"),
+            ("./*", ""),
+            ("**", ""),
+            ("", ""),
+        ] {
+            assert_eq!(needle(pattern), letters, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn patterns_of_which_one_has_no_needle_may_fit_any_path() {
+        assert!(Needles::of(&[".env", "src/{*,main.rs}"]).may_fit("/p/src/a.rs"));
+        assert!(!Needles::of(&[".env", "src/{main,lib}.rs"]).may_fit("/p/src/a.rs"));
+        assert!(!Needles::of(&[]).may_fit("/p/a"));
+    }
 
     #[test]
     fn a_glob_meets_a_pattern_where_a_name_can_fit_both() {

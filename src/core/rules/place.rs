@@ -16,6 +16,9 @@ pub struct Place<'a> {
 
 /// Without `.` and `..`, as far as that can be said without the disk.
 pub fn normal(path: &Path) -> PathBuf {
+    if is_normal(path) {
+        return path.to_owned();
+    }
     let mut clean = PathBuf::new();
     for part in path.components() {
         match part {
@@ -25,4 +28,32 @@ pub fn normal(path: &Path) -> PathBuf {
         }
     }
     clean
+}
+
+/// Whether a path has no `.`, no `..` and no slash too many, as nearly all have. It need not be taken apart then.
+pub fn is_normal(path: &Path) -> bool {
+    let mut parts = path.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/');
+    let is_name = |part: &[u8]| !matches!(part, b"." | b"..");
+    let is_begin_normal = parts.next().is_some_and(is_name);
+    !cfg!(windows) && is_begin_normal && parts.all(|part| !part.is_empty() && is_name(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_path_is_normal_if_it_is_written_as_its_parts_are(path in "[/.a]{0,6}|(/|/?(\\.{1,3}|/|a|ab))(/(\\.{0,3}|a|b)){0,3}") {
+            let path = Path::new(&path);
+            let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+            let again: PathBuf = path.components().collect();
+            let is_same = plain && again.as_os_str() == path.as_os_str();
+            // The root is taken apart.
+            let expected = is_same && path != Path::new("/") && cfg!(unix);
+            prop_assert_eq!(is_normal(path), expected);
+        }
+    }
 }

@@ -1,5 +1,8 @@
 //! The ready sets of rules, and what is asked about by default. The help lists them from here.
 
+use std::sync::LazyLock;
+
+use super::pattern::Needles;
 use super::rule::{Decision, Rule, Source};
 
 /// Rules that are turned on by their name.
@@ -121,6 +124,13 @@ pub const SECRETS: &[&str] = &[
     "{/proc/**,/sys/**}",
 ];
 
+static NEEDLES: LazyLock<Needles> = LazyLock::new(|| Needles::of(&[RUNS_LATER, SECRETS].concat()));
+
+/// Whether one of these patterns may fit a path. None does for nearly all files that agents touch.
+pub fn may_be_guarded(path: &str) -> bool {
+    NEEDLES.may_fit(path)
+}
+
 /// What counts without any option.
 pub fn defaults() -> Vec<Rule> {
     let ask = |pattern: &&str, kinds: &str, reason: &str| Rule {
@@ -152,4 +162,52 @@ pub fn rules_of(name: &str) -> Vec<Rule> {
         ..Rule::new(Decision::Allow, Source::Set(name.to_owned()))
     };
     set.map(|set| set.commands.iter().map(rule).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::core::rules::pattern::path_fits;
+
+    #[test]
+    fn what_is_built_in_is_about_nothing_but_files_that_may_be_guarded() {
+        for rule in defaults() {
+            let path = rule.path.as_deref().expect("it is about files");
+            assert!(RUNS_LATER.contains(&path) || SECRETS.contains(&path), "{path}");
+        }
+        for path in [
+            "/p/.env",
+            "/P/.ENV.local",
+            "/home/me/.ssh/known_hosts",
+            "/p/A.PEM",
+            "/p/Package.json",
+            "/proc/1",
+        ] {
+            assert!(may_be_guarded(path), "{path}");
+        }
+        for path in ["/p/src/main.rs", "/p/README.md", "/p/environment", "/"] {
+            assert!(!may_be_guarded(path), "{path}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn where_no_needle_is_no_pattern_fits(
+            pattern in prop_oneof![
+                proptest::sample::select([RUNS_LATER, SECRETS].concat()).prop_map(str::to_owned),
+                "(~/|\\./|/|\\*\\*/)?([ab.*{},/]|\\*\\*){0,9}",
+            ],
+            path in prop_oneof![
+                "(/([ab.A]{1,3}|home|\\.ssh|\\.ENV|x\\.Pem|\\.git|hooks|config|id_rsa|Package\\.json)){1,5}",
+                "(/[ab.AB]{1,4}){1,4}",
+            ],
+            is_loose in any::<bool>(),
+        ) {
+            let (roots, home) = (["/a".to_owned(), "/home".to_owned()], Some("/home/b"));
+            let fits = path_fits(&pattern, &path, &roots, home, is_loose);
+            prop_assert!(!fits || Needles::of(&[&pattern]).may_fit(&path));
+        }
+    }
 }

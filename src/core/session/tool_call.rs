@@ -277,10 +277,12 @@ impl ToolCall {
                 }
             }
         }
-        self.locations = locations.unwrap_or_else(|| std::mem::take(&mut self.locations));
-        // The project's folder is where everything happens: it is no file that a call is about.
-        self.locations
-            .retain(|place| self.root.as_os_str().is_empty() || self.root.join(&place.path) != self.root);
+        if let Some(mut locations) = locations {
+            // The project's folder is where everything happens: it is no file that a call is about.
+            locations
+                .retain(|place| self.root.as_os_str().is_empty() || self.root.join(&place.path) != self.root);
+            self.locations = locations;
+        }
         self.news_in_input = has_input && self.read_input();
         if has_content || has_input {
             self.counted = self.count();
