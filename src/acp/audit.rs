@@ -2,8 +2,7 @@
 //! each request gets exactly one line, however it ends; a tool call gets its line when it is over. What a line says is
 //! `core::audit`'s part, where it is kept that of `store::audit_log`.
 
-use std::collections::VecDeque;
-use std::collections::btree_map::{self, BTreeMap};
+use std::collections::{VecDeque, hash_map};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use super::wire::ring::now;
 use super::wire::rpc::REQUEST_CANCELLED;
 use crate::core::audit::{By, Decision, Line, Outcome, What};
 use crate::core::ids::{SessionKey, ToolCallId};
+use crate::core::maps::FastMap;
 use crate::core::message::{Exit, ToolCallPatch, WireStatus};
 use crate::core::text::cut;
 
@@ -41,6 +41,11 @@ pub struct Entry {
 impl Recorder {
     pub fn new(to: Option<(AuditLog, PathBuf)>, agent: &str, log: AgentLog) -> Self {
         Self { to, agent: agent.into(), log }
+    }
+
+    /// Whether anything is recorded.
+    pub fn is_kept(&self) -> bool {
+        self.to.is_some()
     }
 
     /// Begins a line about something in a session; nothing where nothing is recorded.
@@ -126,35 +131,48 @@ impl std::fmt::Debug for Entry {
 /// What agents have said of their calls so far: later messages leave out what earlier ones said.
 #[derive(Default)]
 pub struct Calls {
-    known: BTreeMap<(SessionKey, ToolCallId), Call>,
+    known: FastMap<(SessionKey, ToolCallId), Call>,
     /// In the order in which they came.
     order: VecDeque<(SessionKey, ToolCallId)>,
 }
 
 #[derive(Default)]
 struct Call {
-    line: Line,
+    line: Arc<Line>,
     is_asked: bool,
     is_rejected: bool,
     is_over: bool,
 }
 
+impl Call {
+    fn take(&mut self, patch: &ToolCallPatch, cwd: &Path) -> &Line {
+        let line = Arc::make_mut(&mut self.line);
+        line.take_call(patch, cwd);
+        line
+    }
+
+    fn ended(&mut self, entry: impl FnOnce() -> Option<Entry>) -> Option<Entry> {
+        if std::mem::replace(&mut self.is_over, true) {
+            return None;
+        }
+        let mut entry = entry()?;
+        entry.line.is_about(&self.line);
+        entry.line.by = (!self.is_asked).then_some(By::Agent);
+        Some(entry)
+    }
+}
+
 impl Calls {
-    /// Takes in what a message says of a call, and gives what is known of it.
-    pub fn take(&mut self, session: SessionKey, call: &ToolCallPatch, cwd: &Path) -> &Line {
+    /// Takes in what is said of a call when the user, or a rule, is asked about it, and gives what is known of it.
+    pub fn asked(&mut self, session: SessionKey, call: &ToolCallPatch, cwd: &Path) -> &Line {
         let known = self.get(session, &call.id);
-        known.line.take_call(call, cwd);
-        &known.line
+        known.is_asked = true;
+        known.take(call, cwd)
     }
 
     /// What is known of a call.
-    pub fn known(&self, session: SessionKey, call: &ToolCallId) -> Option<&Line> {
-        self.known.get(&(session, call.clone())).map(|known| &known.line)
-    }
-
-    /// The user, or a rule, was asked about it.
-    pub fn asked(&mut self, session: SessionKey, call: &ToolCallId) {
-        self.get(session, call).is_asked = true;
+    pub fn known(&self, session: SessionKey, call: &ToolCallId) -> Option<Arc<Line>> {
+        self.known.get(&(session, call.clone())).map(|known| known.line.clone())
     }
 
     /// The answer was taken.
@@ -162,26 +180,27 @@ impl Calls {
         self.get(session, call).is_rejected = !allowed;
     }
 
-    /// The line of a call that this message ends; once.
-    pub fn over(
+    /// Takes in what a message says of a call. If that ends it, the call gets its line; once.
+    pub fn told(
         &mut self,
         session: SessionKey,
-        patch: &ToolCallPatch,
+        (patch, cwd): (&ToolCallPatch, &Path),
         entry: impl FnOnce() -> Option<Entry>,
     ) {
+        let known = self.get(session, &patch.id);
+        known.take(patch, cwd);
         let failed = match &patch.status {
             Some(WireStatus::Completed) => false,
             Some(WireStatus::Failed) => true,
             Some(WireStatus::Other(word)) if matches!(&word[..], "cancelled" | "canceled") => {
-                return drop(self.ended(session, &patch.id, entry));
+                return drop(known.ended(entry));
             }
             Some(WireStatus::Other(word)) if matches!(&word[..], "denied" | "error" | "rejected") => true,
             _ => return,
         };
-        let is_rejected = self.get(session, &patch.id).is_rejected;
-        match self.ended(session, &patch.id, entry) {
+        match known.ended(entry) {
             // Agents say of it that it failed, having done nothing.
-            Some(mut entry) if failed && is_rejected => {
+            Some(mut entry) if failed && known.is_rejected => {
                 entry.line.decision = Some(Decision::Rejected);
                 entry.write();
             }
@@ -191,23 +210,6 @@ impl Calls {
         }
     }
 
-    fn ended(
-        &mut self,
-        session: SessionKey,
-        call: &ToolCallId,
-        entry: impl FnOnce() -> Option<Entry>,
-    ) -> Option<Entry> {
-        let known = self.get(session, call);
-        if std::mem::replace(&mut known.is_over, true) {
-            return None;
-        }
-        let (line, is_asked) = (known.line.clone(), known.is_asked);
-        let mut entry = entry()?;
-        entry.line.is_about(line);
-        entry.line.by = (!is_asked).then_some(By::Agent);
-        Some(entry)
-    }
-
     fn get(&mut self, session: SessionKey, call: &ToolCallId) -> &mut Call {
         if self.order.len() > MOST_CALLS
             && let Some(oldest) = self.order.pop_front()
@@ -215,8 +217,8 @@ impl Calls {
             self.known.remove(&oldest);
         }
         match self.known.entry((session, call.clone())) {
-            btree_map::Entry::Occupied(known) => known.into_mut(),
-            btree_map::Entry::Vacant(new) => {
+            hash_map::Entry::Occupied(known) => known.into_mut(),
+            hash_map::Entry::Vacant(new) => {
                 self.order.push_back(new.key().clone());
                 new.insert(Call::default())
             }

@@ -13,6 +13,7 @@ use super::store::{audit_log, list_file};
 use crate::core::audit::Line;
 use crate::core::audit::filter::Filter;
 use crate::core::ids::SessionKey;
+use crate::core::maps::FastMap;
 use crate::core::message::{Place, RulesNews};
 use crate::core::rules::danger::{Danger, is_run_unseen};
 use crate::core::rules::kept::{self, Change};
@@ -297,7 +298,7 @@ fn is_same_file(known: &Act, act: &Act, resolve: &dyn Fn(&Path) -> Option<PathBu
 /// Asks about each path once: the folders of a session and what it was asked about before are the same for all that it
 /// has done.
 fn once_each(resolve: impl Fn(&Path) -> Option<PathBuf>) -> impl Fn(&Path) -> Option<PathBuf> {
-    let known: RefCell<HashMap<PathBuf, Option<PathBuf>>> = RefCell::default();
+    let known: RefCell<FastMap<PathBuf, Option<PathBuf>>> = RefCell::default();
     move |path| {
         if let Some(real) = known.borrow().get(path) {
             return real.clone();

@@ -8,6 +8,7 @@ pub mod contrast;
 pub mod ids;
 pub mod inspector;
 pub mod locations;
+pub mod maps;
 pub mod message;
 pub mod policy;
 pub mod quit;

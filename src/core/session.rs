@@ -72,6 +72,7 @@ use retold::Retold;
 pub use turn::Queued;
 
 use crate::core::ids::{AgentId, EntryId, Moment, SessionKey, SubagentId, TerminalId, ToolCallId};
+use crate::core::maps::FastMap;
 use crate::core::message::{
     Again, AgentInfo, Command, ConfigOption, Content, Cost, Exit, Limit, Models, Modes, Place, Reopen, Role,
     SlashCommand,
@@ -213,7 +214,7 @@ pub struct Session {
 #[derive(Default)]
 struct Turn {
     /// Ids are scoped by turn: some agents use them again.
-    calls: HashMap<ToolCallId, EntryId>,
+    calls: FastMap<ToolCallId, EntryId>,
     /// Those of them that are not over: a turn may have had 100,000.
     open: BTreeSet<EntryId>,
     messages: HashMap<(Role, String), EntryId>,

@@ -8,11 +8,11 @@ pub mod reading;
 pub mod saving;
 pub mod texts;
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use mlua::Result;
 
+use crate::core::maps::FastMap;
 use crate::core::message::Stamp;
 use crate::core::store::checkpoint::{self, Mode};
 use crate::core::text::Text;
@@ -25,7 +25,7 @@ use crate::nvim::editor::{Buf, Editor};
 /// The files that loaded buffers hold, by their paths: absolute, links resolved.
 #[derive(Default)]
 pub struct Buffers {
-    loaded: HashMap<PathBuf, Held>,
+    loaded: FastMap<PathBuf, Held>,
     pub texts: Texts,
 }
 

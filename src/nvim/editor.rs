@@ -10,7 +10,6 @@ pub mod picker;
 pub mod timer;
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,6 +18,7 @@ use mlua::{FromLua, FromLuaMulti, Function, IntoLua, IntoLuaMulti, Lua, Result, 
 
 use crate::core::ids::Moment;
 use crate::core::inspector::line::clock_offset;
+use crate::core::maps::FastMap;
 use crate::core::message::Severity;
 use crate::core::text::bar::{Part, bar};
 use crate::core::text::visible::{is_plain, visible, visible_line};
@@ -92,7 +92,7 @@ pub struct Editor {
     api: Table,
     functions: Table,
     helpers: Table,
-    fetched: RefCell<HashMap<&'static str, Function>>,
+    fetched: RefCell<FastMap<&'static str, Function>>,
     unlock: Function,
     lock: Function,
     paint: Function,

@@ -1,20 +1,20 @@
 //! Whether anybody listens to an event of ours. What is told is left to others.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use mlua::Result;
 
+use crate::core::maps::FastMap;
 use crate::nvim::editor::Editor;
 
 thread_local! {
     /// Which events somebody listens to.
-    static HEARD: RefCell<HashMap<&'static str, bool>> = RefCell::default();
+    static HEARD: RefCell<FastMap<&'static str, bool>> = RefCell::default();
 }
 
 /// Code of the user's has run, which may listen to other events now.
 pub fn forget_listeners() {
-    HEARD.with_borrow_mut(HashMap::clear);
+    HEARD.with_borrow_mut(FastMap::clear);
 }
 
 /// The same as [`has_listeners`], asked once for each event until the user's code had its turn: a turn of

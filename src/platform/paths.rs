@@ -1,11 +1,11 @@
 //! Paths as people and agents write them: Windows' own notation for paths without limits (`\\?\C:\a`) is
 //! never shown to anybody.
 
-use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::core::maps::FastMap;
 use crate::core::text::uri::has_drive;
 
 /// The path of what is there, with all links and `..` resolved.
@@ -23,12 +23,17 @@ pub fn resolve_file(path: &Path) -> PathBuf {
 #[derive(Debug, Default)]
 pub struct Resolver {
     /// `None` of a folder that isn't there.
-    folders: HashMap<PathBuf, Option<PathBuf>>,
+    folders: FastMap<PathBuf, Option<PathBuf>>,
 }
 
 impl Resolver {
     /// The path of what is in a folder and no link, and of what is not there. `None` where it takes more to know.
     pub fn find(&mut self, path: &Path) -> Option<PathBuf> {
+        self.found(path).map(|(found, _)| found)
+    }
+
+    /// With what there is, unless that is nothing.
+    fn found(&mut self, path: &Path) -> Option<(PathBuf, Option<Metadata>)> {
         // Where upper and lower case are the same, the system has to be asked for the name as well.
         if cfg!(any(windows, target_os = "macos")) {
             return None;
@@ -40,14 +45,18 @@ impl Resolver {
         };
         let found = real.as_ref()?.join(name);
         match fs::symlink_metadata(&found) {
-            Ok(metadata) => (!metadata.is_symlink()).then_some(found),
-            Err(error) => (error.kind() == io::ErrorKind::NotFound).then_some(found),
+            Ok(metadata) => (!metadata.is_symlink()).then_some((found, Some(metadata))),
+            Err(error) => (error.kind() == io::ErrorKind::NotFound).then_some((found, None)),
         }
     }
 
-    /// As [`resolve_file`].
-    pub fn resolve_file(&mut self, path: &Path) -> PathBuf {
-        self.find(path).unwrap_or_else(|| resolve_file(path))
+    /// As [`resolve_file`], with what there is, which need not be asked for once more then.
+    pub fn look(&mut self, path: &Path) -> (PathBuf, Option<Metadata>) {
+        self.found(path).unwrap_or_else(|| {
+            let file = resolve_file(path);
+            let metadata = fs::metadata(&file).ok();
+            (file, metadata)
+        })
     }
 }
 
@@ -137,10 +146,15 @@ mod tests {
         let more =
             ["folder/new", "gone/new", "real/file/", "real/file/below", "real", "folder/.", "folder/.."];
         for name in names.into_iter().chain(more) {
-            assert_eq!(resolver.resolve_file(&at(name)), resolve_file(&at(name)), "{name}");
+            let found = resolve_file(&at(name));
+            let (file, metadata) = resolver.look(&at(name));
+            let there = fs::metadata(&found).ok();
+            let inode =
+                |metadata: Option<Metadata>| metadata.map(|it| std::os::unix::fs::MetadataExt::ino(&it));
+            assert_eq!((file, inode(metadata)), (found, inode(there)), "{name}");
         }
         for path in ["", "/", ".", "..", "relative", "/relative", "/../tmp"] {
-            assert_eq!(resolver.resolve_file(Path::new(path)), resolve_file(Path::new(path)), "{path}");
+            assert_eq!(resolver.look(Path::new(path)).0, resolve_file(Path::new(path)), "{path}");
         }
     }
 

@@ -7,21 +7,49 @@ use std::sync::Arc;
 use tokio::time::timeout;
 
 use super::state::Connection;
-use crate::acp::audit::Entry;
+use crate::acp::audit::{Entry, Recorder};
 use crate::acp::files::disks::PATIENCE;
 use crate::acp::shared::Shared;
 use crate::acp::terminals::TerminalSpec;
 use crate::acp::wire::reply::Reply;
+use crate::acp::wire::ring::now;
 use crate::core::audit::{Line, What};
 use crate::core::ids::{JobId, SessionKey};
 use crate::core::message::{Event, Outcome, PermissionOption, Place, ToolCallPatch};
 use crate::core::rules::danger::is_run_unseen;
-use crate::core::rules::unasked::{UnaskedAction, UnaskedActions};
+use crate::core::rules::unasked::{Unasked, UnaskedAction, UnaskedActions};
 use crate::core::rules::variables::{in_environment, is_harmless};
 use crate::core::rules::{Act, Decision};
 
 /// Stands in the record for the value of a variable.
 const HIDDEN: &str = "…";
+
+/// What was done without asking. Rules have a say in little of it, so only that gets lines.
+struct Unrecorded {
+    recorder: Recorder,
+    acp_id: String,
+    project: PathBuf,
+    at: u64,
+    /// What is known of the call behind each thing, and which files it is about.
+    done: Vec<(Option<Arc<Line>>, Vec<PathBuf>)>,
+}
+
+impl Unrecorded {
+    /// Records what a rule would have had a say in.
+    fn record(self, judged: &[Option<Unasked>]) {
+        let Self { recorder, acp_id, project, at, done } = self;
+        for ((call, paths), unasked) in done.into_iter().zip(judged) {
+            let Some(unasked) = unasked else { continue };
+            let Some(mut entry) = recorder.begin(&acp_id, &project, What::Unasked) else { return };
+            entry.line.at = at;
+            if let Some(call) = call {
+                entry.line.is_about(&call);
+            }
+            paths.iter().for_each(|path| entry.line.add_path(path));
+            entry.unasked(&unasked.rule);
+        }
+    }
+}
 
 impl Connection {
     /// Begins a line about a session, if there is a record.
@@ -45,10 +73,9 @@ impl Connection {
         (call, options): (&ToolCallPatch, &[PermissionOption]),
         reply: Reply,
     ) -> Reply {
-        let of_call = self.calls.take(session, call, &place.cwd).clone();
-        self.calls.asked(session, &call.id);
+        let of_call = self.calls.asked(session, call, &place.cwd).clone();
         reply.recorded(self.record(session, What::Permission, |line| {
-            line.is_about(of_call);
+            line.is_about(&of_call);
             line.cwd = Some(place.cwd.to_string_lossy().into_owned());
             line.offer(options);
         }))
@@ -79,8 +106,7 @@ impl Connection {
     /// What was done without asking is held against the rules, and told to who wants to know; it is recorded where a
     /// rule would have had a say.
     pub(super) fn judge_done(&self, session: SessionKey, job: JobId, actions: UnaskedActions) {
-        let lines: Vec<Option<Entry>> =
-            actions.done.iter().map(|action| self.record_unasked(session, action)).collect();
+        let unrecorded = self.unrecorded(session, &actions);
         let shared = self.shared.clone();
         let of_allowed = |action| shared.file_of_allowed_command(session, action);
         let allowed: Vec<Option<PathBuf>> = actions.done.iter().map(of_allowed).collect();
@@ -97,37 +123,36 @@ impl Connection {
                     unasked.of_asked = Some(file.strip_prefix(&cwd).unwrap_or(&file).to_owned());
                 }
             }
-            let found = judged.iter().map(Option::as_ref).chain(std::iter::repeat(None));
-            for (entry, unasked) in lines.into_iter().zip(found) {
-                match (entry, unasked) {
-                    (Some(entry), Some(unasked)) => entry.unasked(&unasked.rule),
-                    (Some(entry), None) => entry.forget(),
-                    (None, _) => {}
-                }
+            if let Some(unrecorded) = unrecorded {
+                unrecorded.record(&judged);
             }
             shared.mailbox.post(Event::Computed { job, outcome: Outcome::JudgedDone(judged) });
         });
     }
 
-    fn record_unasked(&self, session: SessionKey, action: &UnaskedAction) -> Option<Entry> {
-        self.record(session, What::Unasked, |line| {
-            let known = action.call.as_ref().and_then(|call| self.calls.known(session, call));
-            if let Some(known) = known {
-                line.is_about(known.clone());
-            }
-            for act in &action.request.acts {
-                if let Act::File { path, .. } = act {
-                    line.add_path(path);
-                }
-            }
+    fn unrecorded(&self, session: SessionKey, actions: &UnaskedActions) -> Option<Unrecorded> {
+        let known = self.sessions.get(session).filter(|_| self.recorder.is_kept())?;
+        let of = |action: &UnaskedAction| {
+            let call = action.call.as_ref().and_then(|call| self.calls.known(session, call));
+            let paths = action.request.acts.iter().filter_map(|act| match act {
+                Act::File { path, .. } => Some(path.clone()),
+                _ => None,
+            });
+            (call, paths.collect())
+        };
+        Some(Unrecorded {
+            recorder: self.recorder.clone(),
+            acp_id: known.acp_id.clone(),
+            project: known.place.cwd.clone(),
+            at: now(),
+            done: actions.done.iter().map(of).collect(),
         })
     }
 
     /// What a message says of a call; the one that ends it has it recorded.
     pub(super) fn record_call(&mut self, session: SessionKey, call: &ToolCallPatch, place: &Place) {
-        self.calls.take(session, call, &place.cwd);
         let (recorder, sessions) = (&self.recorder, &self.sessions);
-        self.calls.over(session, call, || {
+        self.calls.told(session, (call, &place.cwd), || {
             let known = sessions.get(session)?;
             recorder.begin(&known.acp_id, &known.place.cwd, What::Call)
         });

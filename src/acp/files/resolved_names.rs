@@ -2,7 +2,7 @@
 //! itself: it is told before it hears of what names them, as far as the disk answers in time, and else as
 //! soon as it does.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::disks::Disks;
 use crate::acp::mutex::lock;
+use crate::core::maps::FastMap;
 use crate::core::message::Event;
 use crate::mailbox::Mailbox;
 use crate::platform::paths::{Resolver, canonicalize};
@@ -29,7 +30,7 @@ pub struct ResolvedNames {
     mailbox: Arc<Mailbox>,
     disks: Disks,
     /// When each path was asked about.
-    asked: Mutex<HashMap<PathBuf, Instant>>,
+    asked: Mutex<FastMap<PathBuf, Instant>>,
     /// The folders that did not answer, and in which something is asked already.
     silent: Arc<Mutex<HashSet<PathBuf>>>,
 }

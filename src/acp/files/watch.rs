@@ -7,7 +7,7 @@ mod event_filter;
 pub(crate) mod fingerprint;
 mod seen;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::futures::Notified;
 
-use self::event_filter::ChangedPath;
+use self::event_filter::{ChangedPath, concerns_content};
 use self::fingerprint::Fingerprint;
 use self::seen::Seen;
 use super::disks::{Disks, PATIENCE};
@@ -29,6 +29,7 @@ use crate::acp::wire::log::WireLog;
 use crate::acp::worker::Worker;
 use crate::core::changes::half_written::Input;
 use crate::core::ids::SessionKey;
+use crate::core::maps::{FastMap, FastSet};
 use crate::core::message::{Event, FileChange, Stamp};
 use crate::mailbox::Mailbox;
 use crate::platform::files;
@@ -247,11 +248,11 @@ struct Watcher {
     seen: Arc<Seen>,
     /// Only there while there is something to watch.
     system: Option<RecommendedWatcher>,
-    files: HashMap<PathBuf, Watched>,
+    files: FastMap<PathBuf, Watched>,
     /// The folders that the system watches, with the files it does so for.
-    folders: HashMap<PathBuf, HashSet<PathBuf>>,
+    folders: FastMap<PathBuf, FastSet<PathBuf>>,
     /// Files being written by this client; one may be written twice at once.
-    writing: HashMap<PathBuf, u32>,
+    writing: FastMap<PathBuf, u32>,
     /// Sessions that are over for good; a read of theirs may still be under way.
     closed: BTreeSet<SessionKey>,
     /// Since when the system has said something that was not taken in.
@@ -304,9 +305,9 @@ impl Watcher {
             tell,
             seen: watch.seen.clone(),
             system: None,
-            files: HashMap::new(),
-            folders: HashMap::new(),
-            writing: HashMap::new(),
+            files: FastMap::default(),
+            folders: FastMap::default(),
+            writing: FastMap::default(),
             closed: BTreeSet::new(),
             since: None,
             touches: 0,
@@ -381,10 +382,15 @@ impl Watcher {
         self.disks.soon(&first, PATIENCE, move || {
             let mut resolver = Resolver::default();
             let mut place = |(path, is_named): (PathBuf, bool)| {
-                let target = if is_named { resolver.resolve_file(&path) } else { path };
-                let metadata = std::fs::metadata(&target);
-                let is_special = metadata.as_ref().is_ok_and(|metadata| !metadata.is_file());
-                Place { target, is_there: metadata.is_ok(), is_special }
+                let (target, metadata) = match is_named {
+                    true => resolver.look(&path),
+                    false => {
+                        let metadata = std::fs::metadata(&path).ok();
+                        (path, metadata)
+                    }
+                };
+                let is_special = metadata.as_ref().is_some_and(|metadata| !metadata.is_file());
+                Place { target, is_there: metadata.is_some(), is_special }
             };
             paths.into_iter().map(&mut place).collect()
         })
@@ -592,7 +598,7 @@ impl Watcher {
         if self.system.is_none() {
             let (seen, tell) = (self.seen.clone(), self.tell.clone());
             let take_in = move |event| {
-                if lock(&seen.filter).take_in(event) {
+                if concerns_content(&event) && lock(&seen.filter).take_in(event) {
                     // Nobody listens any more when the thread is ending.
                     let _ = tell.send(Message::SystemEvent);
                 }

@@ -2,22 +2,22 @@
 //! mailbox, without waking the background in between, which costs more than the reading. It is taken
 //! only while nothing that the agent wrote before is on the slow path, so that all arrives in order.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::from_acp::Chunk;
 use crate::core::changes::half_written::Millis;
 use crate::core::ids::SessionKey;
+use crate::core::maps::FastMap;
 use crate::core::message::Event;
 use crate::mailbox::Mailbox;
 
 /// One agent's sessions by the names that it gave them. Cheap to clone; all clones are one.
 #[derive(Clone, Default)]
-pub struct SessionNames(Arc<Mutex<HashMap<String, SessionKey>>>);
+pub struct SessionNames(Arc<Mutex<FastMap<String, SessionKey>>>);
 
 impl SessionNames {
-    pub fn lock(&self) -> MutexGuard<'_, HashMap<String, SessionKey>> {
+    pub fn lock(&self) -> MutexGuard<'_, FastMap<String, SessionKey>> {
         // Plain data: no panic leaves it half changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

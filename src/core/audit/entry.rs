@@ -40,8 +40,8 @@ impl Line {
     }
 
     /// What another line has found out about a call.
-    pub fn is_about(&mut self, of_call: Self) {
-        let Self { call, tool, title, command, paths, .. } = of_call;
+    pub fn is_about(&mut self, of_call: &Self) {
+        let Self { call, tool, title, command, paths, .. } = of_call.clone();
         (self.call, self.tool, self.title, self.command, self.paths) = (call, tool, title, command, paths);
     }
 

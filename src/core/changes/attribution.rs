@@ -1,11 +1,12 @@
 //! Whose change it was: when the calls, commands and turns of each session ran, and which of them was at work
 //! when a file changed. Times are an input. Who looks at the disk is left to `acp::files::index`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use super::half_written::Millis;
 use crate::core::ids::{SessionKey, TerminalId, ToolCallId};
+use crate::core::maps::FastMap;
 use crate::core::message::{Activity, Cause, ToolKind, WireStatus};
 
 /// An agent may be at work on a file this long before its message that names the file has been read, or after the one
@@ -102,7 +103,7 @@ struct Session {
     /// When its agent said something last.
     heard: Millis,
     /// Of this turn.
-    calls: HashMap<ToolCallId, Call>,
+    calls: FastMap<ToolCallId, Call>,
     /// Calls know theirs by their places here, so none goes while a turn's calls are known.
     spans: Vec<Span>,
 }

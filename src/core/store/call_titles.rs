@@ -2,18 +2,19 @@
 //! Only the call that a file's last change is recorded of may still be called otherwise: agents make thousands of calls
 //! in one turn, so it is found without looking at the others.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::core::ids::{EntryId, SessionKey};
+use crate::core::maps::FastMap;
 
 type CallKey = (SessionKey, EntryId);
 
 #[derive(Debug, Default)]
 pub struct CallTitles {
     /// By the call: its title, and the files whose last recorded change is its. There are some.
-    calls: HashMap<CallKey, (Option<String>, BTreeSet<PathBuf>)>,
-    last: HashMap<PathBuf, CallKey>,
+    calls: FastMap<CallKey, (Option<String>, BTreeSet<PathBuf>)>,
+    last: FastMap<PathBuf, CallKey>,
 }
 
 impl CallTitles {

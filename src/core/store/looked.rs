@@ -1,13 +1,13 @@
 //! Which files were looked at in a turn before a call changes them. Agents make thousands of calls that only read: what is
 //! known of none of them before can't be recorded, so the record is not told that they are over.
 
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::checkpoint::TurnKey;
+use crate::core::maps::{FastMap, FastSet};
 
 #[derive(Debug, Default)]
-pub struct LookedFiles(HashMap<TurnKey, HashSet<PathBuf>>);
+pub struct LookedFiles(FastMap<TurnKey, FastSet<PathBuf>>);
 
 impl LookedFiles {
     /// The record is told to look at a file.

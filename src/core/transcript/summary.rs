@@ -2,11 +2,11 @@
 //! total time. It is updated call by call, since an agent makes thousands of calls in one run. Which
 //! calls form a run is left to `groups`.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 
 use super::drawing::{Drawing, Mark, Style};
 use super::wording::{seconds, status_mark};
+use crate::core::maps::FastSet;
 use crate::core::message::ToolKind;
 use crate::core::session::entry::Entry;
 use crate::core::session::tool_call::{Status, ToolCall, relative};
@@ -47,7 +47,7 @@ pub struct Tally {
 struct KindSummary {
     kind: ToolKind,
     calls: usize,
-    paths: HashSet<PathBuf>,
+    paths: FastSet<PathBuf>,
     /// What the first one is called, for when it is the only one.
     name: String,
     /// The session's folder: what is in it is named without it.
@@ -69,7 +69,7 @@ impl Tally {
     fn add(&mut self, call: &ToolCall) {
         let at = self.kinds.iter().position(|of_kind| of_kind.kind == call.kind).unwrap_or_else(|| {
             let (name, root) = (name(call), call.root.clone());
-            self.kinds.push(KindSummary { kind: call.kind, calls: 0, paths: HashSet::new(), name, root });
+            self.kinds.push(KindSummary { kind: call.kind, calls: 0, paths: FastSet::default(), name, root });
             self.kinds.len() - 1
         });
         self.kinds[at].calls += 1;

@@ -2,9 +2,10 @@
 //! here: a path that nothing is known of yet goes by the name it has, and the background is asked.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use crate::core::maps::{FastMap, FastSet};
 
 /// How long a name counts before it is asked for again. It goes on counting until the answer is there.
 const FRESH: Duration = Duration::from_secs(1);
@@ -18,9 +19,9 @@ thread_local! {
 
 #[derive(Default)]
 struct Names {
-    known: HashMap<PathBuf, Known>,
+    known: FastMap<PathBuf, Known>,
     /// To be asked for.
-    wanted: HashSet<PathBuf>,
+    wanted: FastSet<PathBuf>,
 }
 
 struct Known {

@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{EntryId, Moment, SessionKey};
+use crate::core::maps::FastSet;
 use crate::core::message::{Command, FileDiff, Severity};
 use crate::core::session::Session;
 use crate::nvim::buffers::is_modified;
@@ -23,7 +24,7 @@ const SETTLING_MS: u64 = 12_000;
 /// What the background has been told to watch.
 #[derive(Default)]
 pub struct Watching {
-    files: HashSet<(SessionKey, PathBuf)>,
+    files: FastSet<(SessionKey, PathBuf)>,
     /// The calls under way that edit files.
     edits: HashSet<(SessionKey, EntryId, PathBuf)>,
     /// Files whose last edit is over, but may not be whole on the disk yet: the call, and when it ended.

@@ -1,7 +1,6 @@
 //! What the system says of watched folders, sifted on the thread it says it on: of all that happens
 //! there only what may concern a watched file is kept, each file once, however often it is told.
 
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -9,6 +8,7 @@ use notify::event::{AccessKind, AccessMode, ModifyKind, RenameMode};
 use notify::{Event, EventKind};
 
 use crate::core::changes::half_written::Input;
+use crate::core::maps::{FastMap, FastSet};
 
 /// Whether the system says that a file was closed; where it does not, what it says of writing is no more than
 /// that something happened.
@@ -17,9 +17,9 @@ const TELLS_CLOSING: bool = cfg!(any(target_os = "linux", target_os = "android")
 #[derive(Default)]
 pub struct EventFilter {
     /// What is said of the path concerns these files: itself, or what is in it.
-    concerns: HashMap<PathBuf, HashSet<PathBuf>>,
-    pending: HashMap<PathBuf, ChangedPath>,
-    renamed: HashMap<PathBuf, PathBuf>,
+    concerns: FastMap<PathBuf, FastSet<PathBuf>>,
+    pending: FastMap<PathBuf, ChangedPath>,
+    renamed: FastMap<PathBuf, PathBuf>,
     last: Option<Instant>,
 }
 
@@ -75,12 +75,7 @@ impl EventFilter {
     pub fn take_in(&mut self, event: notify::Result<Event>) -> bool {
         let was_calm = self.pending.is_empty();
         match event {
-            // A file that is read or opened is the same file still.
-            Ok(Event { kind: EventKind::Access(kind), .. })
-                if kind != AccessKind::Close(AccessMode::Write) =>
-            {
-                return false;
-            }
+            event if !concerns_content(&event) => return false,
             Ok(event) if !event.need_rescan() => {
                 if let (EventKind::Modify(ModifyKind::Name(RenameMode::Both)), [from, to]) =
                     (event.kind, &event.paths[..])
@@ -146,9 +141,17 @@ impl EventFilter {
     }
 
     /// The files to look at; they are looked at once.
-    pub fn drain(&mut self) -> HashMap<PathBuf, ChangedPath> {
+    pub fn drain(&mut self) -> FastMap<PathBuf, ChangedPath> {
         self.renamed.clear();
         std::mem::take(&mut self.pending)
+    }
+}
+
+/// A file that is read or opened is the same file still. The system says so of each that is opened, by this client, too.
+pub fn concerns_content(event: &notify::Result<Event>) -> bool {
+    match event {
+        Ok(Event { kind: EventKind::Access(kind), .. }) => *kind == AccessKind::Close(AccessMode::Write),
+        _ => true,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the watched files are known to hold, for the thread that watches and for all who read one of them
 //! meanwhile: each goes through the file's state machine. Whom it is told to is left to `watch`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -13,6 +13,7 @@ use super::fingerprint::{Fingerprint, by_stamp};
 use crate::acp::mutex::lock;
 use crate::core::changes::half_written::{self, Input, Millis, Shape, Tracker};
 use crate::core::ids::SessionKey;
+use crate::core::maps::FastMap;
 use crate::core::message::{FileDiff, Stamp};
 
 /// Of a larger file it is not told whether it is the beginning of what was there before.
@@ -49,7 +50,7 @@ pub struct Seen {
 /// each of them.
 #[derive(Default)]
 struct Files {
-    all: HashMap<PathBuf, File>,
+    all: FastMap<PathBuf, File>,
     due: BTreeSet<(Millis, PathBuf)>,
 }
 

@@ -2,19 +2,18 @@
 //! told from the other things that such a text may be, and what is new in it from what was there. The
 //! terminals that it is put into are left to the parent.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use crate::acp::wire::from_acp;
 use crate::core::ids::ToolCallId;
+use crate::core::maps::FastMap;
 use crate::core::message::{Content, ToolCallPatch, ToolContent, ToolKind, WireStatus};
 use crate::core::session::tool_call::{self, Cause, Status};
 use crate::core::text::one_line;
 
 /// The calls of a turn that run commands.
 #[derive(Default)]
-pub struct Calls(HashMap<ToolCallId, Call>);
+pub struct Calls(FastMap<ToolCallId, Call>);
 
 /// What was told of a call so far.
 #[derive(Default)]
