@@ -67,7 +67,7 @@ fn a_comment_on_a_files_line_of_the_review_is_on_its_first_line() {
     nvim.command("call search('^a.txt')");
     // Whoever types on writes the comment.
     nvim.input("gcwhy this file?<C-s>");
-    nvim.wait_for_screen("\u{270e} a.txt:1  why this file?");
+    nvim.wait_for_screen("\u{270e} 1  why this file?");
     nvim.command("call search('^a.txt')");
     nvim.input("gc");
     nvim.wait_for_screen("Comment on a.txt:1");
@@ -192,7 +192,7 @@ fn a_line_of_a_change_is_commented_as_the_change_and_stands_in_the_review() {
     chat.nvim.command("Acp review");
     chat.nvim.wait_for_screen("2 commented");
     let review = chat.nvim.buffer_text(0);
-    assert!(review.ends_with("  + TWO\n  ✎ too loud\n\nComments\n  ✎ a.txt:5  and this"), "{review}");
+    assert!(review.ends_with("  + TWO\n  ✎ too loud\n  ✎ 5  and this"), "{review}");
     chat.nvim.command("call search('and this')");
     chat.nvim.command("Acp! comment");
     chat.nvim.wait_for_screen("1 commented");

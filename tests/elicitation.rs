@@ -166,7 +166,7 @@ fn each_control_is_asked_for_in_the_agents_order_and_gone_over_before_it_is_sent
     assert_eq!(seen[4]["kind"], "acp_elicitation");
     assert_eq!(
         seen[4]["items"],
-        json!(["Red — like a rose", "Blue", "Leave it out", "All fields, decline or cancel …"])
+        json!(["Red — like a rose", "Blue", "Leave it out", "All fields · decline or cancel …"])
     );
     assert_eq!(
         seen[11]["items"],

@@ -60,7 +60,7 @@ fn the_review_names_its_keys_as_they_are_mapped() {
     let all = "<F2> keep · gx undo · u take back · gc comment · gs send · <CR> go · g? keys";
     chat.nvim.wait_for_screen(all);
     chat.nvim.input("<F2>");
-    chat.nvim.wait_for_screen("Nothing is left to decide · <Esc> closes this");
+    chat.nvim.wait_for_screen("Nothing is left to decide · u takes back · <Esc> closes this");
 }
 
 /// Clicks on the first cell of a text that is on the screen.

@@ -387,7 +387,7 @@ fn a_rule_that_is_made_by_an_answer_answers_all_that_is_like_it() {
     chat.nvim.command("Acp permissions");
     let told = page(&mut chat, "By your answers, for this session");
     assert!(told.contains("allow   command just check **"), "{told}");
-    chat.wait_for("Rule made: allow `just check **` in this session · edit: :Acp permissions");
+    chat.wait_for("Rule made: allow `just check **` in this session · :Acp permissions has it");
     chat.decide("reject");
     assert_eq!(option(&chat.answer("p-other")), "r");
 }

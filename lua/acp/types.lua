@@ -235,6 +235,7 @@
 ---@field rules_edit? acp.Key
 ---@field rules_remove? acp.Key
 ---@field rules_restore? acp.Key
+---@field rules_help? acp.Key
 ---@field next_hunk? acp.Key
 ---@field previous_hunk? acp.Key
 ---@field review_keep? acp.Key

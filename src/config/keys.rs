@@ -680,6 +680,14 @@ pub const KEYS: &[KeySpec] = &[
         about: "Bring back the rule that was taken back last.",
     },
     KeySpec {
+        name: "rules_help",
+        section: Section::Rules,
+        panes: &[Pane::Rules],
+        modes: &["n"],
+        default: &["g?"],
+        about: "Show the keys that do something here; once more, all keys.",
+    },
+    KeySpec {
         name: "next_hunk",
         section: Section::File,
         panes: &[Pane::File, Pane::Proposal],

@@ -163,6 +163,8 @@ pub struct Session {
     conflicts: usize,
     /// Questions for permission that rules have not been held against yet: nobody is asked before.
     judging: Vec<OpenAsk>,
+    /// How often the user's rules have changed since it began: what is held against earlier ones is judged again.
+    pub rule_changes: u64,
     /// What the user was told last of rules that don't count.
     pub rules_problem: Option<String>,
     /// The rules that the user has made for it by answers.
@@ -323,6 +325,7 @@ impl Session {
             auto: auto::AutoState::default(),
             unjudged: Vec::new(),
             judging: Vec::new(),
+            rule_changes: 0,
             queue: VecDeque::new(),
             steering: Vec::new(),
             turn: Turn::default(),

@@ -309,7 +309,7 @@ impl App {
     /// The keys of pages that belong to no chat; `None` when it is no such key.
     fn press_on_page(&mut self, name: &str) -> Option<Result<()>> {
         match name {
-            "agents_help" | "inspect_help" | "audit_help" => return Some(self.show_keys()),
+            "agents_help" | "inspect_help" | "audit_help" | "rules_help" => return Some(self.show_keys()),
             "agents_remove" => {
                 let programs = self.sessions.programs();
                 return Some(self.agents.remove_listed(&mut self.cx, &programs));

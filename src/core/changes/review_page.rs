@@ -169,8 +169,9 @@ pub fn review_page(shown: &Shown, files: &[(&Path, Listed)], hints: Hints) -> Pa
             }
         }
     }
-    let is_on_page =
-        |comment: &&Comment| page.hunks.iter().any(|listed| comment.is_on(&listed.path, &listed.hunk));
+    let is_on_page = |comment: &&Comment| {
+        page.rows.iter().any(|about| matches!(about, About::Comment(at) if *at == comment.at))
+    };
     let others: Vec<&Comment> = shown.comments.iter().filter(|comment| !is_on_page(comment)).collect();
     if !others.is_empty() {
         page.add(String::new(), About::Nothing, "0", "");
@@ -367,6 +368,11 @@ fn add_file(page: &mut Page, shown: &Shown, path: &Path, file: &FileReview, mean
             add_comment(page, "  \u{270e} ", comment, "2");
         }
     }
+    // Their lines may have been kept, or edited, since.
+    let is_on_hunk = |comment: &Comment| of_file.iter().any(|(_, hunk)| comment.is_on(path, hunk));
+    for comment in shown.comments.iter().filter(|comment| comment.path == path && !is_on_hunk(comment)) {
+        add_comment(page, &format!("  \u{270e} {}  ", comment.shown_rows()), comment, "2");
+    }
     if missing > 0 {
         let text = format!("  {}", not_in_file(missing));
         page.add(text, About::File(path.to_owned()), "2", "AcpMeta");
@@ -553,14 +559,41 @@ mod tests {
             is_draft: false,
             is_lost: false,
         };
-        let elsewhere =
-            Comment { path: "/p/b".into(), text: "one\ntwo".into(), is_draft: true, ..comment.clone() };
+        let elsewhere = Comment {
+            at: 2,
+            path: "/p/b".into(),
+            text: "one\ntwo".into(),
+            is_draft: true,
+            ..comment.clone()
+        };
         let all = lines(&[("/p/a", &file)], &[comment, elsewhere], (0, 0));
         assert_eq!(all[0], "Review: 1 file · 1 hunk · 2 commented");
         assert_eq!(
             all[6..],
             ["  + B", "  \u{270e} why?", "", "Comments", "  \u{270e} b:2  (draft) one", "    two"]
         );
+    }
+
+    #[test]
+    fn a_comment_whose_lines_were_kept_stays_with_what_is_left_of_its_file() {
+        let file = changed(Some("a\nb\nc\nd"), Some("A\nb\nc\nD"));
+        let text = ["A", "b", "c", "D"].map(str::to_owned);
+        let comment = Comment {
+            at: 1,
+            path: "/p/a".into(),
+            anchor: Anchor::new(file.hunks()[0].clone(), &text),
+            is_about_change: true,
+            text: "why?".into(),
+            is_draft: false,
+            is_lost: false,
+        };
+        let mut rest = file.clone();
+        rest.keep(0);
+        let other = changed(Some("x"), Some("y"));
+        let all = lines(&[("/p/a", &rest), ("/p/b", &other)], &[comment], (1, 0));
+        let at = all.iter().position(|line| line == "  \u{270e} 1  why?").expect("the comment");
+        assert!(all.iter().position(|line| line.starts_with("b  ")) > Some(at), "{all:?}");
+        assert!(!all.contains(&"Comments".to_owned()), "{all:?}");
     }
 
     #[test]

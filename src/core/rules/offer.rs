@@ -61,7 +61,7 @@ impl Offer {
         let what: Vec<String> = self.rules.iter().map(quoted).collect();
         let decision = self.rules.first().map_or(Decision::Allow, |rule| rule.decision).word();
         format!(
-            "Rule made: {decision} {} {} \u{b7} edit: :Acp permissions",
+            "Rule made: {decision} {} {} \u{b7} :Acp permissions has it",
             what.join(" and "),
             scope.words()
         )

@@ -3,7 +3,11 @@
 //! same.
 
 use crate::core::message::{PermissionKind, PermissionOption};
+use crate::core::text::fitting::cut_end;
 use crate::core::text::one_line;
+
+/// So many cells of a name are left in any case.
+const LEAST_NAME: usize = 20;
 
 /// `Always allow`, or `allow always: Reject` where the name tells something else than the kind.
 pub fn label(option: &PermissionOption) -> String {
@@ -32,6 +36,11 @@ pub fn for_all_described(count: usize, allows: bool) -> String {
 
 /// The same for a list of answers: with what it comes to, where the name leaves that open.
 pub fn described(option: &PermissionOption) -> String {
+    described_within(option, usize::MAX)
+}
+
+/// The same in about so many cells, for lists that cut what is longer: what it comes to is left whole.
+pub fn described_within(option: &PermissionOption, room: usize) -> String {
     let label = label(option);
     // A kind that is told says it already.
     if label != one_line(&option.name) {
@@ -47,7 +56,11 @@ pub fn described(option: &PermissionOption) -> String {
     };
     let words = option.name.to_lowercase();
     let mut words = words.split(|char: char| !char.is_alphanumeric());
-    if words.any(|word| said.contains(&word)) { label } else { format!("{label} \u{b7} {meaning}") }
+    if words.any(|word| said.contains(&word)) {
+        return label;
+    }
+    let room = room.saturating_sub(meaning.chars().count() + 3).max(LEAST_NAME);
+    format!("{} \u{b7} {meaning}", cut_end(&label, room))
 }
 
 const ALLOWS: [&str; 14] = [
@@ -119,13 +132,16 @@ mod tests {
     use super::*;
     use PermissionKind::{AllowAlways, AllowOnce, Other, RejectAlways, RejectOnce};
 
+    fn option(name: &str, kind: PermissionKind) -> PermissionOption {
+        PermissionOption { id: "x".into(), name: name.into(), kind }
+    }
+
     fn labelled(name: &str, kind: PermissionKind) -> String {
-        label(&PermissionOption { id: "x".into(), name: name.into(), kind })
+        label(&option(name, kind))
     }
 
     #[test]
     fn an_answer_in_a_list_says_what_it_comes_to() {
-        let option = |name: &str, kind| PermissionOption { id: "x".into(), name: name.into(), kind };
         for (name, kind, said) in [
             ("Allow", AllowOnce, "Allow \u{b7} this once"),
             ("Allow once", AllowOnce, "Allow once"),
@@ -139,6 +155,16 @@ mod tests {
             assert_eq!(described(&option(name, kind)), said);
         }
         assert_eq!(described(&option("x", Other("odd".into()))), "unknown effect \"odd\": x");
+    }
+
+    #[test]
+    fn what_an_answer_comes_to_is_left_whole_where_its_name_is_cut() {
+        let name = "Yes, but only on days when the moon is full and the build is green";
+        let always = option(name, AllowAlways);
+        let cut = described_within(&always, 60);
+        assert_eq!(cut, "Yes, but only on days when the m… \u{b7} the agent won't ask again");
+        assert!(cut.chars().count() <= 60);
+        assert_eq!(described_within(&option("Allow", AllowOnce), 10), "Allow \u{b7} this once");
     }
 
     #[test]

@@ -26,6 +26,6 @@ pub fn page_of(restore: &Restore, found: &[Found], keys: &Keys, width: usize) ->
         ("review_help", "keys"),
     ];
     let some = keys.line_within(&hints, width);
-    let none = nothing_left("Nothing has changed since then", keys);
+    let none = nothing_left("Nothing has changed since then", keys, false);
     restore_page(restore, found, &canonical(&restore.head.cwd), Hints { some, none })
 }

@@ -267,8 +267,11 @@ fn line_mark(editor: &Editor, text: &str, group: &str) -> Result<Table> {
     editor.table([("end_col", Value::Integer(text.len() as i64)), ("hl_group", editor.string(group)?)])
 }
 
-/// Says that a page has nothing more to do, and which key closes it.
-pub fn nothing_left(what: &str, keys: &Keys) -> String {
-    let close = keys.line(&[("review_close", "closes this")]);
-    if close.is_empty() { what.to_owned() } else { format!("{what} \u{b7} {close}") }
+/// Says that a page has nothing more to do, and with which keys one takes something back, or closes it.
+pub fn nothing_left(what: &str, keys: &Keys, can_take_back: bool) -> String {
+    let back = [("review_take_back", "takes back")];
+    let close = [("review_close", "closes this")];
+    let hints: Vec<_> = back.into_iter().filter(|_| can_take_back).chain(close).collect();
+    let hints = keys.line(&hints);
+    if hints.is_empty() { what.to_owned() } else { format!("{what} \u{b7} {hints}") }
 }

@@ -28,7 +28,7 @@ const KIND: &str = "acp_elicitation";
 const LONGEST: usize = 60;
 /// The longest prompt of a list.
 const ROOM: usize = 160;
-const ELSEWHERE: &str = "All fields, decline or cancel …";
+const ELSEWHERE: &str = "All fields · decline or cancel …";
 /// The same where there is one field alone.
 const NO_ANSWER: &str = "Decline or cancel …";
 

@@ -9,7 +9,7 @@ use crate::core::changes::review::Review;
 use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::message::{Command, FileDiff, PermissionKind, PermissionOption, RulesNews};
 use crate::core::rules::offer::{Offer, Scope};
-use crate::core::session::answer_label::{described, for_all_described, label};
+use crate::core::session::answer_label::{described_within, for_all_described, label};
 use crate::core::session::budget::Word;
 use crate::core::session::entry::Body;
 use crate::core::session::tool_call::{ASKED, count_lines};
@@ -25,12 +25,16 @@ use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::questions::Questions;
 use crate::nvim::questions::outside_files::is_command_cut;
 
+/// So many cells of an item pickers of plugins show; Neovim's own wraps it.
+const PICKER_WIDTH: usize = 70;
+
 impl Questions {
     pub fn show_permission(&mut self, cx: &mut Context, key: SessionKey, ask: AskId) {
         let Some(prompt) = Self::permission_prompt(cx, key, ask) else { return };
         let Some(open) = cx.sessions.get(&key).and_then(|session| session.open_ask(ask)) else { return };
         let picks = open.picks();
-        let items = Self::items(open);
+        let room = if picker::is_builtin(&cx.editor) { usize::MAX } else { PICKER_WIDTH };
+        let items = Self::items(open, room);
         let preview = self.preview.clone();
         let then = context::then(move |this: &mut Self, cx: &mut Context, index: Option<usize>| {
             match index.and_then(|index| picks.get(index)) {
@@ -82,12 +86,15 @@ impl Questions {
         self.ask_to_choose(cx, Choosing { ask, kind: "acp_rule", prompt, items, preview, then });
     }
 
-    /// The answers as a picker lists them.
-    fn items(open: &OpenAsk) -> Vec<String> {
+    /// The answers as a picker lists them that shows so many cells of each.
+    fn items(open: &OpenAsk, room: usize) -> Vec<String> {
         let is_own = |option: &PermissionOption| {
             Choice::of_id(&option.id).is_some() || Word::of_id(&option.id).is_some()
         };
-        let text = |option| if is_own(option) { label(option) } else { described(option) };
+        let text = |option| match is_own(option) {
+            true => label(option),
+            false => described_within(option, room),
+        };
         open.options().iter().map(text).chain(open.own_names(for_all_described)).collect()
     }
 
@@ -96,7 +103,11 @@ impl Questions {
     pub(super) fn picker_rows(cx: &Context, key: SessionKey, ask: AskId) -> usize {
         let prompt = Self::permission_prompt(cx, key, ask).unwrap_or_default();
         let open = cx.sessions.get(&key).and_then(|session| session.open_ask(ask));
-        picker::rows_covered(&cx.editor, &prompt, &open.map(Self::items).unwrap_or_default())
+        picker::rows_covered(
+            &cx.editor,
+            &prompt,
+            &open.map(|open| Self::items(open, usize::MAX)).unwrap_or_default(),
+        )
     }
 
     /// Whether a picker shows only the beginning and the end of what a call does.

@@ -112,6 +112,11 @@ impl Decisions {
         is_due
     }
 
+    /// Whether there is one to take back.
+    pub fn has_any(&self) -> bool {
+        self.all.iter().any(Decision::is_in_force)
+    }
+
     /// The last decision that is in force. Where it has changed a text it is remembered as taken back.
     pub fn take_last(&mut self) -> Option<Decision> {
         let at = self.all.iter().rposition(Decision::is_in_force)?;

@@ -127,7 +127,8 @@ impl Reviews {
             ("review_help", "keys"),
         ];
         let some = keys.line_within(&hints, text_width(&cx.editor, panel.buf));
-        review_page(&shown, &files, Hints { some, none: nothing_left(&self.nothing_left_on_page(), keys) })
+        let none = nothing_left(&self.nothing_left_on_page(), keys, self.decisions.has_any());
+        review_page(&shown, &files, Hints { some, none })
     }
 
     fn shown<'a>(&'a self, scope: &'a Scope, root: &'a Path) -> Shown<'a> {

@@ -39,18 +39,24 @@ impl Sessions {
     }
 
     fn judge(cx: &mut Context, key: SessionKey, ask: AskId, request: Request) {
-        let Ok(case) = cx.case(Some(key), request) else {
+        let Ok(case) = cx.case(Some(key), request.clone()) else {
             return Self::permission_judged(cx, key, ask, None);
         };
+        let changes_of = move |cx: &Context| cx.sessions.get(&key).map(|session| session.rule_changes);
+        let before = changes_of(cx);
         cx.compute(Work::Judge(Box::new(case)), move |_: &mut Self, cx, outcome| {
             let Outcome::Judged(ruling) = outcome else { return Ok(()) };
-            Self::permission_judged(cx, key, ask, ruling);
+            match changes_of(cx) == before {
+                true => Self::permission_judged(cx, key, ask, ruling),
+                false => Self::judge(cx, key, ask, request),
+            }
             Ok(())
         });
     }
 
-    /// The user has other rules now: what waits is held against them.
+    /// The user has other rules now: what waits is held against them. What is being judged is judged again after that.
     pub fn judge_waiting(cx: &mut Context) {
+        cx.sessions.values_mut().for_each(|session| session.rule_changes += 1);
         let waiting = cx.sessions.values().flat_map(|session| {
             let open = session.asks().iter().filter(|open| open.is_permission());
             open.filter_map(|open| {
