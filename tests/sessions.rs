@@ -525,12 +525,8 @@ fn close_in_normal_mode(goes: &str) {
         steps([initialized(json!({}), json!([])), new_session("s1").into(), new_session("s2").into()]),
     );
     chat.chat();
-    chat.nvim.stop_insert();
-    chat.nvim.command("Acp new");
+    chat.second_chat();
     let count = "return #require('acp').status().sessions";
-    chat.nvim.wait_until(|nvim| nvim.exec_lua(count, []).as_u64() == Some(2), "a second chat");
-    chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "the cursor in its prompt");
-    chat.nvim.stop_insert();
     chat.nvim.input(&format!("{goes}:Acp close<CR>"));
     chat.nvim.wait_until(|nvim| nvim.exec_lua(count, []).as_u64() == Some(1), "the second chat to go");
     let prompt = "return vim.api.nvim_get_current_buf() == require('acp').status().sessions[1].prompt";

@@ -191,12 +191,7 @@ fn of_several_sessions_of_one_agent_a_message_names_the_one_that_it_is_about() {
     let mut chat = Scripted::new(&[], steps);
     listen(&mut chat.nvim);
     chat.chat();
-    chat.nvim.stop_insert();
-    chat.nvim.command("Acp new");
-    let count = "return #require('acp').status().sessions";
-    chat.nvim.wait_until(|nvim| nvim.exec_lua(count, []).as_u64() == Some(2), "a second chat");
-    chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "the cursor in its prompt");
-    chat.nvim.stop_insert();
+    chat.second_chat();
     chat.nvim.command("Acp rename Second one");
     chat.nvim.command("doautocmd FocusLost");
     chat.nvim.exec_lua("require('acp').send('go')", []);
@@ -233,7 +228,7 @@ fn a_conversation_is_exported_into_a_buffer_a_file_and_in_part() {
     chat.nvim.command("Acp export");
     let text = chat.nvim.buffer_text(0);
     assert!(text.starts_with("# Why?\n\nWith Fake, in `"), "{text}");
-    assert!(text.ends_with("## You\n\nWhy?\n\n## Fake\n\nIt is **so**."), "{text}");
+    assert!(text.contains("## You\n\nWhy?\n\n## Fake\n\nIt is **so**.\n\n> Done \u{b7} "), "{text}");
     assert_eq!(chat.nvim.exec_lua("return vim.bo.filetype", []).as_str(), Some("markdown"));
     assert_eq!(chat.nvim.exec_lua("return vim.bo.modified", []).as_bool(), Some(false));
     assert_eq!(chat.nvim.exec_lua("return vim.fn.bufname()", []).as_str(), Some("fake chat.md"));

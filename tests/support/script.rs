@@ -217,6 +217,17 @@ impl Scripted {
         &mut self.nvim
     }
 
+    /// Opens another chat beside the one there is; the cursor is in its prompt, in normal mode.
+    #[track_caller]
+    pub fn second_chat(&mut self) {
+        self.nvim.stop_insert();
+        self.nvim.command("Acp new");
+        let count = "return #require('acp').status().sessions";
+        self.nvim.wait_until(|nvim| nvim.exec_lua(count, []).as_u64() == Some(2), "a second chat");
+        self.nvim.wait_until(|nvim| nvim.mode().name == "i", "the cursor in its prompt");
+        self.nvim.stop_insert();
+    }
+
     /// Goes to the transcript and there to the first line that holds a text.
     #[track_caller]
     pub fn go_to(&mut self, text: &str) {

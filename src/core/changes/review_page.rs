@@ -546,11 +546,10 @@ mod tests {
         assert_eq!(page.closed(), [], "no fold of one line is ever closed");
     }
 
-    #[test]
-    fn a_comment_stands_below_its_hunk_and_is_counted() {
-        let file = changed(Some("a\nb"), Some("a\nB"));
-        let text = ["a".to_owned(), "B".to_owned()];
-        let comment = Comment {
+    /// A question about the first change of `/p/a`, which has these lines.
+    fn comment(file: &FileReview, text: &[&str]) -> Comment {
+        let text: Vec<String> = text.iter().map(|line| (*line).to_owned()).collect();
+        Comment {
             at: 1,
             path: "/p/a".into(),
             anchor: Anchor::new(file.hunks()[0].clone(), &text),
@@ -558,7 +557,13 @@ mod tests {
             text: "why?".into(),
             is_draft: false,
             is_lost: false,
-        };
+        }
+    }
+
+    #[test]
+    fn a_comment_stands_below_its_hunk_and_is_counted() {
+        let file = changed(Some("a\nb"), Some("a\nB"));
+        let comment = comment(&file, &["a", "B"]);
         let elsewhere = Comment {
             at: 2,
             path: "/p/b".into(),
@@ -577,16 +582,7 @@ mod tests {
     #[test]
     fn a_comment_whose_lines_were_kept_stays_with_what_is_left_of_its_file() {
         let file = changed(Some("a\nb\nc\nd"), Some("A\nb\nc\nD"));
-        let text = ["A", "b", "c", "D"].map(str::to_owned);
-        let comment = Comment {
-            at: 1,
-            path: "/p/a".into(),
-            anchor: Anchor::new(file.hunks()[0].clone(), &text),
-            is_about_change: true,
-            text: "why?".into(),
-            is_draft: false,
-            is_lost: false,
-        };
+        let comment = comment(&file, &["A", "b", "c", "D"]);
         let mut rest = file.clone();
         rest.keep(0);
         let other = changed(Some("x"), Some("y"));

@@ -159,11 +159,12 @@ mod tests {
 
     #[test]
     fn what_an_answer_comes_to_is_left_whole_where_its_name_is_cut() {
-        let name = "Yes, but only on days when the moon is full and the build is green";
+        let name = "Yes, but only on days when the moon is full, for any build there is";
         let always = option(name, AllowAlways);
         let cut = described_within(&always, 60);
-        assert_eq!(cut, "Yes, but only on days when the m… \u{b7} the agent won't ask again");
-        assert!(cut.chars().count() <= 60);
+        assert!(cut.starts_with("Yes, but only on days"), "{cut}");
+        assert!(cut.ends_with("\u{2026} \u{b7} the agent won't ask again"), "{cut}");
+        assert!(cut.chars().count() <= 60, "{cut}");
         assert_eq!(described_within(&option("Allow", AllowOnce), 10), "Allow \u{b7} this once");
     }
 

@@ -158,7 +158,7 @@ end
 -- not done with that: it is opened again.
 local function ask(items, options, choose, notify)
   local typed
-  local group = api.nvim_create_augroup("acp.picker", { clear = false })
+  local group = api.nvim_create_augroup("acp.picker", { clear = true })
   local waits
   local function chosen(item, index)
     -- It may have been for its one event.
