@@ -417,6 +417,7 @@ fn wants_login_by(login: Value) -> Scripted {
     chat.nvim.listen();
     chat.nvim.command("AcpChat");
     chat.wait_for("Fake wants you to log in");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "the cursor in the prompt");
     chat
 }
 
