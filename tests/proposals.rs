@@ -692,6 +692,25 @@ fn a_file_beside_what_it_was_gives_the_window_back_to_what_is_asked_about() {
 }
 
 #[test]
+fn where_no_window_can_show_what_is_asked_about_the_diff_of_a_changed_file_opens() {
+    let mut all = vec![prompt()];
+    all.extend(writes("made.txt", "made\n"));
+    let change = json!([diff("new.txt", None, &numbered("new", 60))]);
+    all.extend([permission("p0", edit("c", "Write new.txt", change)), answered("p0")]);
+    all.extend([says("Answered."), ends("end_turn")]);
+    let mut chat = started(&[], all, (140, 40), "diff = { style = 'off' }");
+    window(&mut chat.nvim);
+    capture(&mut chat.nvim);
+    chat.send("go");
+    wait_for_captured(&mut chat.nvim);
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp diff");
+    chat.nvim.wait_until(|nvim| shown(nvim) == "made.txt", "the file beside what it was");
+    chat.nvim.command("Acp diff");
+    chat.nvim.wait_until(|nvim| shown(nvim) == "mine.txt", "what was there");
+}
+
+#[test]
 fn what_is_proposed_in_a_file_says_that_it_is_not_made() {
     let (mut all, text) = (vec![prompt()], numbered("line", 20));
     let change = json!([diff("a.txt", Some("line 5\n"), "LINE FIVE\n")]);

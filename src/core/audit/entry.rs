@@ -41,8 +41,9 @@ impl Line {
 
     /// What another line has found out about a call.
     pub fn is_about(&mut self, of_call: &Self) {
-        let Self { call, tool, title, command, paths, .. } = of_call.clone();
-        (self.call, self.tool, self.title, self.command, self.paths) = (call, tool, title, command, paths);
+        let Self { call, tool, title, command, paths, .. } = of_call;
+        (self.call, self.tool) = (call.clone(), tool.clone());
+        (self.title, self.command, self.paths) = (title.clone(), command.clone(), paths.clone());
     }
 
     pub fn add_path(&mut self, path: &Path) {

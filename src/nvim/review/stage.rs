@@ -22,6 +22,8 @@ pub struct Stage {
     /// The window that it has, and what that showed.
     pub lent: Option<Lent>,
     pub page: Option<ShownPage>,
+    /// It was in a window, and the chat shows it now.
+    pub is_put_away: bool,
     /// All that is proposed as lines.
     pub preview: Rc<Vec<String>>,
     /// Files that show what is proposed alone: what was left to decide in them looks the same.

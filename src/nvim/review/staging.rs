@@ -82,6 +82,7 @@ impl Reviews {
             covered,
             lent: None,
             page: None,
+            is_put_away: false,
             preview: Rc::default(),
             alone_in: Vec::new(),
             places: Vec::new(),
@@ -112,7 +113,7 @@ impl Reviews {
         self.stages += 1;
         let number = self.stages;
         let Some(stage) = &mut self.stage else { return Ok(()) };
-        stage.number = number;
+        (stage.number, stage.is_put_away) = (number, false);
         let call = stage.call;
         let left: VecDeque<_> = files_of(cx, call).into_iter().collect();
         let shape = if left.is_empty() {
@@ -511,12 +512,9 @@ impl Reviews {
             if stage.number != number && is_shown.transpose()?.unwrap_or(false) {
                 return Ok(());
             }
-            this.take_off_screen(cx)?;
+            this.leave_to_chat(cx)?;
             if let Some(lent) = lent {
                 bring_back(&cx.editor, &lent)?;
-            }
-            if let Some(stage) = &mut this.stage {
-                stage.shape = Shape::InChat;
             }
             cx.raise(EditorEvent::ProposalPutAway);
             Ok(())
@@ -542,24 +540,26 @@ impl Reviews {
 
     /// Has the screen show again what the user is asked about and has put away. Says whether there is such a thing.
     pub fn take_up_stage(&mut self, cx: &mut Context) -> Result<bool> {
-        let is_away = |stage: &Stage| stage.lent.is_none() && stage.shape == Shape::InChat;
-        let Some(call) = self.stage.as_ref().filter(|stage| is_away(stage)).map(|stage| stage.call) else {
-            return Ok(false);
-        };
-        if cx.config.diff.style == DiffStyle::Off || files_of(cx, call).is_empty() {
-            return Ok(false);
+        let is_away = self.stage.as_ref().is_some_and(|stage| stage.is_put_away);
+        if is_away {
+            self.set_up_stage(cx)?;
         }
-        self.set_up_stage(cx)?;
-        Ok(true)
+        Ok(is_away)
     }
 
     /// The window of what the user is asked about is wanted for something else: until then the chat shows it.
     pub fn put_stage_aside(&mut self, cx: &mut Context) -> Result<()> {
+        self.leave_to_chat(cx)?;
+        cx.raise(EditorEvent::DiffsPlaced);
+        Ok(())
+    }
+
+    /// The window of the stage is given back: the chat has to show the call.
+    fn leave_to_chat(&mut self, cx: &mut Context) -> Result<()> {
         self.take_off_screen(cx)?;
         if let Some(stage) = &mut self.stage {
-            stage.shape = Shape::InChat;
+            (stage.shape, stage.is_put_away) = (Shape::InChat, true);
         }
-        cx.raise(EditorEvent::DiffsPlaced);
         Ok(())
     }
 
