@@ -698,7 +698,7 @@ fn where_no_window_can_show_what_is_asked_about_the_diff_of_a_changed_file_opens
     let change = json!([diff("new.txt", None, &numbered("new", 60))]);
     all.extend([permission("p0", edit("c", "Write new.txt", change)), answered("p0")]);
     all.extend([says("Answered."), ends("end_turn")]);
-    let mut chat = started(&[], all, (140, 40), "diff = { style = 'off' }");
+    let mut chat = started(&[], all, (140, 40), "window = { layout = 'float' }");
     window(&mut chat.nvim);
     capture(&mut chat.nvim);
     chat.send("go");
