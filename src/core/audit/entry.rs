@@ -42,7 +42,7 @@ impl Line {
     /// What another line has found out about a call.
     pub fn is_about(&mut self, of_call: &Self) {
         let Self { call, tool, title, command, paths, .. } = of_call;
-        (self.call, self.tool) = (call.clone(), tool.clone());
+        (self.call, self.tool) = (call.clone(), *tool);
         (self.title, self.command, self.paths) = (title.clone(), command.clone(), paths.clone());
     }
 
