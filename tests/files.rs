@@ -711,6 +711,36 @@ fn a_decision_about_the_disk_is_about_the_lines_that_were_shown() {
 }
 
 #[test]
+fn a_conflict_that_waits_shows_what_the_disk_holds_by_then() {
+    let (mut chat, buf) = conflict_with_the_disk();
+    chat.nvim.exec_lua("_G.choose(nil)", []);
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.wait_for_screen("+ agent's");
+    chat.project.write("a.txt", "another\ntwo\n");
+    chat.nvim.wait_for_screen("+ another");
+    assert!(!chat.nvim.screen().contains("+ agent's"), "{}", chat.nvim.screen());
+    assert_eq!(chat.nvim.exec_lua("return #_G.seen", []), 0.into(), "asked again, though it was put off");
+    chat.nvim.command("Acp answer");
+    wait_for_picker(&mut chat.nvim);
+    chat.nvim.exec_lua("_G.choose(1)", []);
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) == "another\ntwo", "what was shown");
+}
+
+#[test]
+fn a_conflict_is_over_when_the_disk_has_its_old_lines_again() {
+    let (mut chat, buf) = conflict_with_the_disk();
+    chat.nvim.exec_lua("_G.choose(nil)", []);
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.wait_for_screen("what is on the disk");
+    chat.project.write("a.txt", "one\ntwo\n");
+    chat.wait_for("a.txt: nothing is left to decide, since the disk has changed again");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("\u{2190} yours"), "the marks to go");
+    assert_eq!(chat.nvim.buffer_text(buf), "mine\ntwo");
+    chat.nvim.command("silent write");
+    assert_eq!(chat.project.read("a.txt"), "mine\ntwo\n");
+}
+
+#[test]
 fn a_conflict_with_the_disk_is_decided_by_the_user() {
     let (mut chat, buf) = conflict_with_the_disk();
     chat.nvim.exec_lua("_G.choose(2)", []);

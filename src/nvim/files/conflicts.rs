@@ -11,7 +11,7 @@ use crate::core::changes::conflict::{Conflict, Decision, Question, places, which
 use crate::core::changes::file_job::Input;
 use crate::core::changes::file_task::Task;
 use crate::core::changes::reconcile::{ConflictHunk, Pick};
-use crate::core::ids::{AskId, SessionKey};
+use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::message::{Answer, Severity};
 use crate::nvim::context::conflicts::OpenConflict;
 use crate::nvim::context::{self, Context};
@@ -19,7 +19,7 @@ use crate::nvim::editor::{AFTER_PICKER, Buf, Level, picker};
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::files::Files;
 use crate::nvim::files::conflict_view::{self, clear_clashes, show_clashes, show_in_window};
-use crate::nvim::files::job::{Job, Waiting};
+use crate::nvim::files::job::{Asked, EarlierQuestion, Job, Waiting};
 
 /// What an agent is told whose write is refused.
 fn refused(which: &str) -> String {
@@ -32,7 +32,12 @@ fn refused(which: &str) -> String {
 }
 
 impl Files {
-    pub fn on_conflict(&mut self, cx: &mut Context, job: Box<Job>, hunks: Vec<ConflictHunk>) -> Result<()> {
+    pub fn on_conflict(
+        &mut self,
+        cx: &mut Context,
+        mut job: Box<Job>,
+        hunks: Vec<ConflictHunk>,
+    ) -> Result<()> {
         let session = job.session().or(cx.current).filter(|key| cx.sessions.contains_key(key));
         let which = which(&hunks);
         match (cx.config.files.conflict, session) {
@@ -60,20 +65,27 @@ impl Files {
                 );
                 cx.raise(EditorEvent::ConflictShown(job.buf));
                 cx.conflicts.add(OpenConflict { ask, session, path: job.path.clone(), buf: job.buf });
-                let now = cx.now();
-                let chat = cx.sessions.get_mut(&session);
-                let line = chat.map(|session| session.notice(Severity::Warning, text.clone(), now));
+                let earlier = job.earlier.take();
+                let line = say_in_chat(cx, session, earlier.and_then(|earlier| earlier.line), &text);
+                let is_put_off = earlier.is_some_and(|earlier| earlier.is_put_off);
+                let asked = if is_put_off { Asked::PutOff } else { Asked::NotYet };
                 self.conflicts.push(Waiting {
                     ask,
                     session,
                     job,
                     conflict,
+                    asked,
                     line,
                     scrolled: None,
                     lent: None,
                 });
                 self.tell_session(cx, session);
-                cx.announce(session, &text, Level::Warn);
+                if is_put_off {
+                    cx.raise(EditorEvent::QuestionClosed(ask));
+                }
+                if earlier.is_none() {
+                    cx.announce(session, &text, Level::Warn);
+                }
                 cx.raise(EditorEvent::QuestionsChanged);
                 Ok(())
             }
@@ -110,6 +122,7 @@ impl Files {
     pub fn ask_about_conflict(&mut self, cx: &mut Context, ask: AskId) {
         let Some(waiting) = self.conflicts.iter_mut().find(|waiting| waiting.ask == ask) else { return };
         waiting.conflict.begin();
+        waiting.asked = Asked::Now;
         match show_in_window(&cx.editor, waiting.job.buf) {
             Ok(lent) => waiting.lent = waiting.lent.take().or(lent),
             Err(why) => cx.editor.notify_error(Err(why)),
@@ -129,6 +142,7 @@ impl Files {
             }
             Decision::Continue => ask_next(cx, waiting),
             Decision::PutOff => {
+                waiting.asked = Asked::PutOff;
                 cx.raise(EditorEvent::QuestionClosed(ask));
                 // Not right below what a picker wrote on the screen.
                 cx.later(AFTER_PICKER, |_: &mut Self, cx| {
@@ -223,6 +237,23 @@ impl Files {
         Ok(())
     }
 
+    /// The disk has changed once more: what the file shows of it is drawn anew, unless a picker shows it. The answer to
+    /// that one asks again.
+    pub fn draw_conflict_again(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        let is_meant = |waiting: &&Waiting| {
+            waiting.job.buf == buf && !waiting.conflict.is_write() && waiting.asked != Asked::Now
+        };
+        let Some(waiting) = self.conflicts.iter().find(is_meant) else { return Ok(()) };
+        let is_put_off = waiting.asked == Asked::PutOff;
+        let earlier = EarlierQuestion { line: waiting.line, is_put_off };
+        let told = "nothing is left to decide, since the disk has changed again";
+        let Some((mut job, _)) = self.close_conflict(cx, waiting.ask, |_| told.to_owned())? else {
+            return Ok(());
+        };
+        job.earlier = Some(earlier);
+        self.step(cx, job, Input::Again)
+    }
+
     /// The text stays as the user has it, and that is told in this way: in the chat, and to the agent.
     fn leave_conflict(
         &mut self,
@@ -243,6 +274,19 @@ impl Files {
             self.conflicts.iter().filter(|waiting| waiting.session == session && waiting.conflict.is_write());
         let asks: Vec<AskId> = of_agent.map(|waiting| waiting.ask).collect();
         asks.into_iter().try_for_each(|ask| self.drop_conflict(cx, ask))
+    }
+}
+
+/// Says in a line of the chat that a conflict waits: in the one that said so before, or in a new one.
+fn say_in_chat(cx: &mut Context, session: SessionKey, line: Option<EntryId>, text: &str) -> Option<EntryId> {
+    let now = cx.now();
+    let chat = cx.sessions.get_mut(&session)?;
+    match line {
+        Some(line) => {
+            chat.notice_again(line, Severity::Warning, text.to_owned());
+            Some(line)
+        }
+        None => Some(chat.notice(Severity::Warning, text.to_owned(), now)),
     }
 }
 

@@ -151,7 +151,8 @@ impl Files {
     pub fn file_touched(&mut self, cx: &mut Context, writers: Writers, path: &Path) -> Result<()> {
         let Some(buf) = cx.buf_of(path) else { return Ok(()) };
         let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
-        self.take(cx, path, writers, true)
+        self.take(cx, path, writers, true)?;
+        self.draw_conflict_again(cx, buf)
     }
 
     /// Has a buffer take what its file holds. `told` says that somebody who watches it has told of it.
@@ -237,8 +238,13 @@ impl Files {
         if cx.buf_of(&job.path) != Some(job.buf) {
             return self.restart(cx, job);
         }
-        let failed =
-            Job { path: job.path.clone(), state: FileJob::new(job.task().clone()), decided: None, ..*job };
+        let failed = Job {
+            path: job.path.clone(),
+            state: FileJob::new(job.task().clone()),
+            decided: None,
+            earlier: None,
+            ..*job
+        };
         match next(self, cx, job) {
             Ok(()) => Ok(()),
             Err(error) => self.fail(cx, &failed, &first_line(&error)),

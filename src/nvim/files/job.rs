@@ -17,12 +17,22 @@ pub struct Job {
     pub aside: bool,
     /// What the user has decided about lines that they and the agent had changed.
     pub decided: Option<String>,
+    /// The question that was asked before the disk changed again.
+    pub earlier: Option<EarlierQuestion>,
     pub state: FileJob,
+}
+
+/// What stays of a question about a conflict whose lines are no longer true.
+#[derive(Clone, Copy)]
+pub struct EarlierQuestion {
+    /// The line in the chat that says that it waits.
+    pub line: Option<EntryId>,
+    pub is_put_off: bool,
 }
 
 impl Job {
     pub fn new(path: PathBuf, buf: Buf, task: Task) -> Self {
-        Self { path, buf, aside: false, decided: None, state: FileJob::new(task) }
+        Self { path, buf, aside: false, decided: None, earlier: None, state: FileJob::new(task) }
     }
 
     pub fn task(&self) -> &Task {
@@ -41,10 +51,21 @@ pub struct Waiting {
     pub session: SessionKey,
     pub job: Box<Job>,
     pub conflict: Conflict,
+    pub asked: Asked,
     /// The line in the chat that says that it waits.
     pub line: Option<EntryId>,
     /// The window that was scrolled for it.
     pub scrolled: Option<Scrolled>,
     /// The window that shows the file for it.
     pub lent: Option<Lent>,
+}
+
+/// How far a question has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    NotYet,
+    /// A picker shows it.
+    Now,
+    /// The user closed the picker without an answer.
+    PutOff,
 }
