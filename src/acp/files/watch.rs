@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{Config, EventKindMask, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::futures::Notified;
 
 use self::event_filter::{ChangedPath, concerns_content};
@@ -603,7 +603,10 @@ impl Watcher {
                     let _ = tell.send(Message::SystemEvent);
                 }
             };
-            self.system = Some(notify::recommended_watcher(take_in)?);
+            // Each file that this client reads would be told of, too.
+            let kinds = EventKindMask::CORE | EventKindMask::ACCESS_CLOSE;
+            self.system =
+                Some(RecommendedWatcher::new(take_in, Config::default().with_event_kinds(kinds))?);
         }
         self.system.as_mut().ok_or_else(|| notify::Error::generic("no watcher"))
     }
