@@ -173,8 +173,10 @@ local CORPUS = table.concat({
   "-- still open",
 }, "\n")
 
+local REFERENCES = { "shortcut_link", "collapsed_reference_link", "full_reference_link" }
+
 -- The stack of groups over each byte, lowest first, by the rule of Neovim's highlighter: priority, then the order in
--- which the trees and their captures come.
+-- which the trees and their captures come. Links that name a definition are none.
 local function expected_of(lines)
   local text = "\n" .. table.concat(lines, "\n") .. "\n"
   local buf = api.nvim_create_buf(false, true)
@@ -189,7 +191,9 @@ local function expected_of(lines)
     end
     for id, node, md, match in query:iter_captures(tree:root(), buf, 0, -1) do
       local name = query.captures[id]
-      if name ~= "spell" and name ~= "nospell" then
+      local above = ltree:lang() == "markdown_inline" and node:parent()
+      local is_reference = above and vim.list_contains(REFERENCES, above:type()) and name:find("^markup%.link")
+      if name ~= "spell" and name ~= "nospell" and not is_reference then
         local range = vim.treesitter.get_range(node, buf, md[id])
         local conceal = md.conceal or md[id] and md[id].conceal
         local group = name:sub(1, 1) == "_" and "" or ("@" .. name .. "." .. ltree:lang())
@@ -636,6 +640,27 @@ test("long blocks are painted a slice at a time and look the same", function()
     settled(buf, 0, last)
     done(buf)
   end
+end)
+
+test("brackets that name no target are shown as they are written", function()
+  local text = "take arr[i], a[0][1], app/[id].tsx, [todo][], [^1] and [a link](https://example.org)"
+  local buf = chat()
+  hl.open(buf, 1, 0)
+  local last = append(buf, 1, text)
+  hl.close(buf, 1, last)
+  local function marks_with(what)
+    return vim.tbl_filter(function(mark)
+      return mark[4][what] ~= nil
+    end, api.nvim_buf_get_extmarks(buf, ns, 0, -1, { details = true }))
+  end
+  until_true("the link's signs are concealed", function()
+    return #marks_with("conceal") > 0
+  end)
+  local link = assert(text:find("[a link]", 1, true)) - 1
+  for _, mark in ipairs(marks_with("hl_group")) do
+    assert(mark[3] >= link, "marked at " .. mark[3] .. ": " .. vim.inspect(mark[4]))
+  end
+  done(buf)
 end)
 
 test("a block that has grown since it was read is not cut", function()

@@ -41,16 +41,21 @@ end
 
 ---@alias acp.highlight.Rows table<integer, acp.highlight.Segment[]>
 
----@type table<vim.treesitter.Query, table<integer, integer>>
-local groups_by_query = setmetatable({}, { __mode = "k" })
+---@type table<vim.treesitter.Query, {groups: table<integer, integer>, links: table<integer, true>}>
+local captures_by_query = setmetatable({}, { __mode = "k" })
 ---@type table<string, true> languages whose query can't be used
 local failing = {}
 
+--- Links that name a definition. Agents hardly ever give one, and what looks like such a link is code or a path nearly
+--- always (`items[i]`, `app/[id].tsx`, `[todo]`), which has to be read as it is written: these are no links here.
+local REFERENCES = { shortcut_link = true, collapsed_reference_link = true, full_reference_link = true }
+
 --- A language's query, and the groups of its captures: 0 for those that only carry data (`@_url`), -1 for
---- those that say where to spell.
+--- those that say where to spell. With the captures that are parts of links.
 ---@param lang string
 ---@return vim.treesitter.Query?
 ---@return table<integer, integer>? groups
+---@return table<integer, true>? links
 function M.query(lang)
   if failing[lang] then
     return nil
@@ -63,10 +68,13 @@ function M.query(lang)
   elseif not query then
     return nil
   end
-  local groups = groups_by_query[query]
-  if not groups then
-    groups = {}
+  local known = captures_by_query[query]
+  if not known then
+    local groups, links = {}, {}
     for id, name in pairs(query.captures) do
+      if lang == "markdown_inline" and vim.startswith(name, "markup.link") then
+        links[id] = true
+      end
       if name == "spell" or name == "nospell" then
         groups[id] = -1
       elseif name:sub(1, 1) == "_" then
@@ -75,9 +83,16 @@ function M.query(lang)
         groups[id] = api.nvim_get_hl_id_by_name("@" .. name .. "." .. lang)
       end
     end
-    groups_by_query[query] = groups
+    known = { groups = groups, links = links }
+    captures_by_query[query] = known
   end
-  return query, groups
+  return query, known.groups, known.links
+end
+
+---@param node TSNode
+local function is_of_reference(node)
+  local parent = node:parent()
+  return parent ~= nil and REFERENCES[parent:type()] ~= nil
 end
 
 --- A link's target may be the text of another capture of the match. In a string, `get_node_text` does
@@ -224,7 +239,7 @@ end
 
 --- Adds the captures of one tree, cut into one segment for each row: a mark over many rows would have
 --- to be set anew, and all of its rows be drawn anew, each time its end moves.
-local function add_captures(rows, offset, tree, query, groups, source, shift, lines, from, to)
+local function add_captures(rows, offset, tree, query, groups, links, source, shift, lines, from, to)
   local captures = query:iter_captures(tree:root(), source, from + shift, to + shift)
   local count = 0
   for id, node, metadata, match in captures do
@@ -240,7 +255,8 @@ local function add_captures(rows, offset, tree, query, groups, source, shift, li
     if url then
       url = url_of(url, match, metadata, source)
     end
-    if group > 0 or conceal or conceal_lines or url then
+    local is_shown = group > 0 or conceal or conceal_lines or url
+    if is_shown and not (links[id] and is_of_reference(node)) then
       local first, col, last, end_col
       if own and (own.range or own.offset) then
         local range = ts.get_range(node, source, own)
@@ -279,14 +295,14 @@ end
 ---@param from integer
 ---@param to integer exclusive
 function M.captures(rows, offset, ltree, source, shift, lines, from, to)
-  local query, groups = M.query(ltree:lang())
-  if not query or not groups then
+  local query, groups, links = M.query(ltree:lang())
+  if not query or not groups or not links then
     return
   end
   for _, tree in pairs(ltree:trees()) do
     local first, _, last = tree:root():range()
     if first - shift < to and last - shift >= from then
-      add_captures(rows, offset, tree, query, groups, source, shift, lines, from, to)
+      add_captures(rows, offset, tree, query, groups, links, source, shift, lines, from, to)
     end
   end
 end
