@@ -122,6 +122,25 @@ fn object(properties: Value, required: Value) -> Value {
 // Forms.
 
 #[test]
+fn an_input_of_a_plugins_is_given_no_more_than_its_title_has_room_for() {
+    let schema = object(
+        json!({ "name": { "type": "string", "title": "Name of the branch", "maxLength": 40 } }),
+        json!(["name"]),
+    );
+    let message = "I have a long story to tell of why I want to know all of this from you";
+    let mut all = opened();
+    all.extend([prompt(), form("f", message, schema), answered("f"), ends("end_turn")]);
+    let mut chat = Scripted::sized(&[], all, 140, 40);
+    chat.chat();
+    answers(&mut chat.nvim, &[]);
+    chat.send("go");
+    let asked = seen_count(&mut chat.nvim, 1);
+    let asked = asked[0]["prompt"].as_str().expect("a prompt");
+    assert!(asked.contains("Name of the branch, at most 40 characters"), "{asked}");
+    assert!(asked.chars().count() <= 58, "{asked}");
+}
+
+#[test]
 fn each_control_is_asked_for_in_the_agents_order_and_gone_over_before_it_is_sent() {
     let schema = object(
         json!({
@@ -162,7 +181,8 @@ fn each_control_is_asked_for_in_the_agents_order_and_gone_over_before_it_is_sent
     );
     let seen = seen_count(&mut chat.nvim, 12);
     assert_eq!(seen[0]["prompt"], "Fake asks: Tell me · Name, as on the door: ");
-    assert_eq!(seen[1]["prompt"], "Fake asks: Tell me · age, a whole number, at least 1 (optional): ");
+    // What is to be typed comes first where a plugin's input has no room for more.
+    assert_eq!(seen[1]["prompt"], "age, a whole number, at least 1 (optional): ");
     assert_eq!(seen[4]["kind"], "acp_elicitation");
     assert_eq!(
         seen[4]["items"],

@@ -7,10 +7,10 @@ local M = {}
 --- What Neovim's own picker asks with, below the items.
 M.ASKS = "Type number and <Enter> or click with the mouse (q or empty cancels): "
 
----@param select function
+---@param asks function
 ---@return boolean
-local function is_of_neovim(select)
-  local source = debug.getinfo(select, "S").source
+local function is_of_neovim(asks)
+  local source = debug.getinfo(asks, "S").source
   return source:find("vim/ui%.lua$") ~= nil or source:find("vim/ui$") ~= nil
 end
 
@@ -24,6 +24,12 @@ function M.is_builtin()
     return vim.ui.select == own
   end
   return is_of_neovim(vim.ui.select)
+end
+
+--- Whether `vim.ui.input` is Neovim's own, whose prompt may be as long as the screen is wide.
+---@return boolean
+function M.is_builtin_input()
+  return is_of_neovim(vim.ui.input)
 end
 
 ---@param text string

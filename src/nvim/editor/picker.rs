@@ -128,6 +128,12 @@ pub fn is_builtin(editor: &Editor) -> bool {
     ask().unwrap_or(true)
 }
 
+/// Whether `vim.ui.input` is Neovim's own, which shows all of a prompt that the screen has room for.
+pub fn is_builtin_input(editor: &Editor) -> bool {
+    let ask = || pages(editor)?.get::<Function>("is_builtin_input")?.call(());
+    ask().unwrap_or(true)
+}
+
 /// How many rows at the end of the screen Neovim's own picker covers; none where another one is in its place.
 pub fn rows_covered(editor: &Editor, prompt: &str, items: &[String]) -> usize {
     if !is_builtin(editor) {

@@ -18,7 +18,7 @@ use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::url_check::Warning;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::{self, Context};
-use crate::nvim::editor::picker::plain;
+use crate::nvim::editor::picker::{is_builtin_input, plain};
 use crate::nvim::editor::{Editor, Level};
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::questions::Questions;
@@ -26,6 +26,8 @@ use crate::nvim::questions::Questions;
 const KIND: &str = "acp_elicitation";
 /// The longest part of an agent's text in one line of a picker.
 const LONGEST: usize = 60;
+/// The longest prompt of a line to type in that a plugin draws: it is a title there, of a window of 60 cells.
+const TITLE: usize = 56;
 /// The longest prompt of a list.
 const ROOM: usize = 160;
 const ELSEWHERE: &str = "All fields · decline or cancel …";
@@ -221,6 +223,7 @@ impl Questions {
     fn ask_typed(&mut self, cx: &mut Context, step: Step, text: String) {
         // A prompt that needs a second line is drawn twice.
         let room = usize::from(cx.editor.size().0).saturating_sub(24).max(30);
+        let room = if is_builtin_input(&cx.editor) { room } else { room.min(TITLE) };
         let prompt = field_prompt(cx, &step, room);
         self.ask_to_type(cx, step.ask, (prompt, text), move |this, cx, typed| match typed {
             None => {
