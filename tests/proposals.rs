@@ -274,6 +274,24 @@ fn each_line_of_a_proposal_can_be_read_before_it_is_answered() {
 }
 
 #[test]
+fn the_words_of_a_long_line_on_a_page_stay_whole() {
+    let line = "uncommonly lengthy vocabulary ".repeat(6);
+    let text = format!("{line}\n{}", numbered("new", 60));
+    let mut chat =
+        asking(&[], &[edit("c", "Write new.txt", json!([diff("new.txt", None, &text)]))], (80, 24));
+    chat.send("go");
+    wait_for_question(&mut chat.nvim);
+    chat.nvim.wait_for_screen("+ uncommonly");
+    let screen = chat.nvim.screen();
+    let left = |line: &str| line.split('│').next().unwrap_or_default().trim().to_owned();
+    let rows: Vec<String> = screen.lines().map(left).collect();
+    let first = rows.iter().position(|row| row.starts_with("+ uncommonly")).expect("the line");
+    let rows = rows[first..].iter().take_while(|row| !row.contains("new 1"));
+    let shown: Vec<&str> = rows.flat_map(|row| row.trim_start_matches("+ ").split_whitespace()).collect();
+    assert_eq!(shown, line.split_whitespace().collect::<Vec<_>>(), "{screen}");
+}
+
+#[test]
 fn each_line_of_a_proposal_can_be_read_before_it_is_answered_where_lines_do_not_wrap() {
     let short = "short\n".repeat(3);
     let wide = format!("{}ENDMARK", "wide ".repeat(40));

@@ -939,7 +939,7 @@ return {
       wrap = true,
       -- A line that is higher than the window is scrolled by rows.
       smoothscroll = true,
-      linebreak = false,
+      linebreak = true,
       -- Below the text, not below its sign.
       showbreak = "    ",
       list = false,
