@@ -7,7 +7,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, ends, initialized, prompt, says, update};
+use support::script::{Scripted, ends, initialized, opened, prompt, says, update};
 
 /// Lets a test answer pickers: the answers in order, as numbers from 1; nothing when they run out.
 fn pick(nvim: &mut Nvim, numbers: &[u64]) {
@@ -727,6 +727,19 @@ fn a_key_goes_through_the_modes_one_by_one() {
     chat.nvim.wait_for_screen("works in mode \"Go ahead\" now");
     chat.nvim.input("<S-Tab>");
     chat.nvim.wait_for_screen("works in mode \"Ask first\" now");
+}
+
+#[test]
+fn a_title_that_is_short_stands_whole_in_the_bar_of_a_narrow_chat() {
+    let title = update(json!({ "sessionUpdate": "session_info_update", "title": "Fix login" }));
+    let usage = update(json!({ "sessionUpdate": "usage_update", "used": 34, "size": 100,
+        "cost": { "amount": 1.0, "currency": "USD" } }));
+    let turn = vec![prompt(), title, usage, says("Well."), ends("end_turn")];
+    let mut chat = Scripted::sized(&[], [opened(), turn].concat(), 80, 24);
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Done");
+    chat.nvim.wait_for_screen(" Fake  Fix login");
 }
 
 #[test]

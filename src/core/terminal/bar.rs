@@ -135,7 +135,7 @@ pub fn name_of(command: &str) -> Cow<'_, str> {
 /// command first, then the command's middle, then the end of how it is going.
 pub fn bar(label: &str, state: State<'_>, lost: Lost, now: Moment, width: usize) -> String {
     let label = cut_middle(&visible_line(label), LABEL);
-    let words = cut_end(&state.words(now), width.saturating_sub(2));
+    let words = cut_end(&words_beside(&label, state, lost, now, width), width.saturating_sub(2));
     // A blank at both ends, and one at least between the two.
     let room = width.saturating_sub(cells(&words) + 3);
     let mut variants = lost.variants().into_iter().filter(|lost| !lost.is_empty());
@@ -143,6 +143,17 @@ pub fn bar(label: &str, state: State<'_>, lost: Lost, now: Moment, width: usize)
     let label = cut_middle(&label, room.saturating_sub(cells(&lost)));
     let lost = if lost.is_empty() { lost } else { format!("%#AcpMeta#{lost}") };
     format!("%#AcpWinbar# {}%={lost}%#{}#{} ", escape(&label), state.group(), escape(&words))
+}
+
+/// How it is going. How long it took is left out where that is what a label needs to be whole.
+fn words_beside(label: &str, state: State<'_>, lost: Lost, now: Moment, width: usize) -> String {
+    let all = state.words(now);
+    let has_room = |words: &str| cells(label) + cells(words) + 3 <= width;
+    let is_lost = lost.skipped > 0 || lost.cut > 0;
+    match state.exit.map(Exit::words) {
+        Some(brief) if !is_lost && !has_room(&all) && has_room(&brief) => brief,
+        _ => all,
+    }
 }
 
 /// `12 kB`, `3.4 MB`.
@@ -220,6 +231,19 @@ mod tests {
         assert_eq!(ended(exit(Some(0), None)).as_deref(), Some("exit 0 \u{b7} 1:06:39 "));
         assert_eq!(ended(exit(None, Some("SIGTERM"))).as_deref(), Some("SIGTERM \u{b7} 1:06:39 "));
         assert_eq!(ended(exit(None, None)).as_deref(), Some("ended \u{b7} 1:06:39 "));
+    }
+
+    #[test]
+    fn a_label_that_has_room_without_the_time_is_whole() {
+        let exit = Exit { code: Some(0), signal: None };
+        let state = State { exit: Some(&exit), started: Moment(0), ended: Some(Moment(1500)) };
+        let ends = |width| bar("Run it with colours", state, Lost::default(), Moment(0), width);
+        assert!(ends(36).ends_with("exit 0 \u{b7} 1.5 s "), "{}", ends(36));
+        for width in [35, 28] {
+            let bar = ends(width);
+            assert!(bar.contains(" Run it with colours%=") && bar.ends_with("exit 0 "), "{bar} in {width}");
+        }
+        assert!(ends(27).contains('\u{2026}') && ends(27).ends_with("1.5 s "), "{}", ends(27));
     }
 
     #[test]

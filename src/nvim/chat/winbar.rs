@@ -13,8 +13,8 @@ use crate::core::transcript::{price, progress, running_time};
 use crate::nvim::chat::TICK;
 
 /// The transcript's bar, in the format of 'winbar', for a window of `width` cells. Where that is
-/// narrow the title is cut in its middle first, then facts go, the least important one first. `place` is
-/// where the agent is, if that is to be told.
+/// narrow a long title is cut in its middle first, then the facts that matter least go, then the title, then the other
+/// facts. `place` is where the agent is, if that is to be told.
 pub fn transcript(
     session: &Session,
     now: Moment,
@@ -45,19 +45,31 @@ pub fn transcript(
         state = format!("{} {state}", spinner(now));
     }
     let name = visible_line(&session.name());
-    let mut facts = facts(session, now);
     // What is always there: a blank at both ends, the name, two blanks, the state.
     let fixed = 4 + cells(&name) + cells(&state);
     let room = width.saturating_sub(fixed + 3);
-    facts.splice(0..0, place.and_then(|place| fitting_place(&visible_line(place), room.min(LONGEST_PLACE))));
+    let place = place.and_then(|place| fitting_place(&visible_line(place), room.min(LONGEST_PLACE)));
+    let (pressing, minor) = (pressing_facts(session, now), minor_facts(session));
+    let firm = usize::from(place.is_some()) + pressing.len();
+    let mut facts: Vec<String> =
+        place.into_iter().chain(shortened(pressing)).chain(shortened(minor)).collect();
     let of_facts = |facts: &[String]| facts.iter().map(|fact| cells(fact) + 3).sum::<usize>();
     while !facts.is_empty() && fixed + of_facts(&facts) > width {
         facts.pop();
     }
-    // The title ends before what follows begins.
-    let room = width.saturating_sub(fixed + of_facts(&facts) + 2);
-    let title = session.title.as_deref().map(|title| cut_middle(&visible_line(title), room.min(60)));
-    let title = title.filter(|_| room >= SHORTEST_TITLE).unwrap_or_default();
+    let title = visible_line(session.title.as_deref().unwrap_or_default());
+    // It ends well before what follows begins, which has the same colour.
+    let room = |facts: &[String]| width.saturating_sub(fixed + of_facts(facts) + 2);
+    let with_room_for = |needed: usize| {
+        let mut counts = (firm.min(facts.len())..=facts.len()).rev();
+        counts.find(|count| room(&facts[..*count]) >= cells(&title).min(needed))
+    };
+    let fewer = with_room_for(ENOUGH_OF_TITLE).or_else(|| with_room_for(LITTLE_OF_TITLE));
+    facts.truncate(fewer.unwrap_or(facts.len()));
+    let title = match room(&facts) {
+        room if room >= cells(&title).min(SHORTEST_TITLE) => cut_middle(&title, room),
+        _ => String::new(),
+    };
     let facts: String = facts.iter().map(|fact| format!("{} · ", escape(fact))).collect();
     format!(
         "%#AcpWinbar# {}%#AcpMeta#  {}%=%#AcpMeta#{facts}%#{group}#{state} ",
@@ -96,11 +108,21 @@ fn fitting_place(place: &str, room: usize) -> Option<String> {
     }
 }
 
-/// A title of fewer characters says nothing.
+/// A longer title that is cut to fewer characters says nothing.
 const SHORTEST_TITLE: usize = 8;
 
-/// What the agent reports, most important first.
-fn facts(session: &Session, now: Moment) -> Vec<String> {
+/// So much of a title says more than facts that are minor.
+const ENOUGH_OF_TITLE: usize = 20;
+
+/// The same where there is no room for that.
+const LITTLE_OF_TITLE: usize = 12;
+
+fn shortened(facts: Vec<String>) -> impl Iterator<Item = String> {
+    facts.into_iter().map(|fact| cut_middle(&visible_line(&fact), 24))
+}
+
+/// What the user has to know of, most important first.
+fn pressing_facts(session: &Session, now: Moment) -> Vec<String> {
     let mut facts = Vec::new();
     match session.left().len() {
         0 => {}
@@ -116,6 +138,12 @@ fn facts(session: &Session, now: Moment) -> Vec<String> {
         working => facts.push(format!("{working} subagents")),
     }
     facts.extend(mode(session));
+    facts
+}
+
+/// What the agent reports besides, most important first.
+fn minor_facts(session: &Session) -> Vec<String> {
+    let mut facts = Vec::new();
     if session.is_working()
         && let Some(plan) = session.present_plan().filter(|plan| !plan.is_empty())
     {
@@ -130,7 +158,7 @@ fn facts(session: &Session, now: Moment) -> Vec<String> {
     if let Some(cost) = &session.cost {
         facts.push(price(cost));
     }
-    facts.iter().map(|fact| cut_middle(&visible_line(fact), 24)).collect()
+    facts
 }
 
 /// The prompt's bar: what waits, and the keys that matter now, as far as a window of `width` cells has room for them.
@@ -250,16 +278,34 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_bar_cuts_the_title_then_drops_facts_and_keeps_the_state() {
+    fn a_narrow_bar_cuts_the_title_then_drops_minor_facts_then_the_title_and_keeps_the_state() {
         let mut session = idle();
         let cost = Some(Cost { amount: 1.0, currency: "USD".into() });
         session.apply(Update::Usage { used: 1, size: 2, cost }, Moment(0));
-        let title = Some(Some("A title that is rather long".into()));
+        let title = Some(Some("A title that is much too long".into()));
         session.apply(Update::Info { title, updated_at: None }, Moment(0));
-        assert_eq!(plain(&session, 0, 45), " demo  A tit…r long%=ctx 50%% · $1.00 · ready ");
-        assert_eq!(plain(&session, 0, 32), " demo  %=ctx 50%% · $1.00 · ready ");
+        assert_eq!(plain(&session, 0, 45), " demo  A title t…h too long%=ctx 50%% · ready ");
+        assert_eq!(plain(&session, 0, 32), " demo  A title …too long%=ready ");
         assert_eq!(plain(&session, 0, 24), " demo  %=ctx 50%% · ready ");
         assert_eq!(plain(&session, 0, 10), " demo  %=ready ");
+    }
+
+    #[test]
+    fn a_title_has_all_of_the_room_there_is() {
+        let mut session = idle();
+        let title = |session: &mut Session, title: &str| {
+            session.apply(Update::Info { title: Some(Some(title.into())), updated_at: None }, Moment(0));
+        };
+        title(&mut session, &"x".repeat(85));
+        assert!(plain(&session, 0, 100).contains(&"x".repeat(85)), "{}", plain(&session, 0, 100));
+        title(&mut session, "Fix it");
+        let cost = Some(Cost { amount: 1.0, currency: "USD".into() });
+        session.apply(Update::Usage { used: 1, size: 2, cost }, Moment(0));
+        assert_eq!(plain(&session, 0, 39), " demo  Fix it%=ctx 50%% · $1.00 · ready ");
+        // One cell less, and the price gives way to it.
+        assert_eq!(plain(&session, 0, 38), " demo  Fix it%=ctx 50%% · ready ");
+        assert_eq!(plain(&session, 0, 21), " demo  Fix it%=ready ");
+        assert_eq!(plain(&session, 0, 20), " demo  %=ready ");
     }
 
     #[test]
