@@ -128,7 +128,7 @@ fn typing_into_a_command_of_the_agents_own_says_once_that_it_is_in_vain() {
     // That the turn ends in another mode is told, too.
     let told = |nvim: &mut Nvim| {
         let told = "return table.concat(vim.tbl_filter(function(text)
-                      return not text:find('works in mode')
+                      return not text:find('acp: mode')
                     end, _G.told), '|')";
         nvim.exec_lua(told, [])
     };

@@ -7,7 +7,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, ends, initialized, opened, prompt, says, update};
+use support::script::{Scripted, ends, initialized, opened, opened_with, prompt, says, update};
 
 /// Lets a test answer pickers: the answers in order, as numbers from 1; nothing when they run out.
 fn pick(nvim: &mut Nvim, numbers: &[u64]) {
@@ -724,9 +724,26 @@ fn a_key_goes_through_the_modes_one_by_one() {
     assert!(chat.nvim.screen().contains("Ask first"), "{}", chat.nvim.screen());
     chat.nvim.input("<Esc><S-Tab>");
     chat.nvim.wait_for_screen("Go ahead");
-    chat.nvim.wait_for_screen("works in mode \"Go ahead\" now");
+    chat.nvim.wait_for_screen("mode \"Go ahead\" (Fake)");
     chat.nvim.input("<S-Tab>");
-    chat.nvim.wait_for_screen("works in mode \"Ask first\" now");
+    chat.nvim.wait_for_screen("mode \"Ask first\" (Fake)");
+}
+
+#[test]
+fn a_mode_is_told_by_its_whole_name_however_little_room_the_line_has() {
+    let modes = json!({ "currentModeId": "ask", "availableModes": [
+        { "id": "ask", "name": "Ask" },
+        { "id": "all", "name": "Bypass All Permissions And Rules",
+          "description": "Run every command, and change each file, without asking first" },
+    ] });
+    let turn =
+        vec![prompt(), update(json!({ "sessionUpdate": "current_mode_update", "currentModeId": "all" }))];
+    let steps =
+        [opened_with(json!({ "sessionId": "s1", "modes": modes })), turn, vec![ends("end_turn")]].concat();
+    let mut chat = Scripted::sized(&[], steps, 80, 24);
+    chat.chat();
+    chat.send("go");
+    chat.nvim.wait_for_screen("acp: mode \"Bypass All Permissions And Rules\"");
 }
 
 #[test]

@@ -86,6 +86,13 @@ local function from_denial(text, head, tail)
   return before and text:sub(before)
 end
 
+-- A text up to the end of the quoted name that its head ends in the middle of; nothing if there is none.
+local function to_end_of_name(text, head)
+  local _, quotes = head:gsub('"', "")
+  local last = quotes % 2 == 1 and text:find('"', #head + 1, true)
+  return last and text:sub(1, last)
+end
+
 -- The chunks cut to `room` cells; the last cells say where the rest is, unless something else does. Of a single message
 -- the end stays, too.
 local function fit(chunks, room, is_told)
@@ -98,6 +105,10 @@ local function fit(chunks, room, is_told)
     local left = room - width(more) - 1
     local tail = ending(text, math.floor(left / 2))
     local head = beginning(text, left - width(tail))
+    local named = to_end_of_name(text, head)
+    if named and width(named) <= left then
+      head, tail = named, ending(text, left - width(named))
+    end
     local denied = from_denial(text, head, tail)
     if denied then
       -- Where there is no room for all of that, the end is what is left out.

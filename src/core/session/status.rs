@@ -58,7 +58,8 @@ pub fn mode_news(session: &Session, before: Option<&str>) -> Option<String> {
     let means =
         means.filter(|means| !means.is_empty()).map(|means| format!(": {}", shortened(&means, LONG_MEANING)));
     let now = shortened(&one_line(&now), LONG_NAME);
-    Some(format!("{} works in mode {now:?} now{}", session.name(), means.unwrap_or_default()))
+    // The name first: lines that are too long for the screen are cut behind their beginning.
+    Some(format!("mode {now:?} ({}){}", session.name(), means.unwrap_or_default()))
 }
 
 fn shortened(text: &str, bytes: usize) -> String {
@@ -157,9 +158,9 @@ mod tests {
             mode_news(&session, before.as_deref())
         };
         assert_eq!(change("ask"), None);
-        let expected = "demo works in mode \"Auto\" now: Works without asking";
+        let expected = "mode \"Auto\" (demo): Works without asking";
         assert_eq!(change("auto").as_deref(), Some(expected));
-        assert_eq!(change("unheard-of").as_deref(), Some("demo works in mode \"unheard-of\" now"));
+        assert_eq!(change("unheard-of").as_deref(), Some("mode \"unheard-of\" (demo)"));
         assert!(change("x").is_some_and(|told| told.len() < 90));
     }
 
