@@ -639,6 +639,31 @@ fn a_plan_in_markdown_stands_in_the_chat_and_in_the_plans_window() {
     );
 }
 
+#[test]
+fn a_pinned_plan_in_markdown_looks_as_it_does_in_the_chat_and_shows_its_steps_where_it_is_cut() {
+    let text = "# Settle it\n\n- [x] Read `notes.txt`\n- [ ] Change **beta** now\n- [ ] Look again";
+    let turn = vec![prompt(), plan("p", text), says(&"Settled.\n\n".repeat(40)), ends("end_turn")];
+    let mut chat = Scripted::sized(&[], [opened(), turn].concat(), 80, 16);
+    chat.chat();
+    chat.send("plan it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    assert!(!chat.nvim.screen().contains("Change"), "{}", chat.nvim.screen());
+    chat.nvim.command("Acp plan");
+    chat.nvim.wait_for_screen("Change beta now");
+    chat.nvim.wait_for_screen("Look again");
+    assert!(!chat.nvim.screen().contains("**"), "{}", chat.nvim.screen());
+    let groups = chat.nvim.groups_of("beta");
+    assert!(groups.iter().any(|group| group.contains("strong")), "{groups:?}");
+    // With room for it all it begins at its beginning.
+    chat.nvim.resize(80, 40);
+    chat.nvim.command("Acp plan");
+    chat.nvim.command("Acp plan");
+    chat.nvim.wait_for_screen("Settle it");
+    chat.nvim.wait_for_screen("Read notes.txt");
+    assert!(!chat.nvim.screen().contains('`'), "{}", chat.nvim.screen());
+}
+
 fn suggestion(texts: &[&str]) -> Value {
     let list: Vec<Value> =
         texts.iter().map(|text| json!({ "prompt": [{ "type": "text", "text": text }] })).collect();

@@ -619,7 +619,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "Pin the agent's newest plan in a small window above the chat, where it changes with the \
-               agent's work; again, or `q` in there, takes it away.",
+               agent's work; again, or `q` in there, takes it away. Where it does not fit, the window begins \
+               with the step that is under way.",
     },
     CommandSpec {
         name: "paths",

@@ -255,9 +255,14 @@ pub fn plan(plan: Option<&Entry>, style: &Style) -> Drawing {
     drawing.bounded()
 }
 
-/// The row of the step that a drawn plan has come to: the first that is at work, else the first that is not done.
+/// The row of the step that a drawn plan has come to: the first that is at work, else the first that is not done. Of a
+/// text it is the first step that is not ticked off, else where it says more than headings do.
 pub fn plan_row(plan: Option<&Entry>, drawing: &Drawing) -> usize {
-    let Some(Body::Plan(items)) = plan.map(|entry| &entry.body) else { return 0 };
+    let items = match plan.map(|entry| &entry.body) {
+        Some(Body::Plan(items)) => items,
+        Some(Body::Document(_)) => return document::row_at_hand(drawing),
+        _ => return 0,
+    };
     let working = items.iter().position(|item| item.status == PlanStatus::InProgress);
     let left = || items.iter().position(|item| item.status != PlanStatus::Completed);
     let Some(step) = working.or_else(left) else { return 0 };

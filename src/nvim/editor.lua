@@ -312,6 +312,20 @@ return {
     end)
   end,
 
+  -- Has a window begin with a row, from 0, with the cursor there; sooner where that leaves room at its end.
+  begin_with = function(win, row)
+    local last = api.nvim_buf_line_count(api.nvim_win_get_buf(win))
+    local rows, top = vim.fn.getwininfo(win)[1].height, math.min(row + 1, last)
+    api.nvim_set_option_value("scrolloff", 0, { scope = "local", win = win })
+    api.nvim_win_set_cursor(win, { top, 0 })
+    while top > 1 and api.nvim_win_text_height(win, { start_row = top - 2 }).all <= rows do
+      top = top - 1
+    end
+    api.nvim_win_call(win, function()
+      vim.fn.winrestview({ topline = top, skipcol = 0 })
+    end)
+  end,
+
   -- Closes the channel of a terminal's buffer, which keeps what it shows. What Neovim writes of it (`[Terminal closed]`) is
   -- taken for the rest of a control string (SOS), which is shown nowhere. A closed one has no use for terminal mode, in
   -- which the next key would wipe it out.

@@ -52,6 +52,15 @@ pub(super) fn draw(drawing: &mut Drawing, document: &Document, open: bool, style
     }
 }
 
+/// The row of the first step that is not ticked off, else of the first line that is no heading.
+pub(super) fn row_at_hand(drawing: &Drawing) -> usize {
+    let rows = drawing.markdown.clone().unwrap_or_default();
+    let text = |row: &usize| drawing.lines.get(*row).map_or("", |line| line.trim());
+    let is_open = |row: &usize| text(row).split_once(' ').is_some_and(|(_, rest)| rest.starts_with("[ ]"));
+    let says = |row: &usize| !text(row).is_empty() && !text(row).starts_with('#');
+    rows.clone().find(is_open).or_else(|| rows.clone().find(says)).unwrap_or_default()
+}
+
 /// In one line.
 pub(super) fn in_words(document: &Document) -> String {
     let what = match &document.content {
@@ -96,6 +105,15 @@ mod tests {
         assert_eq!(drawing.markdown, Some(1..4));
         // Only the plugin's own line has the bar.
         assert_eq!(drawing.frames, [(0, "AcpPlan")]);
+    }
+
+    #[test]
+    fn of_a_plan_in_markdown_the_first_open_step_is_at_hand_else_what_stands_below_its_headings() {
+        let row = |text: &str| row_at_hand(&drawn(PlanContent::Markdown(text.into()), false, false));
+        assert_eq!(row("# Plan\n\n- [x] Read\n- [ ] Write\n- [ ] Rest"), 4);
+        assert_eq!(row("# Plan\n\n1. [ ] Read"), 3);
+        assert_eq!(row("# Plan\n\n## First\n\nWords.\n- [x] Read"), 5);
+        assert_eq!(row("# Plan"), 0);
     }
 
     #[test]

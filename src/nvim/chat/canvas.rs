@@ -139,7 +139,7 @@ impl Canvas {
 
     /// What stands in the margin before what the plugin says.
     pub(super) fn bar(&self) -> &'static str {
-        if self.icons { "\u{258e}" } else { "|" }
+        bar(self.icons)
     }
 
     /// Has what is yanked be what was said, also where the buffer shows it in another way.
@@ -177,4 +177,9 @@ impl Region {
             inner: Vec::new(),
         }
     }
+}
+
+/// What draws a bar in the margin.
+pub(super) fn bar(has_icons: bool) -> &'static str {
+    if has_icons { "\u{258e}" } else { "|" }
 }

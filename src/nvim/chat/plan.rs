@@ -4,8 +4,9 @@
 use mlua::{Function, Result, Table, Value};
 
 use crate::core::ids::SessionKey;
-use crate::core::transcript::{plan, plan_row};
+use crate::core::transcript::{Drawing, plan, plan_row};
 use crate::core::window_sizes::plan_height;
+use crate::nvim::chat::canvas::bar;
 use crate::nvim::chat::redraw::style;
 use crate::nvim::chat::windows::margin;
 use crate::nvim::chat::{Chats, Pinned};
@@ -51,9 +52,15 @@ impl Chats {
                 ("list", false),
                 ("spell", false),
                 ("foldenable", false),
+                ("wrap", true),
+                ("linebreak", true),
+                ("breakindent", true),
+                ("smoothscroll", true),
             ] {
                 cx.editor.set_win_option(win, name, value)?;
             }
+            cx.editor.set_win_option(win, "conceallevel", 2)?;
+            cx.editor.set_win_option(win, "concealcursor", "nc")?;
             for (name, value) in
                 [("signcolumn", "no"), ("foldcolumn", "1"), ("fillchars", "eob: "), ("winbar", "")]
             {
@@ -99,21 +106,16 @@ impl Chats {
         if cx.editor.lines(buf, 0, -1)? == drawing.lines {
             return Ok(());
         }
+        self.highlight.attach(buf);
+        self.highlight.drop(buf, MARKDOWN);
         cx.editor.set_buf_option(buf, "modifiable", true)?;
         cx.editor.set_lines(buf, 0..count, &drawing.lines)?;
         cx.editor.set_buf_option(buf, "modifiable", false)?;
-        let ns = cx.editor.namespace("acp.plan")?;
-        cx.editor.clear_namespace(buf, ns, 0, -1)?;
-        let marks = cx.editor.lua.create_table()?;
-        for mark in &drawing.marks {
-            marks.raw_push(mark.row)?;
-            marks.raw_push(mark.start)?;
-            marks.raw_push(cx.editor.table([
-                ("end_col", Value::Integer(mark.end as i64)),
-                ("hl_group", cx.editor.string(mark.group)?),
-            ])?)?;
+        if let Some(rows) = &drawing.markdown {
+            self.highlight.open(buf, MARKDOWN, rows.start);
+            self.highlight.close(buf, MARKDOWN, rows.end);
         }
-        cx.editor.paint(buf, ns, marks)?;
+        mark(cx, buf, &drawing)?;
         let at_hand = plan_row(newest, &drawing);
         self.fit_plan(cx, drawing.lines.len() != count)?;
         show_step(&cx.editor, buf, at_hand)
@@ -138,14 +140,39 @@ impl Chats {
     }
 }
 
-/// Where a plan does not fit, its windows show the step at hand, with the next one below it; but where the user is they
-/// stay.
+/// The region of a plan's buffer that is Markdown; there is one at most.
+const MARKDOWN: usize = 0;
+
+/// Puts a drawing's own marks on the plan.
+fn mark(cx: &Context, buf: Buf, drawing: &Drawing) -> Result<()> {
+    let ns = cx.editor.namespace("acp.plan")?;
+    cx.editor.clear_namespace(buf, ns, 0, -1)?;
+    let marks = cx.editor.lua.create_table()?;
+    let put = |row: usize, start: usize, options: Table| -> Result<()> {
+        marks.raw_push(row)?;
+        marks.raw_push(start)?;
+        marks.raw_push(options)
+    };
+    for mark in &drawing.marks {
+        let options =
+            [("end_col", Value::Integer(mark.end as i64)), ("hl_group", cx.editor.string(mark.group)?)];
+        put(mark.row, mark.start, cx.editor.table(options)?)?;
+    }
+    for (row, group) in &drawing.frames {
+        let bars: (Table, Option<Table>) =
+            cx.editor.helper("bar", (bar(cx.config.icons), *group, drawing.may_wrap(*row)))?;
+        put(*row, 0, bars.0)?;
+        bars.1.map_or(Ok(()), |rest| put(*row, 0, rest))?;
+    }
+    cx.editor.paint(buf, ns, marks)
+}
+
+/// Where a plan does not fit, its windows begin with the step at hand, unless there is room for what is before it; but
+/// where the user is they stay.
 fn show_step(editor: &Editor, buf: Buf, row: usize) -> Result<()> {
     let here = editor.current_win()?;
-    let count = editor.line_count(buf)?;
     for win in editor.wins_of(buf).into_iter().filter(|win| *win != here) {
-        editor.set_win_option(win, "scrolloff", 1)?;
-        editor.set_cursor(win, (row + 1).min(count), 0)?;
+        editor.helper::<()>("begin_with", (win, row))?;
     }
     Ok(())
 }
