@@ -679,6 +679,40 @@ fn a_conflict_with_the_disk_ends_with_a_command_that_settles_it() {
 }
 
 #[test]
+fn a_call_of_whose_change_the_user_took_nothing_says_so() {
+    for (choice, kept) in [(2, true), (1, false)] {
+        let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "edit", "title": "Edit a.txt", "kind": "edit",
+            "status": "in_progress", "content": [
+                { "type": "diff", "path": "$PROJECT/a.txt", "oldText": "one\n", "newText": "agent's\n" },
+            ] });
+        let done =
+            json!({ "sessionUpdate": "tool_call_update", "toolCallId": "edit", "status": "completed" });
+        let script = turns([vec![], read("r", "a.txt"), vec![update(call), update(done)]]);
+        let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], script);
+        let buf = begun(&mut chat);
+        go_to(&mut chat.nvim, buf);
+        chat.nvim.input("ccmine<Esc>");
+        chat.nvim.wait_until(|nvim| modified(nvim, buf), "unsaved edits");
+        turn(&mut chat, 2);
+        chat.project.write("a.txt", "agent's\ntwo\n");
+        turn(&mut chat, 3);
+        chat.nvim.stop_insert();
+        let offered = wait_for_picker(&mut chat.nvim);
+        assert!(offered.contains("Take what is on the disk, Keep mine"), "{offered}");
+        chat.nvim.wait_for_screen("+1 -1");
+        chat.nvim.exec_lua(&format!("_G.choose({choice})"), []);
+        if kept {
+            chat.wait_for("✓ Edit a.txt\n    You kept yours in 1 place\n");
+            chat.nvim.wait_for_screen("You kept yours in 1 place");
+            assert!(!chat.nvim.screen().contains("+1 -1"), "{}", chat.nvim.screen());
+        } else {
+            chat.wait_for("✓ Edit a.txt\n    You took what is on the disk in 1 place\n");
+            assert!(chat.nvim.screen().contains("+1 -1"), "{}", chat.nvim.screen());
+        }
+    }
+}
+
+#[test]
 fn who_puts_a_conflict_with_the_disk_off_is_asked_again_when_they_write() {
     let (mut chat, buf) = conflict_with_the_disk();
     chat.nvim.exec_lua("_G.choose(4)", []);

@@ -2,6 +2,7 @@
 //! Each is answered exactly once; later answers do nothing. When and how to ask the user is left to the
 //! editor's side.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -17,7 +18,7 @@ use crate::core::session::answer_label::{described, for_all, label};
 use crate::core::session::budget::Word;
 use crate::core::session::entry::{Body, Elicitation, Subject, Verdict};
 use crate::core::session::form::{Filling, Form};
-use crate::core::session::tool_call::{Cause, ToolCall, UserAnswer};
+use crate::core::session::tool_call::{Cause, ConflictOutcome, ToolCall, UserAnswer};
 use crate::core::store::allowlist::Choice;
 use crate::core::text::url_check::Address;
 use crate::core::text::{cut, one_line};
@@ -303,6 +304,14 @@ impl Session {
             return self.go_on(word, now);
         }
         vec![Command::Answer { ask, answer: Answer::Selected(option.to_owned()) }]
+    }
+
+    /// The user has decided about lines of a file that they and a call of the agent's had changed.
+    pub fn conflict_settled(&mut self, entry: EntryId, path: PathBuf, outcome: ConflictOutcome) {
+        if let Some(Body::Tool(call)) = self.entries.get_mut(entry.0).map(|entry| &mut entry.body) {
+            call.conflict_settled(path, outcome);
+            self.touched.insert(entry);
+        }
     }
 
     fn note_answer(&mut self, entry: EntryId, chosen: &PermissionOption) {

@@ -1,7 +1,7 @@
 //! One tool call of an agent: what it is about and how far it is. Messages about it may come in any order
 //! and repeat; this file defines what each of them changes. Drawing is left to `transcript`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -136,6 +136,8 @@ pub struct ToolCall {
     pub was_asked: bool,
     /// What the user chose then.
     pub answer: Option<UserAnswer>,
+    /// By file what the user decided about lines that they and the agent had changed.
+    conflicts: BTreeMap<PathBuf, ConflictOutcome>,
     /// The user or a rule said no to it, whatever the agent says of it since.
     pub was_rejected: bool,
     /// It was over, and put aside for rules to judge.
@@ -172,7 +174,37 @@ pub struct UserAnswer {
     pub is_for_good: bool,
 }
 
+/// What the user decided about lines of a file that they and an agent had changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConflictOutcome {
+    /// "You kept yours in 1 place".
+    pub words: String,
+    /// Nothing of what the agent made of the file is in the buffer.
+    pub is_all_kept: bool,
+}
+
 impl ToolCall {
+    pub fn conflict_settled(&mut self, path: PathBuf, outcome: ConflictOutcome) {
+        self.conflicts.insert(path, outcome);
+    }
+
+    /// What the user decided where they and the agent had changed the same lines, a line for each file.
+    pub fn conflict_words(&self) -> Vec<String> {
+        let words = |(path, outcome): (&PathBuf, &ConflictOutcome)| match self.conflicts.len() {
+            1 => outcome.words.clone(),
+            _ => format!("{}: {}", relative(path, &self.root).display(), outcome.words),
+        };
+        self.conflicts.iter().map(words).collect()
+    }
+
+    /// Whether the user kept all of their own in each of its files, so that nothing of its changes is there.
+    pub fn is_kept_out(&self) -> bool {
+        let files: BTreeSet<&PathBuf> = self.diffs().map(|diff| &diff.path).collect();
+        !self.conflicts.is_empty()
+            && self.conflicts.len() >= files.len()
+            && self.conflicts.values().all(|outcome| outcome.is_all_kept)
+    }
+
     /// The files that it reads from the beginning; of a part of a file it is not known which.
     pub fn read_whole(&self, cwd: &Path) -> Vec<PathBuf> {
         let reads = self.kind == ToolKind::Read;
@@ -211,6 +243,7 @@ impl ToolCall {
             ruling: None,
             was_asked: false,
             answer: None,
+            conflicts: BTreeMap::new(),
             was_rejected: false,
             is_put_aside: false,
             unasked: None,

@@ -241,6 +241,9 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
     if let Some(answer) = &call.answer {
         page.line(format!("You answered: {}", one_line(&answer.label)));
     }
+    for words in call.conflict_words() {
+        page.line(one_line(&words));
+    }
     if headline.chars().nth(TITLE).is_some() && !call.title.contains(&headline) {
         page.text(&headline);
     }

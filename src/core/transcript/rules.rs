@@ -45,6 +45,9 @@ pub(super) fn draw_decided(drawing: &mut Drawing, call: &ToolCall, open: bool) {
     if let Some(unasked) = &call.unasked {
         drawing.line(format!("    {}", unasked.words()), Some(unasked.group()));
     }
+    for words in call.conflict_words() {
+        drawing.line(format!("    {}", reason(&words)), Some("AcpMeta"));
+    }
     if let Some(answer) = call.answer.as_ref().filter(|answer| open || answer.is_for_good) {
         drawing.line(format!("    You answered: {}", reason(&answer.label)), Some("AcpMeta"));
     }

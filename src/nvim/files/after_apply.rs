@@ -14,11 +14,12 @@ use crate::core::changes::writers::Writer;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Answer, Command, OnDisk, Severity, Stamp, ToolKind, Work};
-use crate::core::session::tool_call::ToolCall;
+use crate::core::session::tool_call::{ConflictOutcome, ToolCall};
 use crate::core::session::written::Write;
 use crate::core::session::written_files::{FileChangeKind, Road};
 use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
+use crate::core::text::capitalized;
 use crate::core::text::file_format::{as_lines, is_dos};
 use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::as_held;
@@ -132,6 +133,7 @@ impl Files {
             verb: Verb::Editing,
         });
         let call = call_about(cx, key, &job.path);
+        note_conflict(cx, (key, call), job, after == start.text);
         let held = (held_before(&cx.editor, job.buf, &start, &disk), as_held(&cx.editor, job.buf, &after));
         if saves && failed.is_none() {
             self.on_disk.told.holds(&job.path, &held.1);
@@ -188,6 +190,10 @@ impl Files {
         if writer.is_none() {
             // It may turn out to be an agent's.
             self.on_disk.told.forget(&job.path);
+        }
+        if let Some(Writer { session, call }) = writer {
+            let call = call.or_else(|| call_about(cx, session, &job.path));
+            note_conflict(cx, (session, call), job, landing.text == landing.start.text);
         }
         if landing.text == landing.start.text || self.shows_a_link(cx, job.buf) {
             return Ok(());
@@ -355,6 +361,16 @@ pub fn change_kind(
         (None, _, Held::Absent) => FileChangeKind::Deleted,
         (None, Held::Absent, _) => FileChangeKind::Created,
         (None, ..) => FileChangeKind::Changed,
+    }
+}
+
+/// A call says what the user decided where they had changed the same lines as it.
+fn note_conflict(cx: &mut Context, (key, call): (SessionKey, Option<EntryId>), job: &Job, is_all_kept: bool) {
+    let (Some(decided), Some(call)) = (&job.decided, call) else { return };
+    let outcome = ConflictOutcome { words: capitalized(decided), is_all_kept };
+    if let Some(session) = cx.sessions.get_mut(&key) {
+        session.conflict_settled(call, job.path.clone(), outcome);
+        cx.raise(EditorEvent::SessionChanged(key));
     }
 }
 
