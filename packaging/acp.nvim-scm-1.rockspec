@@ -28,6 +28,7 @@ build = {
   install = {
     lua = {
       ["acp.blink"] = "lua/acp/blink.lua",
+      ["acp.click"] = "lua/acp/click.lua",
       ["acp.cmp"] = "lua/acp/cmp.lua",
       ["acp.commands"] = "lua/acp/commands.lua",
       ["acp.bridge"] = "lua/acp/bridge.lua",

@@ -203,12 +203,17 @@ fn drawn(session: &Session) {
 
 /// What Neovim would refuse, or draw elsewhere.
 fn sound(drawing: &Drawing) {
-    let Drawing { lines, marks, right, targets, pictures, markdown, frames, is_typed: _, inner } = drawing;
+    let Drawing { lines, marks, right, targets, answers, pictures, markdown, frames, is_typed: _, inner } =
+        drawing;
     assert!(lines.iter().all(|line| !line.contains('\n')), "a line of a buffer has no line end: {lines:?}");
     for mark in marks {
         let line = lines.get(mark.row).unwrap_or_else(|| panic!("{mark:?} is below {lines:?}"));
         assert!(mark.start <= mark.end && mark.end <= line.len(), "{mark:?} is not in {line:?}");
         assert!(line.is_char_boundary(mark.start) && line.is_char_boundary(mark.end), "{mark:?} in {line:?}");
+    }
+    for span in answers {
+        let line = lines.get(span.row).unwrap_or_else(|| panic!("{span:?} is below {lines:?}"));
+        assert!(span.start <= span.end && span.end <= line.len(), "{span:?} is not in {line:?}");
     }
     let rows = right.iter().map(|(row, _)| *row).chain(targets.iter().map(|target| target.row));
     let rows = rows.chain(frames.iter().map(|(row, _)| *row));

@@ -7,7 +7,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, ends, permission, prompt, says, steps, update, writes};
+use support::script::{Scripted, answered, ends, permission, prompt, says, steps, update, writes};
 
 /// A chat whose user has these keys.
 fn with_keys(files: &[(&str, &str)], steps: Vec<Value>, keys: &Value) -> Scripted {
@@ -232,4 +232,57 @@ fn a_page_of_keys_that_is_longer_than_the_screen_says_how_to_see_the_rest() {
     chat.nvim.wait_for_screen(":help acp");
     chat.nvim.input("q");
     chat.nvim.wait_until(|nvim| !nvim.screen().contains("scroll"), "the page to close");
+}
+
+/// A chat whose agent asks one question, which has no picker, with the mouse on.
+fn asked_with_mouse(options: &[(&str, &str)]) -> Scripted {
+    let call = json!({ "toolCallId": "1", "title": "Do it", "kind": "execute" });
+    let mut ask = permission("p", call);
+    ask["send"]["params"]["options"] = options
+        .iter()
+        .map(|(id, name)| json!({ "optionId": id, "name": name, "kind": "allow_once" }))
+        .collect();
+    let mut chat =
+        Scripted::new(&[], steps([prompt(), ask, answered("p"), says("Answered."), ends("end_turn")]));
+    chat.nvim.command("set mouse=a");
+    chat.nvim.exec_lua(
+        "_G.pickers = 0
+         vim.ui.select = function(_, _, choose)
+           _G.pickers = _G.pickers + 1
+           vim.schedule(choose)
+         end",
+        [],
+    );
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("1 ");
+    chat.nvim.stop_insert();
+    chat.nvim.wait_for_screen("waiting for you");
+    chat
+}
+
+#[test]
+fn a_click_on_an_answer_gives_it_as_its_key_would() {
+    // What an agent calls one answer may look like another.
+    let options = [("a", "Left"), ("b", "Right 3 allow once: Other"), ("c", "Other")];
+    for (text, expected) in [("2 allow", "b"), ("3 allow", "b"), ("Left", "a")] {
+        let mut chat = asked_with_mouse(&options);
+        chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.pickers", []) == 1.into(), "a picker");
+        click(&mut chat.nvim, text);
+        assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], expected, "{text}");
+        chat.wait_for("Answered.");
+    }
+}
+
+#[test]
+fn a_click_beside_the_answers_and_one_on_the_state_in_the_bar_open_the_question() {
+    for text in ["Allow this command?", "waiting for you"] {
+        let mut chat = asked_with_mouse(&[("a", "Left"), ("b", "Right")]);
+        let pickers =
+            |nvim: &mut Nvim, count: u64| nvim.exec_lua("return _G.pickers", []).as_u64() == Some(count);
+        chat.nvim.wait_until(|nvim| pickers(nvim, 1), "a picker");
+        click(&mut chat.nvim, text);
+        chat.nvim.wait_until(|nvim| pickers(nvim, 2), "another one");
+        assert!(!chat.record().iter().any(|line| line["id"] == "p"), "it is open");
+    }
 }

@@ -289,8 +289,9 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Transcript],
         modes: &["n"],
         default: &["<LeftRelease>"],
-        about: "With the mouse: open or fold the call that was clicked, or go where the line leads. A click \
-                from another window only goes to the chat. Needs 'mouse'.",
+        about: "With the mouse: give the answer that was clicked, as its digit does, or open the question whose \
+                line it was; open or fold the call, or go where the line leads. A click from another window only \
+                goes to the chat. Needs 'mouse'.",
     },
     KeySpec {
         name: "details",

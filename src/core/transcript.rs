@@ -116,6 +116,10 @@ fn indented(mut drawing: Drawing) -> Drawing {
         mark.start += INDENT;
         mark.end += INDENT;
     }
+    for span in &mut drawing.answers {
+        span.start += INDENT;
+        span.end += INDENT;
+    }
     drawing
 }
 

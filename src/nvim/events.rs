@@ -243,6 +243,12 @@ pub enum EditorEvent {
     EntryChosen(SessionKey),
     /// The user wants to answer a question.
     QuestionChosen(AskId),
+    /// The user has chosen an answer of an entry's question in the chat, which are counted from 1.
+    AnswerChosen {
+        session: SessionKey,
+        entry: EntryId,
+        number: usize,
+    },
     /// The user wants to see a terminal.
     TerminalChosen(SessionKey, TerminalId),
     /// A question of another feature's is next.

@@ -68,6 +68,8 @@ pub struct Drawing {
     pub frames: Vec<(usize, &'static str)>,
     /// Where rows lead to.
     pub targets: Vec<Target>,
+    /// Where the answers to a question stand.
+    pub answers: Vec<AnswerSpan>,
     /// The rows that stand for images.
     pub pictures: Vec<(usize, Picture)>,
     /// The rows of the entries that stand under this one, and of this one itself where there are any; what is
@@ -77,6 +79,16 @@ pub struct Drawing {
     pub markdown: Option<Range<usize>>,
     /// They are the user's, who wants to see what they typed.
     pub is_typed: bool,
+}
+
+/// The bytes of a row in which an answer stands, with its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnswerSpan {
+    pub row: usize,
+    pub start: usize,
+    pub end: usize,
+    /// Which of the answers it is, from 1.
+    pub number: usize,
 }
 
 /// The place in a file that a row is about.
@@ -140,6 +152,8 @@ impl Drawing {
         self.frames.extend(other.frames.into_iter().map(|(row, group)| (row + rows, group)));
         self.pictures.extend(other.pictures.into_iter().map(|(row, picture)| (row + rows, picture)));
         self.inner.extend(other.inner.into_iter().map(|(at, id)| (at.start + rows..at.end + rows, id)));
+        self.answers
+            .extend(other.answers.into_iter().map(|span| AnswerSpan { row: span.row + rows, ..span }));
         self.targets
             .extend(other.targets.into_iter().map(|target| Target { row: target.row + rows, ..target }));
     }
@@ -159,6 +173,9 @@ impl Drawing {
             let moved = places(line, &seen, &looks);
             for mark in self.marks.iter_mut().filter(|mark| mark.row == row) {
                 (mark.start, mark.end) = (moved(mark.start), moved(mark.end));
+            }
+            for span in self.answers.iter_mut().filter(|span| span.row == row) {
+                (span.start, span.end) = (moved(span.start), moved(span.end));
             }
             drop(moved);
             self.marks.extend(looks.into_iter().map(|look| Mark {
@@ -212,6 +229,10 @@ impl Drawing {
             let line = &lines[mark.row];
             let within = |at: usize| if line.is_char_boundary(at) { at } else { line.len() };
             (mark.start, mark.end) = (within(mark.start), within(mark.end));
+        }
+        for span in &mut self.answers {
+            let line = &lines[span.row];
+            (span.start, span.end) = (span.start.min(line.len()), span.end.min(line.len()));
         }
         self.show_all();
         self

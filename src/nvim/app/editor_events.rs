@@ -101,6 +101,13 @@ impl App {
             EditorEvent::FrameDue => self.frame_due(Duration::ZERO)?,
             EditorEvent::EntryChosen(key) => self.chats.go_to(cx, key)?,
             EditorEvent::QuestionChosen(ask) => self.asking.take_up(ask),
+            EditorEvent::AnswerChosen { session, entry, number } => {
+                // As with a key: not what has only just come there, nor for who has answered a moment ago.
+                let answer = self.asking.answer_of_key(cx, session, entry, number);
+                if let Some(answer) = answer.filter(|_| !self.asking.has_just_answered()) {
+                    self.asking.answer_by_key(cx, &answer);
+                }
+            }
             EditorEvent::TerminalChosen(key, terminal) => self.terminals.go_to(cx, &(key, terminal))?,
             EditorEvent::QuestionReached(ask) => self.files.ask_about_conflict(cx, ask),
             EditorEvent::QuestionAsked(choosing) => self.asking.ask_to_choose(cx, *choosing),

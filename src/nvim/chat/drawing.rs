@@ -597,6 +597,24 @@ impl Chat {
         Ok(drawing.targets.into_iter().find(|target| target.row == row))
     }
 
+    /// Which answer to a question stands at a 0-based row and byte, from 1.
+    pub fn answer_at(
+        &self,
+        editor: &Editor,
+        session: &Session,
+        tails: Tails,
+        (row, column): (usize, usize),
+    ) -> Result<Option<usize>> {
+        let Some(id) = self.region_at(editor, row)? else { return Ok(None) };
+        let hints = self.canvas.hints.clone();
+        let style = Style { icons: true, width: self.canvas.width.unwrap_or(80), clock: None, hints };
+        let row = row - self.start_row(editor, id)?;
+        let drawing = self.look(&Scene { session, style: &style, tails }, id);
+        let mut answers = drawing.answers.into_iter();
+        let there = answers.find(|span| span.row == row && (span.start..span.end).contains(&column));
+        Ok(there.map(|span| span.number))
+    }
+
     /// The image that a 0-based row stands for.
     pub fn picture_at(
         &self,

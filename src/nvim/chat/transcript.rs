@@ -105,6 +105,10 @@ impl Chats {
         };
         let asks = session.asks().iter().any(|open| open.entry == entry);
         let tail = |terminal: &TerminalId| cx.tails.get(key, terminal);
+        if asks && let Some(number) = chat.answer_at(&cx.editor, session, &tail, (row, column - 1))? {
+            cx.raise(EditorEvent::AnswerChosen { session: key, entry, number });
+            return Ok(());
+        }
         let leads = chat.target_at(&cx.editor, session, &tail, row)?.is_some()
             || chat.picture_at(&cx.editor, session, &tail, row)?.is_some();
         let named = reference_at(text, column - 1).map(|named| session.place.cwd.join(named.path));

@@ -71,12 +71,17 @@ pub fn transcript(
         _ => String::new(),
     };
     let facts: String = facts.iter().map(|fact| format!("{} · ", escape(fact))).collect();
+    // A click on the state of a session that waits takes its question up.
+    let state = if waits { format!("%@{CLICKED}@{state}%X") } else { state };
     format!(
         "%#AcpWinbar# {}%#AcpMeta#  {}%=%#AcpMeta#{facts}%#{group}#{state} ",
         escape(&name),
         escape(&title)
     )
 }
+
+/// The function that a click on what waits calls, as 'statusline' names functions of Lua.
+const CLICKED: &str = "v:lua.require'acp.click'.question";
 
 /// What shows that an agent is at work. It turns with the clock that moves the time on, which stands still when no agent
 /// is: an idle chat costs nothing.
@@ -227,9 +232,10 @@ mod tests {
         session
     }
 
-    /// The bar without its colours.
+    /// The bar without its colours, and without what a click on it is for.
     fn plain(session: &Session, now: u64, width: usize) -> String {
         let bar = transcript(session, Moment(now), width, (None, false));
+        let bar = bar.replace(&format!("%@{CLICKED}@"), "").replace("%X", "");
         bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text)).collect()
     }
 
