@@ -738,6 +738,7 @@ fn a_decision_about_the_disk_is_about_the_lines_that_were_shown() {
     chat.nvim.exec_lua("_G.choose(1)", []);
     wait_for_picker(&mut chat.nvim);
     assert_eq!(chat.nvim.buffer_text(buf), "mine\ntwo");
+    assert!(!chat.transcript().contains("you took"));
     go_to(&mut chat.nvim, buf);
     chat.nvim.wait_for_screen("+ another");
     chat.nvim.exec_lua("_G.choose(1)", []);
@@ -772,6 +773,14 @@ fn a_conflict_is_over_when_the_disk_has_its_old_lines_again() {
     assert_eq!(chat.nvim.buffer_text(buf), "mine\ntwo");
     chat.nvim.command("silent write");
     assert_eq!(chat.project.read("a.txt"), "mine\ntwo\n");
+}
+
+#[test]
+fn markers_name_the_disk_where_lines_of_it_are_taken() {
+    let (mut chat, buf) = conflict_with_the_disk();
+    chat.nvim.exec_lua("_G.choose(3)", []);
+    let marked = "<<<<<<< mine\nmine\n=======\nagent's\n>>>>>>> disk\ntwo\nthree";
+    chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) == marked, "the markers");
 }
 
 #[test]

@@ -402,6 +402,13 @@ fn a_recording_of_the_second_version_is_played_into_a_chat() {
     let text = wait_for_transcript(&mut chat.nvim, "The recording is over");
     assert!(text.contains("The recorded answer: ") && text.contains("Cancelled · "), "{text}");
     chat.nvim.wait_for_screen("played to its end");
+    // Nobody is there to send a prompt to.
+    chat.nvim.wait_for_screen(":Acp close ends it");
+    assert!(!chat.nvim.grid().text().contains("<C-s> send"), "{}", chat.nvim.grid().text());
+    chat.nvim.input("ihello<C-s>");
+    chat.nvim.wait_for_screen("this is a recording, which answers nobody");
+    assert!(!transcript(&mut chat.nvim).contains("The turn failed"));
+    chat.nvim.wait_for_screen("hello");
 }
 
 #[test]
@@ -441,6 +448,9 @@ fn a_broken_recording_is_refused_with_its_line() {
     chat.project.write("broken.jsonl", "{\"t\":0,\"dir\":\"note\",\"note\":\"x\"}\n{\"t\":1,");
     let said = failure(&mut chat.nvim, "Acp replay broken.jsonl");
     assert!(said.contains("couldn't replay") && said.contains("line 2: "), "{said}");
+    chat.project.write("notes.md", "# Notes\n");
+    let said = failure(&mut chat.nvim, "Acp replay notes.md");
+    assert!(said.contains("notes.md: it is no recording of :Acp record"), "{said}");
     let said = failure(&mut chat.nvim, "Acp replay nowhere.jsonl");
     assert!(said.contains("there is no such file"), "{said}");
     let said = failure(&mut chat.nvim, "Acp replay broken.jsonl fast");

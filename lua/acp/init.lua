@@ -120,7 +120,10 @@ local function ready()
     end
   end
   if not configured then
-    native.configure(options)
+    local ok, err = pcall(native.configure, options)
+    if not ok then
+      error("off until setup() is corrected: " .. text_of(err), 0)
+    end
     configured = true
   end
   return native

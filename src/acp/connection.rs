@@ -535,7 +535,11 @@ impl Connection {
                 let message = match (matches!(self.state, State::Starting(_)), trouble) {
                     (true, Some(trouble)) => Some(trouble),
                     (true, None) => {
-                        Some(format!("it {how} before it was ready; see what it said last{sandbox}"))
+                        let said = match failure.details {
+                            Some(_) => "see what it said last",
+                            None => "it said nothing; try its command in a terminal",
+                        };
+                        Some(format!("it {how} before it was ready; {said}{sandbox}"))
                     }
                     // Of a process the exit code says it.
                     (false, trouble) => trouble.and(Some(how)),

@@ -77,7 +77,8 @@ fn an_agent_that_ends_before_it_is_ready_says_how() {
     });
     let [Event::Exited { why, .. }] = &events[..] else { panic!("{events:?}") };
     let failure = why.failure.as_ref().expect("a failure");
-    assert!(failure.message.contains("before it was ready"), "{failure:?}");
+    let said = "ended with exit code 1 before it was ready; it said nothing; try its command in a terminal";
+    assert!(failure.message.contains(said), "{failure:?}");
 }
 
 #[test]

@@ -605,8 +605,7 @@ impl Watcher {
             };
             // Each file that this client reads would be told of, too.
             let kinds = EventKindMask::CORE | EventKindMask::ACCESS_CLOSE;
-            self.system =
-                Some(RecommendedWatcher::new(take_in, Config::default().with_event_kinds(kinds))?);
+            self.system = Some(RecommendedWatcher::new(take_in, Config::default().with_event_kinds(kinds))?);
         }
         self.system.as_mut().ok_or_else(|| notify::Error::generic("no watcher"))
     }

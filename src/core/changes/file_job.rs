@@ -526,7 +526,9 @@ impl FileJob {
         known: Option<&Known>,
         facts: &Facts,
     ) -> Result<Option<Sides>, String> {
-        let names = ["mine".to_owned(), facts.agent.clone().unwrap_or_else(|| "disk".to_owned())];
+        // Whoever has written it, what is taken is what the disk holds.
+        let agent = facts.agent.clone().filter(|_| !self.task.is_take());
+        let names = ["mine".to_owned(), agent.unwrap_or_else(|| "disk".to_owned())];
         let (ours, picks, rest) = (ours.clone(), self.picks.clone(), self.rest);
         if let Edits::Half { so_far, whole, .. } = &self.edits {
             let (base, theirs) = (Base::Text(so_far.clone()), whole.clone());

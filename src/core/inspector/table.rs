@@ -6,6 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use super::Batch;
 use super::ring::Way;
 use super::summary::{Kind, Summary};
+use crate::core::replay;
 
 /// An answer that took longer is slow, in milliseconds.
 pub const SLOW: u64 = 2000;
@@ -159,7 +160,7 @@ impl Table {
                 row.is_open = true;
             }
             Kind::Notification { method, update } => {
-                let is_known = update.as_deref().is_none_or(|update| UPDATES.contains(&update));
+                let is_known = update.as_deref().is_none_or(is_known_update);
                 if !is_known {
                     row.problem = Some(Problem::UnknownUpdate);
                 } else if way == Way::FromAgent && !is_known_notification(method) {
@@ -250,6 +251,11 @@ impl Row {
     }
 }
 
+/// What a replay is told by besides what was recorded is none of the agent's.
+fn is_known_update(update: &str) -> bool {
+    UPDATES.contains(&update) || [replay::TURN_ENDED, replay::OVER].contains(&update)
+}
+
 fn is_known_notification(method: &str) -> bool {
     // Others' extensions begin with an underscore, and what may be ignored with a dollar.
     method.starts_with(['_', '$']) || NOTIFICATIONS.contains(&method)
@@ -336,6 +342,8 @@ mod tests {
             came(9, 0, IN, answer("9", None)),
             came(10, 0, OUT, request("3", "session/prompt")),
             came(11, 9, (0, Way::End), Kind::Text("exited with code 1".into())),
+            came(12, 10, IN, update(replay::TURN_ENDED)),
+            came(13, 10, IN, update(replay::OVER)),
         ]);
         let problems: Vec<Option<String>> =
             table.rows().map(|row| row.problem_at(0).map(|problem| problem.text())).collect();
@@ -351,6 +359,8 @@ mod tests {
             Some("no message"),
             Some("answers nothing"),
             Some("never answered"),
+            None,
+            None,
             None,
         ];
         assert_eq!(problems, expected.map(|text| text.map(str::to_owned)));

@@ -33,6 +33,10 @@ struct Written {
 
 /// The lines of a recording, or which of them can't be read, and why.
 pub fn parse(text: &str) -> Result<Vec<Line>, String> {
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    if first.is_some_and(|line| serde_json::from_str::<Value>(line).is_err()) {
+        return Err("it is no recording of :Acp record".to_owned());
+    }
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines.map(|(index, line)| read(line).map_err(|error| format!("line {}: {error}", index + 1))).collect()
 }
@@ -76,6 +80,7 @@ mod tests {
             let error = parse(&format!("{whole}\n\n{broken}\n")).expect_err("broken");
             assert!(error.starts_with(why), "{error}");
         }
+        assert_eq!(parse("# Notes\n").expect_err("no JSON"), "it is no recording of :Acp record");
         assert_eq!(parse(whole), Ok(vec![Line { at: 0.0, said: Said::Note("x".into()) }]));
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{tool_input, tool_output};
+use crate::core::changes::text_edits::common_ends;
 use crate::core::ids::{Moment, TerminalId, ToolCallId};
 use crate::core::message::{
     Exit, FileDiff, Location, PlanItem, ToolCallPatch, ToolContent, ToolKind, WireStatus,
@@ -427,10 +428,10 @@ impl ToolCall {
     fn count(&self) -> (usize, usize) {
         let bytes =
             |diff: &FileDiff| diff.old_text.as_ref().map_or(0, |text| text.len()) + diff.new_text.len();
-        if self.diffs().map(bytes).sum::<usize>() > 4 * COMPARED {
+        if self.diffs().map(bytes).sum::<usize>() > SEARCHED {
             return (0, 0);
         }
-        self.diffs().map(count_lines).fold((0, 0), |(a, r), (x, y)| (a + x, r + y))
+        count_lines_of_all(self.diffs()).unwrap_or_default()
     }
 
     /// What it changes, as far as it is known: by its content, else by its input.
@@ -609,26 +610,45 @@ pub const ASKED: usize = 12;
 /// thread.
 pub const COMPARED: usize = 200_000;
 
+/// Bytes of texts that are searched for what is to be compared: 2 ms.
+const SEARCHED: usize = 4 << 20;
+
 /// A text's lines, without what ends them.
 pub fn lines_of(text: &str) -> Vec<&str> {
     text.split_terminator('\n').collect()
 }
 
-/// Lines that come and lines that go.
-pub fn count_lines(diff: &FileDiff) -> (usize, usize) {
+/// Lines that come and lines that go; `None` where too much differs to be compared on the editor's thread.
+pub fn count_lines(diff: &FileDiff) -> Option<(usize, usize)> {
     let old = diff.old_text.as_deref().unwrap_or_default();
-    if old.len() + diff.new_text.len() > COMPARED {
-        // Counting is a courtesy; a big file is not compared on the editor's thread for it.
-        return (0, 0);
+    if old.len() + diff.new_text.len() > SEARCHED {
+        return None;
+    }
+    let (old, new) = between_same_lines(old, &diff.new_text);
+    if old.len() + new.len() > COMPARED {
+        return None;
     }
     // A text that ends without a line break has the same lines as one that ends with one.
-    let (old, new): (Vec<&str>, Vec<&str>) = (lines_of(old), lines_of(&diff.new_text));
+    let (old, new): (Vec<&str>, Vec<&str>) = (lines_of(old), lines_of(new));
     let changes = similar::TextDiff::from_slices(&old, &new);
-    changes.iter_all_changes().fold((0, 0), |(added, removed), change| match change.tag() {
+    Some(changes.iter_all_changes().fold((0, 0), |(added, removed), change| match change.tag() {
         similar::ChangeTag::Insert => (added + 1, removed),
         similar::ChangeTag::Delete => (added, removed + 1),
         similar::ChangeTag::Equal => (added, removed),
-    })
+    }))
+}
+
+/// The sum over diffs, without those that are not counted; `None` if none is.
+pub fn count_lines_of_all<'a>(diffs: impl Iterator<Item = &'a FileDiff>) -> Option<(usize, usize)> {
+    diffs.filter_map(count_lines).reduce(|(added, removed), (more, fewer)| (added + more, removed + fewer))
+}
+
+/// What is left of two texts without the lines that both begin and end with.
+fn between_same_lines<'a>(old: &'a str, new: &'a str) -> (&'a str, &'a str) {
+    let (head, tail) = common_ends(old, new);
+    let head = old[..head].rfind('\n').map_or(0, |at| at + 1);
+    let tail = old[old.len() - tail..].split_once('\n').map_or(0, |(_, lines)| lines.len());
+    (&old[head..old.len() - tail], &new[head..new.len() - tail])
 }
 
 /// The verb for a kind, for screens without icons.
@@ -649,8 +669,10 @@ pub fn kind_word(kind: ToolKind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use Status::*;
+    use proptest::prelude::*;
+
+    use super::*;
 
     const ALL: [Status; 9] =
         [Pending, Waiting, Running, Stopping, Done, Failed, Rejected, Cancelled, Unreported];
@@ -661,6 +683,32 @@ mod tests {
 
     fn word(word: &str) -> Cause {
         Cause::Reported(WireStatus::Other(word.into()))
+    }
+
+    fn counted(old: &str, new: &str) -> Option<(usize, usize)> {
+        count_lines(&FileDiff { path: "/a".into(), old_text: Some(old.into()), new_text: new.into() })
+    }
+
+    #[test]
+    fn lines_of_a_large_file_are_counted_where_few_of_them_differ() {
+        let lines: Vec<String> = (0..50_000).map(|number| format!("line {number}\n")).collect();
+        let mut changed = lines.clone();
+        changed[49_000] = "another\n".to_owned();
+        changed.push("one more\n".to_owned());
+        assert_eq!(counted(&lines.concat(), &changed.concat()), Some((2, 1)));
+        let others: String = lines.iter().map(|line| format!("no {line}")).collect();
+        assert_eq!(counted(&lines.concat(), &others), None, "all of them differ, and that is not compared");
+    }
+
+    proptest! {
+        #[test]
+        fn what_texts_begin_and_end_with_alike_counts_for_nothing(old in "[ab\n]{0,12}", new in "[ab\n]{0,12}") {
+            let (all_old, all_new) = (lines_of(&old), lines_of(&new));
+            let changes = similar::TextDiff::from_slices(&all_old, &all_new);
+            let of = |tag| changes.iter_all_changes().filter(|change| change.tag() == tag).count();
+            let all = (of(similar::ChangeTag::Insert), of(similar::ChangeTag::Delete));
+            prop_assert_eq!(counted(&old, &new), Some(all));
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::Session;
 use crate::core::ids::{EntryId, Moment};
 use crate::core::message::FileDiff;
 use crate::core::session::entry::Body;
-use crate::core::session::tool_call::{COMPARED, count_lines};
+use crate::core::session::tool_call::count_lines;
 use crate::core::session::written_files::{FileChangeKind, Road, Written, WrittenFile};
 use crate::core::text::Text;
 
@@ -32,9 +32,7 @@ impl Write {
             FileChangeKind::Deleted => (Some(self.before?), Text::default()),
             FileChangeKind::Renamed(_) => return None,
         };
-        let bytes = before.as_ref().map_or(0, |text| text.len()) + after.len();
-        let diff = FileDiff { path: path.to_owned(), old_text: before, new_text: after };
-        (bytes <= COMPARED).then(|| count_lines(&diff))
+        count_lines(&FileDiff { path: path.to_owned(), old_text: before, new_text: after })
     }
 }
 

@@ -13,6 +13,28 @@ pub struct Reference {
     pub line: Option<u32>,
 }
 
+/// The files that may be meant at a byte of a line, the likeliest first: with blanks in their names between quotes
+/// (`@"my notes.md"`) and in the line that says what went with a prompt (`+ my notes.md (3 lines)`), then what
+/// [`reference_at`] finds. That there are such files is not known here.
+pub fn references_at(line: &str, column: usize) -> Vec<Reference> {
+    let has_blanks = |name: &&str| name.contains(char::is_whitespace) && name.trim() == *name;
+    let attached = line.trim_start().strip_prefix("+ ").and_then(|rest| Some(rest.rsplit_once(" (")?.0));
+    let quoted = ['"', '`'].into_iter().filter_map(|quote| between(line, column, quote));
+    let long = attached.into_iter().chain(quoted).filter(has_blanks).filter_map(named);
+    long.chain(reference_at(line, column)).collect()
+}
+
+/// What stands between the quotes around a byte of a line, or just behind it.
+fn between(line: &str, column: usize, quote: char) -> Option<&str> {
+    let mut quotes = line.match_indices(quote).map(|(at, _)| at);
+    while let (Some(first), Some(last)) = (quotes.next(), quotes.next()) {
+        if (first.saturating_sub(1)..=last).contains(&column) {
+            return line.get(first + 1..last);
+        }
+    }
+    None
+}
+
 /// The file that the word at a byte of a line names: `src/a.rs:12`, `a.rs#L12`, `(a.rs)`, `[a](src/a.rs:3)`,
 /// `file:///p/a.rs`. That there is such a file is not known here.
 pub fn reference_at(line: &str, column: usize) -> Option<Reference> {
@@ -26,13 +48,17 @@ pub fn reference_at(line: &str, column: usize) -> Option<Reference> {
     let word = word.rsplit_once("](").map_or(word, |(_, target)| target);
     let word = word.trim_matches(|c: char| "`'\"()[]{}<>,;*|…".contains(c));
     let word = word.trim_end_matches(['.', ':', '!', '?']).trim_end_matches(['`', '\'', '"', ')', ']', '*']);
-    let named = word.strip_prefix("file://").map(|path| match path.strip_prefix('/') {
+    let file = word.strip_prefix("file://").map(|path| match path.strip_prefix('/') {
         // The slash before a drive belongs to the URI.
         Some(plain) if uri::has_drive(plain) => plain,
         _ => path,
     });
-    let word = named.unwrap_or(word);
-    let word = word.strip_prefix('@').unwrap_or(word);
+    let word = file.unwrap_or(word);
+    named(word.strip_prefix('@').unwrap_or(word))
+}
+
+/// A name, with the line that may stand behind it.
+fn named(word: &str) -> Option<Reference> {
     if word.is_empty() || word.contains("://") {
         return None;
     }
@@ -141,6 +167,31 @@ mod tests {
         assert_eq!(found("http://a.b/|c"), None);
         assert_eq!(found("a | b"), None);
         assert_eq!(found("|"), None);
+    }
+
+    #[test]
+    fn a_name_with_blanks_is_found_where_it_is_quoted_or_was_attached() {
+        let found = |text: &str| {
+            let at = text.find('|').expect("a cursor");
+            let all = references_at(&text.replace('|', ""), at);
+            all.into_iter().map(|found| (found.path, found.line)).collect::<Vec<_>>()
+        };
+        let first = |text: &str| found(text).into_iter().next().unwrap_or_default();
+        for text in [
+            "see @\"my no|tes.md\" and",
+            "see |@\"my notes.md\"",
+            "in `my notes|.md`.",
+            "+ my no|tes.md (3 lines)",
+        ] {
+            assert_eq!(first(text), ("my notes.md".to_owned(), None), "{text}");
+        }
+        assert_eq!(first("in `my notes.md:1|2`"), ("my notes.md".to_owned(), Some(12)));
+        // What is quoted may be more than a name, and what follows a sign no attachment.
+        let in_command = found("run `cargo test a.r|s`");
+        assert_eq!(in_command.last(), Some(&("a.rs".to_owned(), None)));
+        assert_eq!(found("+ a|.rs (1 line)"), [("a.rs".to_owned(), None)]);
+        assert_eq!(found("\"one\" a|.rs \"two\""), [("a.rs".to_owned(), None)]);
+        assert_eq!(found("not \"closed a|.rs"), [("a.rs".to_owned(), None)]);
     }
 
     #[test]

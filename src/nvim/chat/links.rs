@@ -1,6 +1,7 @@
 //! From a transcript to what it is about: a question, the line of a change, a file that is named, a terminal,
 //! an image.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use mlua::Result;
@@ -9,7 +10,7 @@ use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::locations::Look;
 use crate::core::message::{Picture, PicturePlace};
 use crate::core::session::entry::Entry;
-use crate::core::transcript::reading::{Reference, reference_at};
+use crate::core::transcript::reading::{Reference, references_at};
 use crate::nvim::arguments::fail;
 use crate::nvim::buffers::open::load;
 use crate::nvim::chat::Chats;
@@ -50,20 +51,31 @@ impl Chats {
         // What stands in a call's own line is told better by the call.
         if call.is_none() || row > chat.head_row(&cx.editor, entry)? {
             let text = cx.editor.lines(chat.transcript, row as i64, row as i64 + 1)?;
-            let named = text.first().and_then(|text| reference_at(text, column));
-            if let Some(Reference { path, line }) = named {
-                let path = cwd.join(home_expanded(&path));
-                cx.look_first(&path.clone(), move |_: &mut Self, cx, look| match look {
-                    look if look.finds_file() => {
-                        show_place(cx, &Place { path, line, column: None, text: None })
-                    }
-                    _ => go_to_subject(cx, key, entry),
-                });
-                return Ok(());
-            }
+            let named = text.first().map(|text| references_at(text, column)).unwrap_or_default();
+            let places = named.into_iter().map(|Reference { path, line }| Place {
+                path: cwd.join(home_expanded(&path)),
+                line,
+                column: None,
+                text: None,
+            });
+            return go_to_first(cx, places.collect(), (key, entry));
         }
         go_to_subject(cx, key, entry)
     }
+}
+
+/// To the first of the places that is in a file, else to what the entry is about.
+fn go_to_first(
+    cx: &mut Context,
+    mut places: VecDeque<Place>,
+    (key, entry): (SessionKey, EntryId),
+) -> Result<()> {
+    let Some(place) = places.pop_front() else { return go_to_subject(cx, key, entry) };
+    cx.look_first(&place.path.clone(), move |_: &mut Chats, cx, look| match look {
+        look if look.finds_file() => show_place(cx, &place),
+        _ => go_to_first(cx, places, (key, entry)),
+    });
+    Ok(())
 }
 
 /// To the file or terminal that an entry is about.

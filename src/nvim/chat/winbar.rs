@@ -178,6 +178,8 @@ pub fn prompt(session: &Session, keys: &Keys, width: usize) -> String {
     if matches!(session.phase, Phase::Ending { .. } | Phase::Gone) {
         // Nobody is there to send it to; what is typed stays.
         parts.push(Part::new("AcpMeta", ":Acp restart", 1));
+    } else if session.plays_recording() {
+        parts.push(Part::new("AcpMeta", ":Acp close ends it", 1));
     } else if session.is_working() || matches!(session.phase, Phase::Waiting { .. }) {
         if !matches!(session.phase, Phase::Cancelling { .. }) {
             parts.extend(key(&["cancel"], "stop", 1));

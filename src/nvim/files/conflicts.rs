@@ -199,8 +199,12 @@ impl Files {
         (picks, rest): (Vec<Pick>, Option<Pick>),
     ) -> Result<()> {
         let told = |conflict: &Conflict| format!("you {}", conflict.told(&picks, rest));
+        let waiting = self.conflicts.iter().find(|waiting| waiting.ask == ask);
+        let line = waiting.and_then(|waiting| waiting.line);
         let Some((mut job, conflict)) = self.close_conflict(cx, ask, told)? else { return Ok(()) };
         job.decided = Some(told(&conflict));
+        // It may be asked again, if what was decided about is on the disk no more.
+        job.earlier = Some(EarlierQuestion { line, is_put_off: false });
         self.step(cx, job, Input::Picked { picks, rest })
     }
 

@@ -3,6 +3,7 @@
 use mlua::Result;
 
 use crate::core::ids::SessionKey;
+use crate::core::session::Session;
 use crate::core::session::references::Lines;
 use crate::core::text::fitting::cut_middle;
 use crate::core::text::{Text, one_line};
@@ -49,6 +50,7 @@ impl Prompts {
         if args.text.trim().is_empty() && args.range.is_none() {
             return self.send_typed(cx, key, how);
         }
+        refuse_recording(cx, key)?;
         if cx.is_dead(key) {
             return fail("the agent is gone; :Acp restart starts it again");
         }
@@ -186,6 +188,7 @@ impl Prompts {
     }
 
     pub fn can_take_prompt(cx: &Context, key: SessionKey) -> Result<()> {
+        refuse_recording(cx, key)?;
         match cx.is_dead(key) {
             true => {
                 fail(format!("the agent is gone, your prompt stays; {} starts it", cx.config.keys.restart()))
@@ -200,6 +203,14 @@ impl Prompts {
         let waiting = cx.sessions.get(&key).map_or(0, |session| session.queue().len() - session.held());
         let sending = self.open.get(&key).map_or(0, |prompt| prompt.sending.len());
         (waiting + sending) as u64
+    }
+}
+
+/// A replay has nobody who would answer.
+fn refuse_recording(cx: &Context, key: SessionKey) -> Result<()> {
+    match cx.sessions.get(&key).is_some_and(Session::plays_recording) {
+        true => fail("this is a recording, which answers nobody; :AcpChat! begins a session"),
+        false => Ok(()),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::core::rules::offer::{Offer, Scope};
 use crate::core::session::answer_label::{described_within, for_all_described, label};
 use crate::core::session::budget::Word;
 use crate::core::session::entry::Body;
-use crate::core::session::tool_call::{ASKED, count_lines};
+use crate::core::session::tool_call::{ASKED, count_lines_of_all};
 use crate::core::session::{OpenAsk, Pick, Session};
 use crate::core::store::allowlist::Choice;
 use crate::core::text::fitting::{cut_end, cut_middle};
@@ -131,15 +131,14 @@ impl Questions {
         let request = call.map(|call| cut_middle(&call.request(), REQUEST)).unwrap_or_default();
         let counts = call.map(|call| {
             let files = call.diffs().map(|diff| &diff.path).collect::<BTreeSet<_>>().len();
-            let (added, removed) =
-                call.diffs().map(count_lines).fold((0, 0), |(a, r), (x, y)| (a + x, r + y));
             let hunks: usize = call.diffs().map(hunks_of).sum();
-            let hunks = if hunks > 1 { format!(", {hunks} hunks") } else { String::new() };
-            match files {
-                0 => String::new(),
-                1 => format!(" (+{added} -{removed}{hunks})"),
-                _ => format!(" ({files} files, +{added} -{removed}{hunks})"),
-            }
+            let known = [
+                (files > 1).then(|| format!("{files} files")),
+                count_lines_of_all(call.diffs()).map(|(added, removed)| format!("+{added} -{removed}")),
+                (hunks > 1).then(|| format!("{hunks} hunks")),
+            ];
+            let known: Vec<String> = known.into_iter().flatten().collect();
+            if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
         });
         let dangers = call.and_then(|call| rules::dangers(call.ruling.as_deref()?));
         let dangers = dangers.map(|words| format!(" [! {words}]")).unwrap_or_default();

@@ -158,7 +158,7 @@ fn counted(before: Option<&str>, after: Option<&str>) -> Option<(usize, usize)> 
         return None;
     }
     let (old_text, new_text) = (Some(before.into()), after.into());
-    Some(count_lines(&FileDiff { path: PathBuf::new(), old_text, new_text }))
+    count_lines(&FileDiff { path: PathBuf::new(), old_text, new_text })
 }
 
 /// What is said of a change beside its numbers.
