@@ -54,7 +54,9 @@ fn picker(chat: &mut Scripted) -> String {
     let shown = chat.nvim.exec_lua(shown, []);
     let text = shown.as_str().expect("a text").to_owned();
     let timeless = |line: &str| match line.as_bytes() {
-        [b'0'..=b'2', b'0'..=b'9', b':', ..] => format!("HH:MM{}\n", &line[5..]),
+        [b'0'..=b'2', b'0'..=b'9', b':', ..] => {
+            format!("HH:MM{}\n", line.find(' ').map_or("", |time| &line[time..]))
+        }
         _ => format!("{line}\n"),
     };
     text.lines().map(timeless).collect()
@@ -113,8 +115,8 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
     chat.nvim.command("Acp checkpoints");
     insta::assert_snapshot!(picker(&mut chat), @r"
     Restore files to their state before
-    HH:MM · Change three · 1 file +1 -1
-    HH:MM · Change two · 3 files +4 -3
+    HH:MM · Change three · a.txt +1 -1
+    HH:MM · Change two · a.txt and 2 more +4 -3
     ");
     choose(&mut chat, 2);
     insta::assert_snapshot!(preview(&mut chat), @r#"
@@ -152,9 +154,9 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
     chat.nvim.command("Acp checkpoints");
     insta::assert_snapshot!(picker(&mut chat), @r"
     Restore files to their state before
-    HH:MM · Restored to before: Change two · 3 files +4 -5
-    HH:MM · Change three · 1 file +1 -1
-    HH:MM · Change two · 3 files +4 -3
+    HH:MM · Restored to before: Change two · a.txt and 2 more +4 -5
+    HH:MM · Change three · a.txt +1 -1
+    HH:MM · Change two · a.txt and 2 more +4 -3
     ");
     choose(&mut chat, 1);
     insta::assert_snapshot!(preview(&mut chat), @r#"
@@ -291,6 +293,49 @@ fn the_agent_is_told_of_what_was_put_back_and_one_file_can_be_chosen() {
 }
 
 #[test]
+fn checkpoints_of_one_minute_are_told_apart_by_the_second_and_fit_in_a_line() {
+    let long = "Say the same thing again, at such a length that a line of the screen has no room for it";
+    let mut all = opened();
+    for text in ["1", "2", "3"] {
+        all.push(prompt());
+        all.extend(writes("a-file-with-a-long-name-that-goes-on.txt", text));
+        all.push(ends("end_turn"));
+    }
+    let mut chat = Scripted::sized(&[], all, 80, 24);
+    chat.chat();
+    for count in 1..=3 {
+        chat.send(long);
+        let ends = format!("return #vim.fn.split('{{}}', 'Done', 1) > {count}").replace(
+            "'{}'",
+            "table.concat(vim.api.nvim_buf_get_lines(require('acp').status().sessions[1].buffer, 0, -1, false))",
+        );
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(&ends, []).as_bool() == Some(true), "the turn's end");
+    }
+    chat.nvim.stop_insert();
+    chat.nvim.exec_lua(
+        "_G.items = {}
+         vim.fn.inputlist = function(items) _G.items = items return 0 end",
+        [],
+    );
+    chat.nvim.command("Acp checkpoints");
+    let items = "return #_G.items > 3 and table.concat(_G.items, '\\n', 2) or nil";
+    chat.nvim.wait_until(|nvim| nvim.exec_lua(items, []).as_str().is_some(), "the list");
+    let items = chat.nvim.exec_lua(items, []);
+    let lines: Vec<&str> = items.as_str().expect("a text").lines().collect();
+    let times: Vec<&str> = lines.iter().filter_map(|line| line.split(' ').nth(1)).collect();
+    for time in &times {
+        let minute = &time[..5];
+        let shared = times.iter().filter(|other| other.starts_with(minute)).count() > 1;
+        assert_eq!(time.len(), if shared { 8 } else { 5 }, "{lines:#?}");
+    }
+    assert!(times.iter().any(|time| time.len() == 8), "three turns in three minutes? {lines:#?}");
+    for line in lines {
+        assert!(line.chars().count() < 80, "{line:?} needs two lines");
+        assert!(line.contains("Say the same") && line.contains("goes-on.txt +1"), "{line:?}");
+    }
+}
+
+#[test]
 fn files_are_put_back_to_before_one_of_a_turns_calls() {
     let call = |id: &str, path: &str| {
         update(json!({
@@ -313,7 +358,7 @@ fn files_are_put_back_to_before_one_of_a_turns_calls() {
     chat.nvim.command("Acp checkpoints");
     insta::assert_snapshot!(picker(&mut chat), @r"
     Restore files to their state before
-    HH:MM · Change both · 2 files +2 -2
+    HH:MM · Change both · a.txt and 1 more +2 -2
     HH:MM · in it: Edit b.txt
     ");
     choose(&mut chat, 2);
@@ -372,7 +417,7 @@ fn an_agent_that_writes_itself_leaves_checkpoints_too() {
     chat.nvim.command("Acp checkpoints");
     insta::assert_snapshot!(picker(&mut chat), @r"
     Restore files to their state before
-    HH:MM · Change it · 2 files +3 -2
+    HH:MM · Change it · b.txt and 1 more +3 -2
     HH:MM · in it: Edit c.txt
     ");
     choose(&mut chat, 1);
@@ -508,7 +553,7 @@ fn another_neovim_finds_what_this_one_kept_and_says_what_is_damaged() {
     let mut again = first;
     std::mem::swap(&mut again.nvim, &mut second);
     let shown = picker(&mut again);
-    assert!(shown.contains("Change two · 3 files +4 -3 · Fake"), "{shown}");
+    assert!(shown.contains("Change two · a.txt and 2 more +4 -3 · Fake"), "{shown}");
     wait_told(&mut again, "1 checkpoint can't be read in full");
     again.nvim.command("edit a.txt");
     for (line, asked) in [(2, "asked: Change two"), (3, "asked: Change three")] {

@@ -1,17 +1,24 @@
 //! The line of time of a project: which turns changed files, and choosing the one before which files are to
 //! be as they were. What that would change is shown by `preview`.
 
+use std::collections::HashMap;
+
 use mlua::Result;
 
 use crate::core::store::checkpoint::{CheckpointRequest, Reply, Turn, plan, since};
 use crate::core::store::restore::Restore;
+use crate::core::text::fitting::{cut_end, cut_middle, taken};
+use crate::core::text::visible::visible_line;
 use crate::nvim::arguments::fail;
 use crate::nvim::checkpoints::Checkpoints;
 use crate::nvim::context::Context;
-use crate::nvim::editor::Level;
+use crate::nvim::editor::{Level, picker};
 
-/// At most this many characters of a prompt are shown.
-const MAX_CHARS: usize = 48;
+/// At most this much of a prompt is shown, and this much in any case.
+const MAX_CELLS: usize = 48;
+const LEAST_CELLS: usize = 16;
+
+const LONGEST_NAME: usize = 24;
 
 impl Checkpoints {
     pub fn choose(&mut self, cx: &mut Context) -> Result<()> {
@@ -54,29 +61,23 @@ impl Checkpoints {
         if shown.is_empty() {
             return fail("there is no checkpoint yet: no agent has changed a file here");
         }
-        let (mut items, mut points) = (Vec::new(), Vec::new());
-        let today = cx.editor.local_time("%Y-%m-%d", cx.now().0)?;
+        let mut listed: Vec<Listed> = Vec::new();
+        let mut points = Vec::new();
         for turn in &shown {
-            let day = cx.editor.local_time("%Y-%m-%d", turn.at)?;
-            let format = if day == today { "%H:%M" } else { "%Y-%m-%d %H:%M" };
-            let time_of = |at: u64| cx.editor.local_time(format, at);
-            let time = time_of(turn.at)?;
-            let (files, (added, removed)) = turn.counts();
-            let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-            let of = match mine(turn) {
-                true => String::new(),
-                false => match &turn.head.title {
-                    Some(title) => format!(" · {}: {}", turn.head.agent, cut(title)),
-                    None => format!(" · {}", turn.head.agent),
-                },
-            };
-            items.push(format!("{time} · {} · {files} +{added} -{removed}{of}", cut(&label(turn))));
+            listed.push(Listed { at: turn.at, asked: label(turn), rest: rest(turn, mine(turn)) });
             points.push((turn.id.clone(), 0));
             for (from, at, call) in turn.later_calls() {
-                items.push(format!("{} · in it: {}", time_of(at)?, cut(call)));
+                listed.push(Listed { at, asked: format!("in it: {call}"), rest: String::new() });
                 points.push((turn.id.clone(), from));
             }
         }
+        let width = match picker::is_builtin(&cx.editor) {
+            // With the number before it.
+            true => usize::from(cx.editor.size().0).saturating_sub(5),
+            false => usize::MAX,
+        };
+        let times = times(cx, &listed)?;
+        let items = listed.iter().zip(&times).map(|(listed, time)| listed.item(time, width)).collect();
         cx.offer(
             "Restore files to their state before",
             "acp_checkpoint",
@@ -104,16 +105,62 @@ impl Checkpoints {
     }
 }
 
+/// A point that files can be put back to, as a line of the list.
+struct Listed {
+    at: u64,
+    /// What was asked, or what the call was about.
+    asked: String,
+    /// What was changed, and whose it was.
+    rest: String,
+}
+
+impl Listed {
+    /// What was asked gives way to the rest.
+    fn item(&self, time: &str, width: usize) -> String {
+        let rest = if self.rest.is_empty() { String::new() } else { format!(" · {}", self.rest) };
+        let room = width.saturating_sub(taken(time) + 3 + taken(&rest)).clamp(LEAST_CELLS, MAX_CELLS);
+        format!("{time} · {}{rest}", cut_end(&self.asked, room))
+    }
+}
+
+/// When each was, to the minute; to the second where that would be the same for several.
+fn times(cx: &Context, listed: &[Listed]) -> Result<Vec<String>> {
+    let today = cx.editor.local_time("%Y-%m-%d", cx.now().0)?;
+    let mut minutes = Vec::new();
+    for Listed { at, .. } in listed {
+        let is_today = cx.editor.local_time("%Y-%m-%d", *at)? == today;
+        minutes.push(cx.editor.local_time(if is_today { "%H:%M" } else { "%Y-%m-%d %H:%M" }, *at)?);
+    }
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    minutes.iter().for_each(|minute| *counts.entry(minute).or_default() += 1);
+    let exact = |(minute, listed): (&String, &Listed)| match counts[minute.as_str()] > 1 {
+        true => Ok(format!("{minute}{}", cx.editor.local_time(":%S", listed.at)?)),
+        false => Ok(minute.clone()),
+    };
+    minutes.iter().zip(listed).map(exact).collect()
+}
+
+/// Which files a turn changed, by how much, and whose turn it was if not this session's.
+fn rest(turn: &Turn, is_mine: bool) -> String {
+    let (count, (added, removed)) = turn.counts();
+    let first = turn.changed().next().and_then(|file| file.path.file_name());
+    let name = first.map(|name| cut_middle(&visible_line(&name.to_string_lossy()), LONGEST_NAME));
+    let files = match (name, count) {
+        (Some(name), 1) => name,
+        (Some(name), _) => format!("{name} and {} more", count - 1),
+        (None, _) => format!("{count} files"),
+    };
+    let of = match (is_mine, &turn.head.title) {
+        (true, _) => String::new(),
+        (false, Some(title)) => format!(" · {}: {}", turn.head.agent, cut_end(title, MAX_CELLS)),
+        (false, None) => format!(" · {}", turn.head.agent),
+    };
+    format!("{files} +{added} -{removed}{of}")
+}
+
 fn label(turn: &Turn) -> String {
     match turn.head.prompt.is_empty() {
         true => "(outside of a turn)".to_owned(),
         false => turn.head.prompt.clone(),
-    }
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(MAX_CHARS) {
-        Some((at, _)) => format!("{}\u{2026}", &text[..at]),
-        None => text.to_owned(),
     }
 }
