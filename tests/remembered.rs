@@ -118,10 +118,10 @@ fn a_model_is_remembered_for_the_project_in_every_neovim_until_it_is_forgotten()
     second.nvim.stop_insert();
     pick(&mut second.nvim, 1);
     second.nvim.command("Acp remembered");
-    wait_said(&mut second.nvim, "model of fake is forgotten");
+    wait_said(&mut second.nvim, "model of Fake is forgotten");
     let items = items(&mut second.nvim);
     assert!(
-        items.contains("fake: model opus · this project\nfake: option fast true · this project"),
+        items.contains("Fake: model opus · this project\nFake: option fast true · this project"),
         "{items}"
     );
     let path = file(&first.nvim);
@@ -154,7 +154,7 @@ fn what_is_forgotten_by_neovims_own_picker_is_said_once() {
     chat.nvim.input(":Acp remembered<CR>");
     chat.nvim.wait_for_screen("Type number");
     chat.nvim.input("1<CR>");
-    let text = "model of fake is forgotten";
+    let text = "model of Fake is forgotten";
     let told = |nvim: &mut Nvim| nvim.screen().lines().last().is_some_and(|row| row.contains(text));
     chat.nvim.wait_until(told, "it in the last line");
     assert_eq!(chat.nvim.screen().matches(text).count(), 1, "{}", chat.nvim.screen());

@@ -142,7 +142,7 @@ fn a_stored_session_is_listed_by_pages_and_taken_up_with_all_that_was_said() {
     chat.nvim.command("Acp sessions");
     chat.wait_for("It was **this**.");
     let seen = seen(&mut chat.nvim);
-    assert!(seen.contains("fake: One") && seen.contains("fake: Two"), "{seen}");
+    assert!(seen.contains("Fake: One") && seen.contains("Fake: Two"), "{seen}");
     assert!(!seen.contains("Earlier sessions of Fake"), "{seen}");
     assert!(chat.transcript().contains("You\nWhat was it?"), "{}", chat.transcript());
     chat.nvim.wait_for_screen("Two");
@@ -229,14 +229,14 @@ fn neovims_own_picker_shows_a_long_list_a_screenful_at_a_time() {
         let line = screen.lines().find(|line| line.contains(" more")).unwrap_or_default().to_owned();
         line.trim_start_matches('|').split(':').next().unwrap_or_default().to_owned()
     };
-    assert!(chat.nvim.screen().contains("2: fake: Number 1\n"), "{}", chat.nvim.screen());
+    assert!(chat.nvim.screen().contains("2: Fake: Number 1\n"), "{}", chat.nvim.screen());
     let more = leads_on(&mut chat.nvim);
     chat.nvim.input(&format!("{more}<CR>"));
     chat.nvim.wait_for_screen("back to the first ones");
     assert_ne!(leads_on(&mut chat.nvim), "");
     let screen = chat.nvim.screen();
     let first =
-        screen.lines().find_map(|line| line.split_once("1: fake: Number ")).expect("the first of the page");
+        screen.lines().find_map(|line| line.split_once("1: Fake: Number ")).expect("the first of the page");
     let number = first.1.split_whitespace().next().expect("its number").to_owned();
     chat.nvim.input("1<CR>");
     assert_eq!(chat.got("session/load")["params"]["sessionId"], format!("old {number}"));
@@ -892,7 +892,7 @@ fn a_session_of_a_neovim_that_was_killed_is_found_and_taken_up_with_all_that_was
     second.nvim.command("Acp sessions BLUE sky");
     second.wait_for("It is the **light**.");
     let seen = seen(&mut second.nvim);
-    assert!(seen.contains("fake: Why is the sky blue? · just now"), "{seen}");
+    assert!(seen.contains("Fake: Why is the sky blue? · just now"), "{seen}");
     second.send("And at night?");
     assert_eq!(second.got("session/prompt")["params"]["sessionId"], "s1");
     second.nvim.wait_until(|nvim| recorded(nvim).contains("And at night?"), "the record to go on");
@@ -980,7 +980,7 @@ fn a_session_that_another_neovim_has_open_is_left_to_it_until_that_is_gone() {
     second.nvim.wait_until(|nvim| said(nvim).contains("session is open in another Neovim"), "to be told");
     pick(&mut second.nvim, &[]);
     second.nvim.command("Acp sessions");
-    let shown = "fake: Remember this · open in another Neovim · just now";
+    let shown = "Fake: Remember this · open in another Neovim · just now";
     second.nvim.wait_until(|nvim| seen(nvim).contains(shown), "the list to say so");
     let told = "require('acp').sessions(function(list) _G.elsewhere = list[1].elsewhere end)";
     second.nvim.exec_lua(told, []);
@@ -1120,7 +1120,7 @@ fn what_agents_list_is_in_the_list_with_what_is_remembered_and_late_ones_are_nam
         chat.nvim.exec_lua(code, []).as_str().expect("a text").to_owned()
     };
     chat.nvim.command("Acp sessions tea");
-    assert_eq!(shown(&mut chat, 1), "fake: About tea");
+    assert_eq!(shown(&mut chat, 1), "Fake: About tea");
     chat.nvim.command("Acp sessions");
     assert_eq!(shown(&mut chat, 2), "Fake: hello · idle\nEarlier sessions of Fake …");
 }

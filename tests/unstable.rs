@@ -151,7 +151,7 @@ fn a_session_that_was_given_a_name_is_found_by_it_also_when_nothing_was_asked_in
     chat.nvim.command("Acp sessions moon");
     let seen = "return table.concat(_G.seen, '\\n')";
     chat.nvim.wait_until(
-        |nvim| nvim.exec_lua(seen, []).as_str().is_some_and(|seen| seen.contains("fake: Moon · just now")),
+        |nvim| nvim.exec_lua(seen, []).as_str().is_some_and(|seen| seen.contains("Fake: Moon · just now")),
         "the session to be listed by its name",
     );
 }
@@ -206,7 +206,7 @@ fn a_fork_is_remembered_as_one_before_anything_was_asked_in_it() {
     let no_choice = PICKS_THE_FIRST.replace("choose(items[1], 1)", "");
     chat.nvim.exec_lua(&no_choice, []);
     chat.nvim.command("Acp sessions");
-    wait_seen(&mut chat.nvim, &["fake: Moon (fork) · just now", "fake: first (fork) · just now"]);
+    wait_seen(&mut chat.nvim, &["Fake: Moon (fork) · just now", "Fake: first (fork) · just now"]);
     chat.nvim.exec_lua(&no_choice, []);
     chat.nvim.command("Acp delete");
     wait_seen(&mut chat.nvim, &["Moon (fork)", "first (fork)"]);
@@ -217,7 +217,7 @@ fn a_fork_is_remembered_as_one_before_anything_was_asked_in_it() {
     again.nvim.command(&format!("cd {}", chat.project.path().display()));
     again.nvim.exec_lua(&no_choice, []);
     again.nvim.command("Acp sessions");
-    wait_seen(&mut again.nvim, &["fake: Moon (fork) · just now", "fake: first (fork) · just now"]);
+    wait_seen(&mut again.nvim, &["Fake: Moon (fork) · just now", "Fake: first (fork) · just now"]);
 }
 
 #[test]
@@ -420,19 +420,19 @@ fn a_stored_session_is_renamed_in_the_list_and_with_the_agent() {
     chat.nvim.wait_until(called, "the agent's form of the name");
     assert_eq!(
         was_shown(&mut chat),
-        "Rename: Fake: nothing said yet · idle, fake: An old one|Call the session: An old one"
+        "Rename: Fake: nothing said yet · idle, Fake: An old one|Call the session: An old one"
     );
     picks_and_names(&mut chat, 0, "");
     chat.nvim.command("Acp sessions");
-    assert_eq!(was_shown(&mut chat), "Sessions: Fake: nothing said yet · idle, fake: Mine!");
+    assert_eq!(was_shown(&mut chat), "Sessions: Fake: nothing said yet · idle, Fake: Mine!");
     // With the name at hand nothing is asked, and what the agent refuses is the name here all the same.
     picks_and_names(&mut chat, 2, "not asked");
     chat.nvim.command("Acp! rename Too long");
     chat.wait_for("couldn't keep the session's name: too long");
-    assert_eq!(was_shown(&mut chat), "Rename: Fake: nothing said yet · idle, fake: Mine!");
+    assert_eq!(was_shown(&mut chat), "Rename: Fake: nothing said yet · idle, Fake: Mine!");
     picks_and_names(&mut chat, 0, "");
     chat.nvim.command("Acp sessions");
-    assert_eq!(was_shown(&mut chat), "Sessions: Fake: nothing said yet · idle, fake: Too long");
+    assert_eq!(was_shown(&mut chat), "Sessions: Fake: nothing said yet · idle, Fake: Too long");
 }
 
 #[test]
@@ -460,10 +460,10 @@ fn a_stored_session_of_an_agent_that_takes_no_names_is_renamed_here() {
     // One that is open is in the list, too.
     picks_and_names(&mut chat, 1, "");
     chat.nvim.command("Acp! rename Open one");
-    assert_eq!(was_shown(&mut chat), "Rename: Fake: nothing said yet · idle, fake: Mine");
+    assert_eq!(was_shown(&mut chat), "Rename: Fake: nothing said yet · idle, Fake: Mine");
     picks_and_names(&mut chat, 2, "");
     chat.nvim.command("Acp sessions");
-    assert_eq!(was_shown(&mut chat), "Sessions: Fake: Open one · idle, fake: Mine");
+    assert_eq!(was_shown(&mut chat), "Sessions: Fake: Open one · idle, Fake: Mine");
     let titles = "local titles = {}
         for _, session in ipairs(require('acp').status().sessions) do table.insert(titles, session.title or '') end
         table.sort(titles)
@@ -514,7 +514,7 @@ fn a_name_that_nobody_would_keep_is_refused() {
     picks_and_names(&mut chat, 2, "");
     chat.nvim.command("Acp! rename Mine");
     let refused = |nvim: &mut support::Nvim| {
-        nvim.messages().contains("fake keeps no names; setup{ record = true } keeps them here")
+        nvim.messages().contains("Fake keeps no names; setup{ record = true } keeps them here")
     };
     chat.nvim.wait_until(refused, "a refusal");
 }
@@ -557,7 +557,7 @@ fn lists_say_which_sessions_the_agent_has_open() {
         ),
         (
             "Acp sessions",
-            "Sessions: Fake: nothing said yet · idle, fake: First · open in the agent, fake: Second, fake: Third · gone, says the agent",
+            "Sessions: Fake: nothing said yet · idle, Fake: First · open in the agent, Fake: Second, Fake: Third · gone, says the agent",
         ),
         ("Acp delete", "Delete for good: First · open in the agent, Second, Mine, Third"),
     ] {

@@ -384,7 +384,12 @@ impl Session {
     /// What the agent is called on screen.
     pub fn name(&self) -> String {
         let given = self.given_name.clone();
-        given.unwrap_or_else(|| display_name(&self.agent_name, self.info.as_ref()))
+        given.unwrap_or_else(|| self.own_name())
+    }
+
+    /// What the agent calls itself, whatever the user does.
+    pub fn own_name(&self) -> String {
+        display_name(&self.agent_name, self.info.as_ref())
     }
 
     /// The user has a name of their own for the agent, which counts more than what it calls itself.

@@ -432,6 +432,15 @@ impl Context {
         own.unwrap_or_else(|| name.to_owned())
     }
 
+    /// What an agent is called in lists, by its name in the configuration: as in its chats, of which one may be open.
+    /// `told` is what it has called itself.
+    pub fn called(&self, name: &str, told: Option<&String>) -> String {
+        let mut known = self.sessions.values().filter(|it| it.agent_name == name && it.info.is_some());
+        let title = self.config.agents.get(name).and_then(|agent| agent.title.as_ref());
+        let unknown = || title.or(told).cloned().unwrap_or_else(|| name.to_owned());
+        known.next().map_or_else(unknown, Session::name)
+    }
+
     /// The buffer that holds a file.
     pub fn buf_of(&self, path: &Path) -> Option<Buf> {
         self.buffers.buf_of(&self.editor, path)

@@ -252,7 +252,7 @@ mod tests {
     }
 
     fn owner(acp_id: &str) -> Owner {
-        Owner { agent: "claude".into(), acp_id: acp_id.into(), cwd: "/src".into() }
+        Owner { agent: "claude".into(), acp_id: acp_id.into(), cwd: "/src".into(), called: None }
     }
 
     #[test]

@@ -331,10 +331,10 @@ where
 fn every_command_is_the_same_after_it_was_recorded_and_replayed() {
     // Flattened fields have no names that could be asked for.
     let facts = [Fact::Prompt("p".into()), Fact::Title("t".into()), Fact::Name("n".into())];
-    let owner = Owner { agent: "a".into(), acp_id: "s".into(), cwd: "/p".into() };
+    let owner = Owner { agent: "a".into(), acp_id: "s".into(), cwd: "/p".into(), called: Some("A".into()) };
     let by_hand = facts.map(|fact| {
         let (owner, line) = (owner.clone(), Line { at: 7, fact });
-        Command::Record { folder: "/r".into(), request: RecordRequest::Keep { owner, line } }
+        Command::Record { folder: "/r".into(), request: RecordRequest::Keep { owner: Box::new(owner), line } }
     });
     assert_eq!(unmade("Command", by_hand.into()), ["RecordRequest::Keep"]);
 }

@@ -2,6 +2,7 @@
 //! can be found and resumed after Neovim has exited. A session's record is an append-only list of facts,
 //! so that no process overwrites another's. Where it is stored is left to `acp::store::session_index`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,9 @@ pub struct Owner {
     pub acp_id: String,
     #[serde(with = "stored_path")]
     pub cwd: PathBuf,
+    /// What the agent calls itself, if it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called: Option<String>,
 }
 
 impl Owner {
@@ -70,7 +74,7 @@ pub enum RecordRequest {
         sessions: Vec<SessionName>,
     },
     Keep {
-        owner: Owner,
+        owner: Box<Owner>,
         line: Line,
     },
     /// All that is kept. Answered by `Recalled`.
@@ -103,6 +107,14 @@ pub struct Kept {
 pub struct Prompt {
     pub at: u64,
     pub text: String,
+}
+
+/// What agents call themselves, by their configured names, as the sessions that were used last say.
+pub fn names_told<'a>(all: impl Iterator<Item = &'a Kept>) -> BTreeMap<String, String> {
+    let mut told: Vec<&Kept> = all.filter(|kept| kept.owner.called.is_some()).collect();
+    told.sort_by_key(|kept| kept.used);
+    let owners = told.into_iter().map(|kept| &kept.owner);
+    owners.filter_map(|owner| Some((owner.agent.clone(), owner.called.clone()?))).collect()
 }
 
 impl Line {
@@ -230,7 +242,7 @@ mod tests {
     use super::*;
 
     fn owner() -> Owner {
-        Owner { agent: "claude".into(), acp_id: "s/1".into(), cwd: "/src/shop".into() }
+        Owner { agent: "claude".into(), acp_id: "s/1".into(), cwd: "/src/shop".into(), called: None }
     }
 
     fn text(lines: &[Line]) -> String {

@@ -138,7 +138,7 @@ mod tests {
 
     fn kept(title: Option<&str>, used: u64, prompts: &[&str]) -> Kept {
         let prompts = prompts.iter().map(|text| Prompt { at: 0, text: (*text).into() }).collect();
-        let owner = Owner { agent: "demo".into(), acp_id: "a".into(), cwd: "/p".into() };
+        let owner = Owner { agent: "demo".into(), acp_id: "a".into(), cwd: "/p".into(), called: None };
         Kept {
             owner,
             title: title.map(str::to_owned),

@@ -59,7 +59,8 @@ pub fn state_of(kept: &Kept) -> StoredState {
 
 /// What an agent that is configured under this name lists, as the record would have it.
 pub fn as_kept(name: &str, stored: &StoredSession) -> Kept {
-    let owner = Owner { agent: name.to_owned(), acp_id: stored.acp_id.clone(), cwd: stored.cwd.clone() };
+    let (agent, acp_id, cwd) = (name.to_owned(), stored.acp_id.clone(), stored.cwd.clone());
+    let owner = Owner { agent, acp_id, cwd, called: None };
     let used = used(stored);
     let title = stored.title.clone();
     Kept { owner, title, named: false, prompts: Vec::new(), began: used, used, elsewhere: false }
@@ -103,7 +104,7 @@ mod tests {
     use crate::core::store::record::Prompt;
 
     fn kept(id: &str, cwd: &str, used: u64, prompt: &str) -> Kept {
-        let owner = Owner { agent: "fake".into(), acp_id: id.into(), cwd: cwd.into() };
+        let owner = Owner { agent: "fake".into(), acp_id: id.into(), cwd: cwd.into(), called: None };
         let prompts = vec![Prompt { at: used, text: prompt.into() }];
         Kept { owner, title: None, named: false, prompts, began: used, used, elsewhere: false }
     }

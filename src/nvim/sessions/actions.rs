@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Command, StoredSession};
-use crate::core::store::record::Kept;
+use crate::core::store::record::{Kept, names_told};
 use crate::core::store::session_items::{
     List, is_about, of_earlier, of_recorded, of_session, of_stored, shortened,
 };
@@ -58,8 +58,10 @@ impl Sessions {
             .filter_map(|key| cx.sessions.get(key))
             .map(|session| of_session(session, width))
             .collect();
+        let told = names_told(earlier.iter().map(|earlier| &earlier.kept));
         items.extend(earlier.iter().map(|earlier| {
-            let agent = cx.configured_title(&earlier.kept.owner.agent);
+            let name = &earlier.kept.owner.agent;
+            let agent = cx.called(name, told.get(name));
             of_earlier(earlier, &agent, list)
         }));
         items.extend(late.iter().map(|agent| format!("Earlier sessions of {} …", cx.agent_name(*agent))));
@@ -262,8 +264,9 @@ impl Sessions {
                 };
             }
             let (now, root, width) = (cx.now().0, cx.root(), item_width(cx));
+            let told = names_told(stored.iter());
             let item = |kept: &Kept| {
-                let agent = cx.configured_title(&kept.owner.agent);
+                let agent = cx.called(&kept.owner.agent, told.get(&kept.owner.agent));
                 shortened(&of_recorded(kept, &agent, List { root: &root, words: &[], now, width }), width)
             };
             let items = stored.iter().map(item).collect();
@@ -294,7 +297,7 @@ fn confirm_forgetting(cx: &mut Context, kept: Kept) {
     let question = format!(
         "Forget {}? What {} itself has stored of it stays.",
         cut_middle(&kept.headline(), 60),
-        cx.configured_title(&kept.owner.agent)
+        cx.called(&kept.owner.agent, kept.owner.called.as_ref())
     );
     let items = vec!["No".to_owned(), "Yes, forget it".to_owned()];
     cx.offer(&question, "acp_confirm", items, move |sessions: &mut Sessions, cx, answer| {

@@ -79,13 +79,15 @@ impl Sessions {
             return;
         };
         let Some(acp_id) = session.acp_id.clone() else { return };
-        let owner = Owner { agent: session.agent_name.clone(), acp_id, cwd: session.place.cwd.clone() };
+        let (agent, cwd) = (session.agent_name.clone(), session.place.cwd.clone());
+        let called = Some(session.own_name()).filter(|own| *own != agent);
+        let owner = Owner { agent, acp_id, cwd, called };
         self.keep_line(cx, owner, line);
     }
 
     pub(super) fn keep_line(&self, cx: &mut Context, owner: Owner, line: Line) {
         if cx.config.record {
-            self.tell_record(cx, RecordRequest::Keep { owner, line });
+            self.tell_record(cx, RecordRequest::Keep { owner: Box::new(owner), line });
         }
     }
 

@@ -112,7 +112,7 @@ impl Sessions {
             let root = cx.root();
             all.sort_by_key(|one| one.project != root);
             let item = |one: &Remembered| {
-                let title = cx.configured_title(&one.agent);
+                let title = cx.called(&one.agent, None);
                 let value = cut_middle(&visible_line(&one.value), 40);
                 let what = visible_line(&one.what.words());
                 let project = match one.project == root {
@@ -134,7 +134,7 @@ impl Sessions {
                         }
                     }
                     let text =
-                        format!("{} of {} is forgotten", gone.what.words(), cx.configured_title(&gone.agent));
+                        format!("{} of {} is forgotten", gone.what.words(), cx.called(&gone.agent, None));
                     sessions.ask_choices(cx, Request::Forget(gone));
                     cx.notify(text, Level::Info);
                     Ok(())

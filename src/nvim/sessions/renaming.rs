@@ -61,7 +61,7 @@ impl Sessions {
         let mut takers = ready.into_iter().filter(|(_, info)| info.can.set_title).map(|(agent, _)| agent);
         let taker = takers.find(|agent| self.configured_name(*agent).as_ref() == Some(&kept.owner.agent));
         if taker.is_none() && !cx.config.record {
-            let name = cx.configured_title(&kept.owner.agent);
+            let name = cx.called(&kept.owner.agent, kept.owner.called.as_ref());
             return fail(format!("{name} keeps no names; setup{{ record = true }} keeps them here"));
         }
         self.keep_name(cx, &kept, &title);
