@@ -7,7 +7,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::script::{
-    Scripted, answered, asks, awaits, ends, permission, prompt, runs, runs_alone, steps, update, writes,
+    Scripted, answered, asks, awaits, ends, permission, prompt, runs, runs_alone, says, steps, update, writes,
 };
 
 fn chat(parts: Vec<Value>, options: &str) -> Scripted {
@@ -236,4 +236,38 @@ fn a_question_about_a_limit_ends_with_its_turn() {
     chat.decide("reject");
     assert_eq!(chat.answer("p-b")["result"]["outcome"]["optionId"], "r");
     assert!(!chat.project.file("two.txt").exists(), "what waited in the turn before was written");
+}
+
+#[test]
+fn limits_that_are_set_later_count_for_an_open_session() {
+    let mut chat = chat(three_writes(), "limits = { turn = { files = 5 } }");
+    chat.configure("permission = { open = 'never' }, limits = { turn = { files = 1 } }");
+    chat.send("go");
+    chat.wait_for("wants to change more than 1 file in this turn, your limit");
+    chat.nvim.stop_insert();
+    let [second, third] = ["two.txt", "three.txt"].map(|name| chat.project.file(name));
+    assert!(!second.exists(), "it was written before the answer");
+    chat.configure("permission = { open = 'never' }");
+    chat.decide("allow");
+    // Without a limit nothing waits for one.
+    chat.nvim.wait_until(|_| third.exists(), "the third file");
+    chat.wait_for("Done");
+    assert!(!chat.transcript().contains("more than 2 files"), "{}", chat.transcript());
+}
+
+#[test]
+fn while_an_agent_goes_on_the_screen_says_how_to_answer_what_it_has_pushed_out_of_sight() {
+    let text: String = (1..=60).map(|line| format!("line {line}\n\n")).collect();
+    let turn = [prompt()].into_iter().chain(writes("one.txt", "x\ny\n")).chain([says(&text)]);
+    let mut chat = Scripted::sized(&[], steps(turn), 80, 24);
+    chat.configure("permission = { open = 'never' }, limits = { turn = { lines = 1 } }");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("has changed 2 lines in this turn; your limit is 1");
+    chat.nvim.wait_for_screen("line 60");
+    assert!(!chat.nvim.screen().contains("Go on?"), "{}", chat.nvim.screen());
+    chat.nvim.wait_for_screen(":Acp answer");
+    chat.nvim.stop_insert();
+    chat.decide("allow");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains(":Acp answer"), "the hint to go");
 }

@@ -34,6 +34,7 @@ pub fn configure(lua: &Lua, options: Value) -> Result<()> {
     enter(|app| {
         app.follow.configure(choose);
         app.cx.config = config;
+        app.sessions.options_changed(&mut app.cx);
         images::configure(&app.cx.editor, app.cx.config.chat.images)?;
         Questions::tell_outside_rules(&mut app.cx)?;
         app.route()

@@ -169,6 +169,10 @@ fn minor_facts(session: &Session) -> Vec<String> {
 /// The prompt's bar: what waits, and the keys that matter now, as far as a window of `width` cells has room for them.
 pub fn prompt(session: &Session, keys: &Keys, width: usize) -> String {
     let mut parts = waiting(session, keys);
+    // What the agent says meanwhile may push the question out of the window.
+    if session.waits_for_user() && !matches!(session.phase, Phase::LoginNeeded) {
+        parts.push(Part::new("AcpToolWaiting", ":Acp answer", 0));
+    }
     // A key that is switched off is not named.
     let key = |names: &[&str], what: &str, rank| {
         let lhs = names.iter().find_map(|name| keys.get(name).first());

@@ -27,6 +27,24 @@ impl Sessions {
         }
     }
 
+    /// The user has other limits now, which count for open sessions, too: for what they use up from then on.
+    pub fn options_changed(&mut self, cx: &mut Context) {
+        let (bounds, recovery) = (cx.config.limits.bounds(), cx.config.recovery.wanted());
+        let mut others = Vec::new();
+        for (key, session) in &mut cx.sessions {
+            session.recovery = recovery;
+            if session.budget.bounds != bounds {
+                session.budget.bounds = bounds;
+                others.push(*key);
+            }
+        }
+        for key in others {
+            // A time may be over sooner than it was.
+            self.timed.remove(&key);
+            self.check_limits(cx, key);
+        }
+    }
+
     /// All that the session had changed by then was counted.
     pub fn changes_counted(cx: &mut Context, key: SessionKey, upto: u64) {
         let Some(session) = cx.sessions.get(&key) else { return };
@@ -39,7 +57,7 @@ impl Sessions {
     pub fn check_limits(&mut self, cx: &mut Context, key: SessionKey) {
         let now = cx.now();
         let Some(session) = cx.sessions.get_mut(&key) else { return };
-        if !session.budget.is_bounded() {
+        if !session.budget.is_bounded() && !self.held.contains_key(&key) {
             return;
         }
         if let Some(reached) = session.limit_reached(now) {
