@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use support::Nvim;
 use support::screens::{assert_looks, timeless};
-use support::script::{Scripted, ends, opened, prompt, says};
+use support::script::{Scripted, ends, opened, prompt, says, steps};
 
 /// Without what the versions of Neovim show each in its own way.
 fn plain(mut chat: Scripted) -> Scripted {
@@ -348,6 +348,22 @@ fn who_reads_the_end_follows_it_after_toggling() {
     chat.wait_for("line 60");
     chat.nvim.command("Acp toggle");
     chat.nvim.wait_for_screen("line 60");
+}
+
+#[test]
+fn a_paragraph_that_is_higher_than_the_window_is_followed_to_its_end() {
+    let words = |from: usize| (from..from + 400).map(|word| format!("word-{word} ")).collect::<String>();
+    let all = steps([prompt(), says(&words(0)), says(&words(400)), says("and the last")]);
+    let mut chat = Scripted::sized(&[], all, 80, 24);
+    chat.nvim.command("edit code.txt");
+    chat.chat();
+    chat.send("go");
+    chat.nvim.wait_for_screen("and the last");
+    // Who reads in it stays there.
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd k");
+    chat.nvim.input("gg");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("and the last"), "the beginning");
 }
 
 #[test]

@@ -51,6 +51,15 @@ local function listen(name, buf, callbacks)
   end
 end
 
+-- Whether a line of so many bytes takes more rows than its window has.
+local function is_higher_than(win, line, bytes)
+  local rows = api.nvim_win_get_height(win) - (vim.wo[win].winbar ~= "" and 1 or 0)
+  if not vim.wo[win].wrap or bytes <= (rows - 1) * api.nvim_win_get_width(win) / 2 then
+    return false
+  end
+  return api.nvim_win_text_height(win, { start_row = line - 1, end_row = line - 1 }).all > rows
+end
+
 -- The bytes of a row between two columns, with the characters that are meant.
 local function meant(buf, ns, group, row, from, to)
   local text = api.nvim_buf_get_text(buf, row, from, row, to, {})[1]
@@ -590,13 +599,14 @@ return {
     return following, here and api.nvim_win_get_width(here)
   end,
 
-  -- Has the windows stand at the end of what was edited.
+  -- Has the windows stand at the end of what was edited: in a line that is higher than the window at the line's end, or
+  -- that would not be seen.
   lock = function(buf, following)
     api.nvim_set_option_value("modifiable", false, { buf = buf })
     local last = api.nvim_buf_line_count(buf)
     for _, win in ipairs(following) do
       if api.nvim_win_is_valid(win) then
-        api.nvim_win_set_cursor(win, { last, 0 })
+        api.nvim_win_set_cursor(win, { last, is_higher_than(win, last, bytes) and bytes or 0 })
       end
     end
   end,
@@ -608,6 +618,7 @@ return {
 
   -- Has what follows belong to the same undo step as the last change, where that can be.
   join_undo = function(buf)
+    local bytes = #following > 0 and #api.nvim_buf_get_lines(buf, last - 1, last, false)[1] or 0
     pcall(api.nvim_buf_call, buf, function()
       vim.cmd("undojoin")
     end)
