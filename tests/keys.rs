@@ -7,7 +7,7 @@ mod support;
 use serde_json::{Value, json};
 
 use support::Nvim;
-use support::script::{Scripted, answered, ends, permission, prompt, says, steps, update, writes};
+use support::script::{Scripted, answered, ends, permission, prompt, runs, says, steps, update, writes};
 
 /// A chat whose user has these keys.
 fn with_keys(files: &[(&str, &str)], steps: Vec<Value>, keys: &Value) -> Scripted {
@@ -285,4 +285,83 @@ fn a_click_beside_the_answers_and_one_on_the_state_in_the_bar_open_the_question(
         chat.nvim.wait_until(|nvim| pickers(nvim, 2), "another one");
         assert!(!chat.record().iter().any(|line| line["id"] == "p"), "it is open");
     }
+}
+
+/// An agent that has changed a file and run a command, asks for a file that is new, and has two prompts waiting.
+fn with_all_windows() -> Scripted {
+    let diff = json!([{ "type": "diff", "path": "$PROJECT/b.txt", "oldText": null, "newText": "more\nthan\ntwo\n" }]);
+    let call = json!({ "toolCallId": "e", "title": "Make b.txt", "kind": "edit", "content": diff });
+    let turn = [prompt()].into_iter().chain(writes("a.txt", "2\n")).chain(runs("c", "echo hi"));
+    let turn = turn.chain([says("Well."), permission("p", call)]);
+    let mut chat = Scripted::sized(&[("a.txt", "one\n")], steps(turn), 120, 40);
+    chat.configure("permission = { rules = { { decision = 'allow', command = 'echo **' } } }");
+    chat.nvim.exec_lua("vim.ui.select = function() end", []);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Allow this edit?");
+    chat.send("one");
+    chat.nvim.wait_for_screen("1 waiting");
+    chat.send("two");
+    chat.nvim.wait_for_screen("2 waiting");
+    chat.nvim.stop_insert();
+    chat
+}
+
+/// Goes to the window that shows a buffer of this type, once there is one.
+fn go_to_window(nvim: &mut Nvim, filetype: &str) {
+    let go = "for _, win in ipairs(vim.api.nvim_list_wins()) do
+                if vim.bo[vim.api.nvim_win_get_buf(win)].filetype == ... then
+                  vim.api.nvim_set_current_win(win)
+                  return true
+                end
+              end";
+    nvim.wait_until(|nvim| nvim.exec_lua(go, [filetype.into()]).as_bool() == Some(true), filetype);
+}
+
+#[test]
+fn each_window_says_what_can_be_done_in_it_and_is_there_afterwards() {
+    const TABLE: &str = "all keys \u{b7} :Acp lists the commands";
+    let mut chat = with_all_windows();
+    for (command, filetype, word) in [
+        ("", "acp-prompt", "add context"),
+        ("", "acp", "open or fold"),
+        ("", "acp-proposal", "open the question"),
+        ("Acp terminal", "acp-terminal", "go to the file"),
+        ("Acp review", "acp-review", "take back a decision"),
+        ("Acp agents", "acp-agents", "fetch the registry"),
+        ("Acp inspect", "acp-messages", "request or answer"),
+        ("Acp audit", "acp-audit", "rejected or failed only"),
+        ("Acp permissions", "acp-permissions", "bring back"),
+        ("edit a.txt | Acp comment", "acp-comment", "keep as a draft"),
+        ("<C-q>", "acp-queue", "bring back"),
+    ] {
+        match command {
+            "" => go_to_window(&mut chat.nvim, filetype),
+            "<C-q>" => {
+                go_to_window(&mut chat.nvim, "acp-prompt");
+                chat.nvim.input(command);
+            }
+            command => chat.nvim.command(command),
+        }
+        let here = |nvim: &mut Nvim| nvim.exec_lua("return vim.bo.filetype", []).as_str() == Some(filetype);
+        chat.nvim.wait_until(here, &format!("to be in {filetype}"));
+        chat.nvim.stop_insert();
+        chat.nvim.input("g?");
+        chat.nvim.wait_for_screen(TABLE);
+        assert!(chat.nvim.screen().contains(word), "{filetype}:\n{}", chat.nvim.screen());
+        chat.nvim.input("q");
+        chat.nvim.wait_until(here, &format!("to be in {filetype} again"));
+        chat.nvim.wait_until(|nvim| !nvim.screen().contains(TABLE), "the table to be gone");
+    }
+}
+
+#[test]
+fn the_page_of_commands_says_its_keys() {
+    let mut chat = Scripted::new(&[], steps([prompt()]));
+    chat.nvim.command("Acp");
+    chat.nvim.wait_for_screen("<CR> runs it");
+    chat.nvim.input("g?");
+    chat.nvim.wait_for_screen("<Tab> and <S-Tab> go from one to the next");
+    assert!(chat.nvim.screen().contains("<CR> runs it"), "{}", chat.nvim.screen());
 }

@@ -83,6 +83,8 @@ fn the_list_follows_the_line_and_goes_when_nothing_waits_or_it_is_left() {
     chat.wait_for("Now one.");
     chat.nvim.wait_until(|nvim| list(nvim) == " 1 (held) two", "what is left");
     chat.nvim.input("x");
+    chat.nvim.wait_until(|nvim| list(nvim) == " nothing waits any more", "an empty list");
+    chat.nvim.input("q");
     chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-prompt", "the prompt");
     chat.nvim.listen();
     chat.nvim.input("<C-q>");
@@ -102,6 +104,49 @@ fn the_list_follows_the_line_and_goes_when_nothing_waits_or_it_is_left() {
                   end, vim.api.nvim_list_wins())";
     chat.nvim.wait_until(|nvim| nvim.exec_lua(floats, []).as_u64() == Some(0), "the list to be gone");
     assert!(chat.nvim.screen().contains("waiting: three"));
+}
+
+#[test]
+fn what_was_removed_comes_back_to_where_it_stood() {
+    let mut chat = waiting(&["one", "two", "three"], [], 80);
+    open(&mut chat);
+    chat.nvim.input("jdd");
+    chat.nvim.wait_until(|nvim| list(nvim) == " 1 one\n 2 three", "two to be removed");
+    chat.nvim.wait_for_screen("u bring back");
+    chat.nvim.input("u");
+    chat.nvim.wait_until(|nvim| list(nvim) == " 1 one\n 2 two\n 3 three", "two to be back");
+    assert_eq!(chat.nvim.exec_lua("return vim.fn.line('.')", []), 2.into(), "the cursor is on it");
+    assert!(!chat.nvim.screen().contains("u bring back"), "{}", chat.nvim.screen());
+    chat.nvim.input("ggxxx");
+    chat.nvim.wait_until(|nvim| list(nvim) == " nothing waits any more", "all to be removed");
+    chat.nvim.listen();
+    chat.nvim.input("x");
+    let told = |nvim: &mut Nvim| {
+        let said = nvim.exec_lua("return table.concat(_G.said, ' ')", []);
+        said.as_str().is_some_and(|said| said.contains("no prompt is queued any more"))
+    };
+    chat.nvim.wait_until(told, "that there is none");
+    chat.nvim.input("uu");
+    chat.nvim.wait_until(|nvim| list(nvim) == " 1 two\n 2 three", "two of them to be back");
+    chat.nvim.input("u");
+    chat.nvim.wait_until(|nvim| list(nvim) == " 1 one\n 2 two\n 3 three", "all to be back");
+    chat.nvim.input("q");
+    chat.nvim.wait_for_screen("3 waiting");
+}
+
+#[test]
+fn what_is_brought_back_when_the_turn_is_over_waits_for_the_user() {
+    let then = [json!({ "expect": "session/cancel" }), ends("cancelled"), prompt(), says("Now one.")];
+    let mut chat = waiting(&["one"], then, 100);
+    open(&mut chat);
+    chat.nvim.input("x");
+    chat.nvim.wait_until(|nvim| list(nvim) == " nothing waits any more", "it to be removed");
+    chat.nvim.command("Acp cancel");
+    chat.wait_for("Cancelled");
+    chat.nvim.input("u");
+    chat.nvim.wait_until(|nvim| list(nvim) == " 1 (held) one", "it to be back");
+    chat.nvim.input("s");
+    chat.wait_for("Now one.");
 }
 
 #[test]

@@ -181,6 +181,7 @@
 ---@field newer_prompt? acp.Key
 ---@field queue_edit? acp.Key
 ---@field queue_remove? acp.Key
+---@field queue_restore? acp.Key
 ---@field queue_up? acp.Key
 ---@field queue_down? acp.Key
 ---@field queue_send? acp.Key
@@ -197,6 +198,10 @@
 ---@field previous_change? acp.Key
 ---@field outline? acp.Key
 ---@field yank_code? acp.Key
+---@field terminal_go? acp.Key
+---@field terminal_go_line? acp.Key
+---@field terminal_next? acp.Key
+---@field terminal_previous? acp.Key
 ---@field answer? acp.Key
 ---@field ask? acp.Key
 ---@field follow? acp.Key

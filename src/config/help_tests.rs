@@ -72,6 +72,7 @@ fn all_keys() -> String {
             Pane::File => "file",
             Pane::Proposal => "proposal",
             Pane::Queue => "queue",
+            Pane::Terminal => "terminal",
             Pane::Agents => "agents",
             Pane::Review => "review",
             Pane::Inspector => "inspector",
@@ -81,6 +82,7 @@ fn all_keys() -> String {
         };
         let pane = match key.panes {
             [Pane::Transcript, Pane::Prompt] | [Pane::Prompt, Pane::Transcript] => "both".to_owned(),
+            panes if panes.len() > 3 => "several".to_owned(),
             panes => panes.iter().map(name).collect::<Vec<_>>().join(", "),
         };
         let mode = if key.modes.contains(&"i") {

@@ -27,6 +27,8 @@ pub enum Pane {
     Review,
     /// The list of the prompts that wait.
     Queue,
+    /// The commands that agents run.
+    Terminal,
     /// The list of agents.
     Agents,
     /// The messages on the wire.
@@ -48,6 +50,7 @@ pub enum Section {
     AskAgain,
     Queue,
     Read,
+    Terminal,
     Answer,
     Follow,
     Chat,
@@ -243,6 +246,14 @@ pub const KEYS: &[KeySpec] = &[
         about: "Remove the queued prompt at the cursor; the history keeps it.",
     },
     KeySpec {
+        name: "queue_restore",
+        section: Section::Queue,
+        panes: &[Pane::Queue],
+        modes: &["n"],
+        default: &["u"],
+        about: "Bring back the queued prompt that was removed last, to where it stood.",
+    },
+    KeySpec {
         name: "queue_up",
         section: Section::Queue,
         panes: &[Pane::Queue],
@@ -375,6 +386,38 @@ pub const KEYS: &[KeySpec] = &[
         about: "Yank the code block under the cursor.",
     },
     KeySpec {
+        name: "terminal_go",
+        section: Section::Terminal,
+        panes: &[Pane::Terminal],
+        modes: &["n"],
+        default: &["gf"],
+        about: "Go to the file that the command names at the cursor.",
+    },
+    KeySpec {
+        name: "terminal_go_line",
+        section: Section::Terminal,
+        panes: &[Pane::Terminal],
+        modes: &["n"],
+        default: &["gF"],
+        about: "The same, and to the line that it names.",
+    },
+    KeySpec {
+        name: "terminal_next",
+        section: Section::Terminal,
+        panes: &[Pane::Terminal],
+        modes: &["n"],
+        default: &["]t"],
+        about: "Show the next command in the window of terminals.",
+    },
+    KeySpec {
+        name: "terminal_previous",
+        section: Section::Terminal,
+        panes: &[Pane::Terminal],
+        modes: &["n"],
+        default: &["[t"],
+        about: "Show the previous command in the window of terminals.",
+    },
+    KeySpec {
         name: "answer",
         section: Section::Answer,
         panes: &[Pane::Transcript],
@@ -451,7 +494,7 @@ pub const KEYS: &[KeySpec] = &[
     KeySpec {
         name: "help",
         section: Section::Chat,
-        panes: &[Pane::Prompt, Pane::Transcript],
+        panes: &[Pane::Prompt, Pane::Transcript, Pane::Queue, Pane::Terminal, Pane::Proposal, Pane::Comment],
         modes: &["n"],
         default: &["g?"],
         about: "Show the keys that do something here; once more, all keys.",

@@ -302,7 +302,6 @@ impl App {
             "replay_next" => Inspector::play_next(&mut self.cx),
             "locations" => self.follow.list_locations(&mut self.cx, &["pick".to_owned()]),
             "hide" => self.toggle_chat(),
-            "help" => self.show_keys(),
             _ => fail(format!("there is no key {name:?}")),
         }
     }
@@ -310,7 +309,9 @@ impl App {
     /// The keys of pages that belong to no chat; `None` when it is no such key.
     fn press_on_page(&mut self, name: &str) -> Option<Result<()>> {
         match name {
-            "agents_help" | "inspect_help" | "audit_help" | "rules_help" => return Some(self.show_keys()),
+            "help" | "agents_help" | "inspect_help" | "audit_help" | "rules_help" => {
+                return Some(self.show_keys());
+            }
             "agents_remove" => {
                 let programs = self.sessions.programs();
                 return Some(self.agents.remove_listed(&mut self.cx, &programs));
@@ -320,7 +321,7 @@ impl App {
         let cx = &mut self.cx;
         let done = self.prompts.queue_key(cx, name).or_else(|| self.agents.key(cx, name));
         let done = done.or_else(|| self.inspector.key(cx, name)).or_else(|| self.audit.key(cx, name));
-        let done = done.or_else(|| self.rules.key(cx, name));
+        let done = done.or_else(|| self.rules.key(cx, name)).or_else(|| self.terminals.key(cx, name));
         // A restore's page has keys of the review's.
         let done = done.or_else(|| match name.starts_with("review_") {
             true => self.checkpoints.preview_key(cx, name),

@@ -498,6 +498,20 @@ return {
     end
   end,
 
+  -- Closes a window once the user is in another one that was not opened over it (`w:acp_over`).
+  close_when_left = function(win)
+    local group = api.nvim_create_augroup("acp.left." .. win, { clear = true })
+    local function check()
+      local here = api.nvim_get_current_win()
+      if api.nvim_win_is_valid(win) and (here == win or vim.w[here].acp_over == win) then
+        return
+      end
+      pcall(api.nvim_del_augroup_by_id, group)
+      pcall(api.nvim_win_close, win, true)
+    end
+    api.nvim_create_autocmd("WinEnter", { group = group, callback = vim.schedule_wrap(check) })
+  end,
+
   win_set_buf = function(win, buf)
     quietly(api.nvim_win_set_buf, win, buf)
   end,
@@ -604,6 +618,7 @@ return {
   lock = function(buf, following)
     api.nvim_set_option_value("modifiable", false, { buf = buf })
     local last = api.nvim_buf_line_count(buf)
+    local bytes = #following > 0 and #api.nvim_buf_get_lines(buf, last - 1, last, false)[1] or 0
     for _, win in ipairs(following) do
       if api.nvim_win_is_valid(win) then
         api.nvim_win_set_cursor(win, { last, is_higher_than(win, last, bytes) and bytes or 0 })
@@ -618,7 +633,6 @@ return {
 
   -- Has what follows belong to the same undo step as the last change, where that can be.
   join_undo = function(buf)
-    local bytes = #following > 0 and #api.nvim_buf_get_lines(buf, last - 1, last, false)[1] or 0
     pcall(api.nvim_buf_call, buf, function()
       vim.cmd("undojoin")
     end)

@@ -22,6 +22,7 @@ use mlua::{Function, Result, Table, Value};
 
 use crate::core::ids::SessionKey;
 use crate::core::message::{Command, Content, Draft};
+use crate::core::session::Queued;
 use crate::core::session::prompt_history::{Browse, History};
 use crate::core::session::references::{Lines, Target};
 use crate::core::text::Text;
@@ -81,6 +82,8 @@ struct QueueList {
     session: SessionKey,
     buf: Buf,
     win: Win,
+    /// The prompts that were removed in it, and where each of them stood.
+    removed: Vec<(usize, Queued)>,
 }
 
 /// Notes of unsaved edits.

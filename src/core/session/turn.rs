@@ -85,6 +85,14 @@ impl Session {
         self.queue.remove(index)
     }
 
+    /// Puts a prompt back into the line. Where no turn ends that it could wait for, it waits for the user.
+    pub fn requeue(&mut self, index: usize, mut queued: Queued) {
+        queued.held |= !self.is_working() && !matches!(self.phase, Phase::Waiting { .. });
+        let first = usize::from(self.queue.front().is_some_and(|queued| queued.again));
+        self.queue.insert(index.max(first).min(self.queue.len()), queued);
+        self.status_touched = true;
+    }
+
     /// Moves a prompt to another place in the line; none gets before one that is sent again.
     pub fn move_queued(&mut self, from: usize, to: usize) {
         let first = usize::from(self.queue.front().is_some_and(|queued| queued.again));

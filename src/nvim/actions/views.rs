@@ -81,7 +81,16 @@ impl App {
         if self.rules.is_page(buf) {
             return Some(Pane::Rules);
         }
-        self.agents.is_page(buf).then_some(Pane::Agents)
+        if self.agents.is_page(buf) {
+            return Some(Pane::Agents);
+        }
+        match self.cx.editor.buf_option::<String>(buf, "filetype").ok()?.as_str() {
+            "acp-terminal" => Some(Pane::Terminal),
+            "acp-queue" => Some(Pane::Queue),
+            "acp-proposal" => Some(Pane::Proposal),
+            "acp-comment" => Some(Pane::Comment),
+            _ => None,
+        }
     }
 
     fn show_all_keys(&mut self, pane: Option<Pane>) -> Result<()> {
@@ -93,6 +102,10 @@ impl App {
             Some(Pane::Audit) => Some("audit_open"),
             Some(Pane::Rules) => Some("rules_edit"),
             Some(Pane::Transcript) => Some("toggle"),
+            Some(Pane::Terminal) => Some("terminal_go"),
+            Some(Pane::Queue) => Some("queue_edit"),
+            Some(Pane::Proposal) => Some("ask"),
+            Some(Pane::Comment) => Some("comment_save"),
             _ => None,
         };
         let page = page(&self.cx.config.keys, usize::from(columns.saturating_sub(6)).min(90), first);
@@ -100,7 +113,10 @@ impl App {
     }
 
     fn show_page_of_keys(&self, page: &Page) -> Result<Win> {
+        let below = self.cx.editor.current_win()?;
         let win = float(&self.cx.editor, &page.lines)?;
+        // What closes when it is left stays for as long as this is over it.
+        self.cx.editor.api::<()>("nvim_win_set_var", (win, "acp_over", below))?;
         let buf = self.cx.editor.win_buf(win)?;
         let titles = page.titles.iter().map(|row| (*row, 0, page.lines[*row].len(), "AcpUser"));
         let keys = page.keys.iter().map(|(row, cells)| (*row, cells.start, cells.end, "AcpPlan"));

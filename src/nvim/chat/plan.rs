@@ -1,7 +1,7 @@
 //! The agent's plan in a small window of its own, for as long as the user wants it there. It shows the
 //! newest plan of one session and changes with it; what a plan looks like is `core::transcript`'s word.
 
-use mlua::{Function, Result, Table, Value};
+use mlua::{Result, Value};
 
 use crate::core::ids::SessionKey;
 use crate::core::transcript::{Drawing, plan, plan_row};
@@ -11,6 +11,7 @@ use crate::nvim::chat::redraw::style;
 use crate::nvim::chat::windows::margin;
 use crate::nvim::chat::{Chats, Pinned};
 use crate::nvim::context::Context;
+use crate::nvim::editor::float::{CLOSE, bind_closing};
 use crate::nvim::editor::{Buf, Editor, Win};
 
 impl Chats {
@@ -188,8 +189,6 @@ fn make(editor: &Editor) -> Result<Buf> {
     editor.set_buf_option(buf, "modifiable", false)?;
     editor.set_free_name(buf, "acp://plan")?;
     editor.set_buf_option(buf, "filetype", "acp-plan")?;
-    let keymap: Table = editor.module("keymap")?;
-    let options = editor.table([("buffer", Value::Integer(buf.0)), ("nowait", Value::Boolean(true))])?;
-    keymap.get::<Function>("set")?.call::<()>(("n", "q", "<Cmd>close<CR>", options))?;
+    bind_closing(editor, buf, (&["q"], CLOSE), "q closes the plan, as :Acp plan does, which shows it again")?;
     Ok(buf)
 }

@@ -4,7 +4,8 @@ use mlua::{Result, Table, Value};
 
 use crate::nvim::editor::{Buf, Editor, Level, Win};
 
-const CLOSE: &str = "<Cmd>close<CR>";
+/// What closes the window that the cursor is in.
+pub const CLOSE: &str = "<Cmd>close<CR>";
 const KEYS: &str = "q or <Esc> closes this page, j, k and <C-d> scroll";
 
 /// A small window in the middle that `q` and `<Esc>` close.
@@ -16,16 +17,26 @@ pub fn float(editor: &Editor, lines: &[String]) -> Result<Win> {
     let win = editor.open_win(buf, true, config)?;
     wrap(editor, win)?;
     make_room(editor, win, lines)?;
+    bind_closing(editor, buf, (&["q", "<Esc>"], CLOSE), KEYS)?;
+    Ok(win)
+}
+
+/// The keys that close a page which has no other ones, and `g?`, which says so.
+pub fn bind_closing(
+    editor: &Editor,
+    buf: Buf,
+    (keys, command): (&[&str], &str),
+    told: &'static str,
+) -> Result<()> {
     let keymap: Table = editor.module("keymap")?;
     let set: mlua::Function = keymap.get("set")?;
     let options = || editor.table([("buffer", Value::Integer(buf.0)), ("nowait", Value::Boolean(true))]);
-    for key in ["q", "<Esc>"] {
-        set.call::<()>(("n", key, CLOSE, options()?))?;
+    for key in keys {
+        set.call::<()>(("n", *key, command, options()?))?;
     }
     let notify = editor.notify.clone();
-    let tell_keys = editor.lua.create_function(move |_, ()| notify.call::<()>((KEYS, Level::Info as i64)))?;
-    set.call::<()>(("n", "g?", tell_keys, options()?))?;
-    Ok(win)
+    let tell_keys = editor.lua.create_function(move |_, ()| notify.call::<()>((told, Level::Info as i64)))?;
+    set.call::<()>(("n", "g?", tell_keys, options()?))
 }
 
 /// Has such a window fit other lines, or another screen.

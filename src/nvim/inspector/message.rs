@@ -1,6 +1,6 @@
 //! A message as one reads it, in a window of its own: pretty-printed, folded below its first levels, coloured as JSON.
 
-use mlua::{Function, Result, Value};
+use mlua::Result;
 
 use crate::core::inspector::line::{bytes, clock, duration};
 use crate::core::inspector::ring::Way;
@@ -9,6 +9,7 @@ use crate::core::text::bar::Part;
 use crate::core::text::visible::{visible, visible_line};
 use crate::nvim::context::Context;
 use crate::nvim::editor::Win;
+use crate::nvim::editor::float::{CLOSE, bind_closing};
 use crate::nvim::inspector::Inspector;
 use crate::nvim::inspector::page::plain_window;
 
@@ -39,9 +40,12 @@ impl Inspector {
         editor.set_win_option(win, "wrap", true)?;
         self.other_bars.push((buf, self.facts(number)));
         self.fit_other_bars(editor)?;
-        let set: Function = editor.module("keymap")?.get("set")?;
-        let options = editor.table([("buffer", Value::Integer(buf.0)), ("nowait", Value::Boolean(true))])?;
-        set.call((["n"].to_vec(), "q", "<Cmd>close<CR>", options))
+        bind_closing(
+            editor,
+            buf,
+            (&["q"], CLOSE),
+            "q closes this message; zo, zc and zR open and close its folds",
+        )
     }
 
     /// The window that shows a message already, or one below the page.

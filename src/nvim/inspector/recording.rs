@@ -1,7 +1,7 @@
 //! `:Acp record`: what went over the wire as a file that can be given away. Names and secrets are taken out by the
 //! background; what is left stands in a buffer for the user to read, and to take out more, before any of it is written.
 
-use mlua::{Function, Result, Value};
+use mlua::{Result, Value};
 
 use crate::core::inspector::scrub::Origin;
 use crate::core::inspector::{Recorded, Request, Target};
@@ -11,6 +11,7 @@ use crate::nvim::arguments::{Args, fail};
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::Level;
 use crate::nvim::editor::autocommands::Group;
+use crate::nvim::editor::float::bind_closing;
 use crate::nvim::inspector::page::plain_window;
 use crate::nvim::inspector::{Confirming, Inspector};
 
@@ -88,9 +89,7 @@ impl Inspector {
             context::run(|this: &mut Self, cx| this.save(cx));
             Ok(())
         })?;
-        let set: Function = editor.module("keymap")?.get("set")?;
-        let options = editor.table([("buffer", Value::Integer(buf.0)), ("nowait", Value::Boolean(true))])?;
-        set.call::<()>((["n"].to_vec(), "q", "<Cmd>bwipeout!<CR>", options))?;
+        bind_closing(&editor, buf, (&["q"], "<Cmd>bwipeout!<CR>"), ":w saves this recording, q abandons it")?;
         self.confirming = Some(Confirming { buf, target });
         Ok(())
     }

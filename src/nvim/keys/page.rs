@@ -33,6 +33,14 @@ const CHAPTERS: &[Chapter] = &[
     Chapter { section: Section::Queue, title: "In the queue", words: &[] },
     Chapter { section: Section::Read, title: "Read", words: &[] },
     Chapter {
+        section: Section::Terminal,
+        title: "In a terminal (:Acp terminals)",
+        words: &[
+            ("i", "Type into the program; <C-\\><C-n> leaves it again."),
+            ("", ":Acp terminal kill ends it, :Acp terminal close closes the window."),
+        ],
+    },
+    Chapter {
         section: Section::Answer,
         title: "Answer",
         words: &[("", "<CR> on a question opens it again; so does :Acp answer, from anywhere.")],
@@ -82,10 +90,15 @@ const LABELS: &[(&str, &str)] = &[
     ("newer_prompt", "next prompt"),
     ("queue_edit", "edit"),
     ("queue_remove", "remove"),
+    ("queue_restore", "bring back"),
     ("queue_up", "move up"),
     ("queue_down", "move down"),
     ("queue_send", "send now"),
     ("queue_close", "back to the prompt"),
+    ("terminal_go", "go to the file"),
+    ("terminal_go_line", "go to the line"),
+    ("terminal_next", "next command"),
+    ("terminal_previous", "previous command"),
     ("toggle", "open or fold"),
     ("details", "show all of it"),
     ("go_to", "go to what it is about"),
@@ -203,12 +216,7 @@ fn columns(keys: &Keys, pane: Pane, width: usize, label: &dyn Fn(&KeySpec) -> Op
             None => rows.push((lhs, label)),
         }
     }
-    if pane == Pane::Prompt {
-        rows.extend(
-            [("@", "add context"), ("/", "the agent's commands")]
-                .map(|(lhs, label)| (lhs.into(), label.into())),
-        );
-    }
+    rows.extend(beside_keys(pane).iter().map(|(lhs, label)| ((*lhs).into(), (*label).into())));
     let widest = |of: fn(&(String, String)) -> &str| rows.iter().map(|row| cells(of(row))).max().unwrap_or(0);
     let (of_keys, of_labels) = (widest(|row| &row.0), widest(|row| &row.1));
     // Two blanks between keys and labels, three between columns.
@@ -228,6 +236,15 @@ fn columns(keys: &Keys, pane: Pane, width: usize, label: &dyn Fn(&KeySpec) -> Op
     page.lines.push(String::new());
     page.lines.push(format!(" {MORE} all keys · :Acp lists the commands"));
     page
+}
+
+/// What can be typed in a buffer that is no key of the plugin's, and what it is good for.
+fn beside_keys(pane: Pane) -> &'static [Word] {
+    match pane {
+        Pane::Prompt => &[("@", "add context"), ("/", "the agent's commands")],
+        Pane::Terminal => &[("i", "type into the program"), ("<C-\\><C-n>", "leave it again")],
+        _ => &[],
+    }
 }
 
 /// What shows the page of all keys, in the table.
@@ -319,6 +336,17 @@ mod tests {
     }
 
     #[test]
+    fn every_buffer_but_the_users_has_a_key_that_shows_what_can_be_done_there() {
+        let panes: Vec<Pane> = KEYS.iter().flat_map(|key| key.panes).copied().collect();
+        // A file is the user's, where `g?` is Neovim's own.
+        for pane in panes.into_iter().filter(|pane| *pane != Pane::File) {
+            let helps =
+                KEYS.iter().filter(|key| key.panes.contains(&pane) && key.name.ends_with("help")).count();
+            assert_eq!(helps, 1, "{pane:?}");
+        }
+    }
+
+    #[test]
     fn nothing_is_wider_than_the_window() {
         for width in [36, 40, 76, 200] {
             let page = page(&Keys::default(), width, None);
@@ -344,7 +372,15 @@ mod tests {
 
     #[test]
     fn every_table_is_short_and_fits() {
-        let panes = [Pane::Transcript, Pane::Prompt, Pane::File, Pane::Review, Pane::Queue, Pane::Agents];
+        let panes = [
+            Pane::Transcript,
+            Pane::Prompt,
+            Pane::File,
+            Pane::Review,
+            Pane::Queue,
+            Pane::Terminal,
+            Pane::Agents,
+        ];
         for (pane, width) in panes.iter().flat_map(|pane| [76, 136].map(|width| (*pane, width))) {
             let table = table(&Keys::default(), pane, width, &|_| true);
             assert!(table.lines.len() <= 16, "{pane:?} has {} lines", table.lines.len());

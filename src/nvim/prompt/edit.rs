@@ -66,6 +66,13 @@ impl Prompts {
             self.before.insert(key, before);
         }
     }
+
+    /// A prompt that it was kept of goes after all, and takes it along.
+    pub fn take_before(&mut self, key: SessionKey, content: &[Content]) {
+        if content.iter().any(is_before) {
+            self.before.remove(&key);
+        }
+    }
 }
 
 fn edit_elsewhere(cx: &mut Context, key: SessionKey, entry: EntryId, text: Text) -> Result<()> {

@@ -51,7 +51,8 @@ impl Prompts {
         }
         if cx.is_dead(key) {
             lines.push(restart_hint(&cx.config.keys));
-        } else if session.held() > 0 {
+        } else if session.held() > 0 && session.asks().is_empty() {
+            // Where a question waits, the keys are for that first.
             lines.push(held_hint(&cx.config.keys, chat.is_prompt_blank(&cx.editor)?));
         }
         let virtual_lines = cx.editor.lua.create_table()?;
@@ -117,12 +118,29 @@ impl Prompts {
         cx.raise(EditorEvent::SessionChanged(key));
     }
 
-    /// Removes a waiting prompt; it stays in the history.
+    /// Removes a waiting prompt; it stays in the history, and can be brought back while the list is open.
     pub fn remove_queued(&mut self, cx: &mut Context, key: SessionKey, index: usize) {
         if let Some(queued) = cx.sessions.get_mut(&key).and_then(|session| session.unqueue(index)) {
-            self.keep_before(key, queued.content);
+            self.keep_before(key, queued.content.clone());
+            if let Some(list) = self.queue_list.as_mut().filter(|list| list.session == key) {
+                list.removed.push((index, queued));
+            }
         }
         cx.raise(EditorEvent::SessionChanged(key));
+    }
+
+    /// Brings back the prompt that was removed last in the list; gives where it stands.
+    pub fn restore_queued(&mut self, cx: &mut Context, key: SessionKey) -> Result<usize> {
+        let list = self.queue_list.as_mut().filter(|list| list.session == key);
+        let Some((index, queued)) = list.and_then(|list| list.removed.pop()) else {
+            return fail("no prompt was removed from this list");
+        };
+        self.take_before(key, &queued.content);
+        if let Some(session) = cx.sessions.get_mut(&key) {
+            session.requeue(index, queued);
+        }
+        cx.raise(EditorEvent::SessionChanged(key));
+        Ok(index)
     }
 
     /// Sends a waiting prompt now.

@@ -40,7 +40,7 @@ impl Prompts {
     fn open_queue_of(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
         cx.editor.command("stopinsert")?;
         let buf = queue_buf(cx)?;
-        let config = queue_window(cx, key)?;
+        let config = queue_window(cx, key, false)?;
         let win = cx.editor.open_win(buf, true, config)?;
         for (name, value) in [
             ("wrap", false),
@@ -60,21 +60,15 @@ impl Prompts {
             "NormalFloat:Normal,FloatBorder:Normal,FloatFooter:AcpMeta",
         )?;
         // It stands over what is being typed, so it goes when it is left.
-        cx.editor.command(&format!(
-            "autocmd WinLeave <buffer={}> ++once lua vim.schedule(function() pcall(vim.api.nvim_win_close, {}, true) end)",
-            buf.0, win.0
-        ))?;
-        self.queue_list = Some(QueueList { session: key, buf, win });
+        cx.editor.helper::<()>("close_when_left", win)?;
+        self.queue_list = Some(QueueList { session: key, buf, win, removed: Vec::new() });
         self.draw_queue(cx, key)
     }
 
     /// The line has changed: so does the list, if it is open.
     pub fn draw_queue(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
-        let Some(QueueList { buf, win, .. }) = self.queue_list.as_ref().filter(|list| list.session == key)
-        else {
-            return Ok(());
-        };
-        let (buf, win) = (*buf, *win);
+        let Some(list) = self.queue_list.as_ref().filter(|list| list.session == key) else { return Ok(()) };
+        let (buf, win, can_restore) = (list.buf, list.win, !list.removed.is_empty());
         if !cx.editor.win_is_valid(win) || !cx.editor.buf_is_loaded(buf) {
             self.queue_list = None;
             return Ok(());
@@ -85,22 +79,25 @@ impl Prompts {
         };
         let texts: Vec<String> =
             cx.sessions.get(&key).map_or_else(Vec::new, |session| session.queue().iter().map(line).collect());
-        if texts.is_empty() {
+        if texts.is_empty() && !can_restore {
             return self.close_queue(cx, key);
         }
         let (columns, _) = cx.editor.win_size(win)?;
         let digits = texts.len().to_string().len();
         let room = usize::from(columns).saturating_sub(digits + 3).max(8);
-        let lines: Vec<String> = texts
+        let mut lines: Vec<String> = texts
             .iter()
             .enumerate()
             .map(|(at, text)| format!(" {:>digits$} {}", at + 1, cut_end(text, room)))
             .collect();
+        if lines.is_empty() {
+            lines.push(" nothing waits any more".to_owned());
+        }
         let count = cx.editor.line_count(buf)?;
         cx.editor.set_buf_option(buf, "modifiable", true)?;
         cx.editor.set_lines(buf, 0..count, &lines)?;
         cx.editor.set_buf_option(buf, "modifiable", false)?;
-        let config = queue_window(cx, key)?;
+        let config = queue_window(cx, key, can_restore)?;
         cx.editor.api::<()>("nvim_win_set_config", (win, config))
     }
 
@@ -132,6 +129,13 @@ impl Prompts {
         let before = cx.sessions.get(&key).map_or(0, |session| session.queue().len());
         match name {
             "queue_close" => return self.close_queue(cx, key),
+            "queue_restore" => {
+                let index = self.restore_queued(cx, key)?;
+                self.draw_queue(cx, key)?;
+                let last = cx.editor.line_count(cx.editor.win_buf(win)?)?;
+                return cx.editor.set_cursor(win, (index + 1).min(last), 0);
+            }
+            _ if before == 0 => return fail("no prompt is queued any more"),
             "queue_edit" => {
                 if self.take_back(cx, key, Some(index))? {
                     self.close_queue(cx, key)?;
@@ -173,7 +177,7 @@ fn queue_buf(cx: &Context) -> Result<Buf> {
 }
 
 /// At the foot of the prompt's window, over the lines in which the same prompts stand there.
-fn queue_window(cx: &Context, key: SessionKey) -> Result<Table> {
+fn queue_window(cx: &Context, key: SessionKey, can_restore: bool) -> Result<Table> {
     let count = cx.sessions.get(&key).map_or(0, |session| session.queue().len());
     let prompt = cx.chats.get(&key).copied().and_then(|chat| chat.prompt_window(&cx.editor));
     let (columns, rows) = match prompt {
@@ -181,7 +185,7 @@ fn queue_window(cx: &Context, key: SessionKey) -> Result<Table> {
         None => cx.editor.size(),
     };
     let width = usize::from(columns).saturating_sub(2).max(10);
-    let footer = footer(&cx.config.keys, width.saturating_sub(2));
+    let footer = footer(&cx.config.keys, width.saturating_sub(2), (count > 0, can_restore));
     let mut config = vec![
         ("anchor", cx.editor.string("SW")?),
         ("row", Value::Integer(rows.into())),
@@ -204,20 +208,22 @@ fn queue_window(cx: &Context, key: SessionKey) -> Result<Table> {
 }
 
 /// The list's keys as they are bound; in a narrow window the last ones are those to miss.
-fn footer(keys: &Keys, width: usize) -> String {
+fn footer(keys: &Keys, width: usize, (any_waits, can_restore): (bool, bool)) -> String {
     let mut footer = String::new();
     let moves = ["queue_up", "queue_down"].map(|name| keys.get(name).first().map_or("", String::as_str));
     let first = |name: &str| keys.get(name).first().cloned().unwrap_or_default();
-    for (lhs, what) in [
-        (first("queue_edit"), "edit"),
-        (first("queue_remove"), "remove"),
-        (moves.join(" ").trim().to_owned(), "move"),
-        (first("queue_send"), "send now"),
-        (first("queue_close"), "back"),
+    for (does, lhs, what) in [
+        (can_restore, first("queue_restore"), "bring back"),
+        (any_waits, first("queue_edit"), "edit"),
+        (any_waits, first("queue_remove"), "remove"),
+        (any_waits, moves.join(" ").trim().to_owned(), "move"),
+        (any_waits, first("queue_send"), "send now"),
+        (true, first("queue_close"), "back"),
+        (true, first("help"), "keys"),
     ] {
         let part = format!("{lhs} {what}");
         let space = if footer.is_empty() { 0 } else { 3 };
-        if lhs.is_empty() || footer.chars().count() + space + part.chars().count() > width {
+        if !does || lhs.is_empty() || footer.chars().count() + space + part.chars().count() > width {
             continue;
         }
         if space > 0 {
@@ -236,9 +242,11 @@ mod tests {
     fn the_footer_fits() {
         let keys = Keys::default();
         assert_eq!(
-            footer(&keys, 80),
-            " <CR> edit \u{b7} dd remove \u{b7} K J move \u{b7} s send now \u{b7} q back "
+            footer(&keys, 80, (true, false)),
+            " <CR> edit \u{b7} dd remove \u{b7} K J move \u{b7} s send now \u{b7} q back \u{b7} g? keys "
         );
-        assert_eq!(footer(&keys, 34), " <CR> edit \u{b7} dd remove \u{b7} K J move ");
+        assert_eq!(footer(&keys, 34, (true, false)), " <CR> edit \u{b7} dd remove \u{b7} K J move ");
+        assert_eq!(footer(&keys, 34, (false, true)), " u bring back \u{b7} q back \u{b7} g? keys ");
+        assert_eq!(footer(&keys, 34, (true, true)), " u bring back \u{b7} <CR> edit \u{b7} q back ");
     }
 }

@@ -1,7 +1,7 @@
 //! What a user does with the commands that ran: look at one, put it away, end it, and go to the
 //! locations in files that it names.
 
-use mlua::{Function, Result, Table, Value};
+use mlua::{Result, Value};
 
 use crate::core::changes::stepping::neighbour;
 use crate::core::ids::{EntryId, SessionKey};
@@ -13,8 +13,8 @@ use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::one_line;
 use crate::core::text::visible::visible_line;
 use crate::nvim::arguments::fail;
-use crate::nvim::context::{self, Context};
-use crate::nvim::editor::{Buf, Level, Win};
+use crate::nvim::context::Context;
+use crate::nvim::editor::{Level, Win};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::terminals::{Key, Terminals};
 
@@ -191,36 +191,19 @@ impl Terminals {
         Ok(())
     }
 
-    /// Gives a terminal's buffer the keys that go to locations.
-    pub(super) fn bind_keys(cx: &Context, key: &Key, buf: Buf) -> Result<()> {
-        let keymap: Table = cx.editor.module("keymap")?;
-        let set: Function = keymap.get("set")?;
-        for (lhs, with_line, about) in [
-            ("gf", false, "acp: go to the file that the command names"),
-            ("gF", true, "acp: go to the place that the command names"),
-        ] {
-            let key = key.clone();
-            let go = cx.editor.lua.create_function(move |_, ()| {
-                let key = key.clone();
-                context::run(move |terminals: &mut Self, cx| terminals.go_to_named(cx, &key, with_line));
-                Ok(())
-            })?;
-            let options =
-                cx.editor.table([("buffer", Value::Integer(buf.0)), ("desc", cx.editor.string(about)?)])?;
-            set.call::<()>(("n", lhs, go, options))?;
+    /// What a key of a terminal's buffer does; `None` when it is no such key.
+    pub fn key(&mut self, cx: &mut Context, name: &str) -> Option<Result<()>> {
+        match name {
+            "terminal_next" | "terminal_previous" => Some(self.step(cx, name == "terminal_next")),
+            "terminal_go" | "terminal_go_line" => {
+                let here = cx.editor.current_buf().map(|buf| self.of_buf(buf));
+                Some(here.and_then(|key| match key {
+                    Some(key) => self.go_to_named(cx, &key, name == "terminal_go_line"),
+                    None => Ok(()),
+                }))
+            }
+            _ => None,
         }
-        for (lhs, forward, about) in
-            [("]t", true, "acp: show the next command"), ("[t", false, "acp: show the previous command")]
-        {
-            let step = cx.editor.lua.create_function(move |_, ()| {
-                context::run(move |terminals: &mut Self, cx| terminals.step(cx, forward));
-                Ok(())
-            })?;
-            let options =
-                cx.editor.table([("buffer", Value::Integer(buf.0)), ("desc", cx.editor.string(about)?)])?;
-            set.call::<()>(("n", lhs, step, options))?;
-        }
-        Ok(())
     }
 
     /// To the location under the cursor, in the window for code.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mlua::Result;
 use serde_json::json;
 
-use crate::config::{AutoClose, AutoOpen};
+use crate::config::{AutoClose, AutoOpen, Pane};
 use crate::core::message::{Command, Exit, Skipped};
 use crate::core::session::Session;
 use crate::core::terminal::last_lines::LastLines;
@@ -16,6 +16,7 @@ use crate::nvim::context::Context;
 use crate::nvim::editor::code_window::{code_window, is_code};
 use crate::nvim::editor::{Buf, Editor, Level, Win};
 use crate::nvim::events::EditorEvent;
+use crate::nvim::keys::bind_pane;
 use crate::nvim::terminals::{Key, Terminals};
 
 /// A command that still runs after this gets a window, where so configured.
@@ -34,7 +35,7 @@ impl Terminals {
         }
         let buf = self.start(&cx.editor, key.clone(), program)?;
         self.publish(cx, &key);
-        Self::bind_keys(cx, &key, buf)?;
+        bind_pane(&cx.editor, &cx.config.keys, Pane::Terminal, buf)?;
         cx.emit("AcpTerminalStarted", key.0, json!({ "buf": buf.0, "command": command }));
         match cx.config.terminal.auto_open {
             AutoOpen::Always => self.open_by_itself(cx, &key),
@@ -150,7 +151,7 @@ impl Terminals {
     /// Has a window show a terminal, whose buffer the user may have deleted.
     pub(super) fn show_key(&mut self, cx: &mut Context, key: &Key, win: Win) -> Result<()> {
         if let Some(buf) = self.revive(&cx.editor, key)? {
-            Self::bind_keys(cx, key, buf)?;
+            bind_pane(&cx.editor, &cx.config.keys, Pane::Terminal, buf)?;
         }
         self.show_in(&cx.editor, key, win)?;
         self.open.values_mut().for_each(|terminal| terminal.bar.clear());
@@ -181,7 +182,7 @@ impl Terminals {
     /// Shows a terminal in the window for it, which is opened if there is none.
     pub fn open(&mut self, cx: &mut Context, key: &Key) -> Result<()> {
         if let Some(buf) = self.revive(&cx.editor, key)? {
-            Self::bind_keys(cx, key, buf)?;
+            bind_pane(&cx.editor, &cx.config.keys, Pane::Terminal, buf)?;
         }
         if let Some(win) = self.window(&cx.editor, &cx.config.terminal)? {
             return self.show_key(cx, key, win);

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use mlua::Result;
 
+use crate::config::Pane;
 use crate::core::ids::Moment;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::keys::bind_pane;
 use crate::nvim::terminals::window::size;
 use crate::nvim::terminals::{Key, Terminal, Terminals, make_buf};
 
@@ -134,7 +136,7 @@ impl Terminals {
         for key in keys {
             self.replace_buf(&cx.editor, &key)?;
             if let Some(terminal) = self.open.get(&key) {
-                Self::bind_keys(cx, &key, terminal.buf)?;
+                bind_pane(&cx.editor, &cx.config.keys, Pane::Terminal, terminal.buf)?;
             }
         }
         self.update_bars(cx)?;
@@ -152,7 +154,7 @@ impl Terminals {
             }
             terminals.replace_buf(&cx.editor, &key)?;
             if let Some(terminal) = terminals.get(&key) {
-                Self::bind_keys(cx, &key, terminal.buf)?;
+                bind_pane(&cx.editor, &cx.config.keys, Pane::Terminal, terminal.buf)?;
             }
             terminals.update_bars(cx)?;
             terminals.feed(cx)
