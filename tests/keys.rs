@@ -362,6 +362,6 @@ fn the_page_of_commands_says_its_keys() {
     chat.nvim.command("Acp");
     chat.nvim.wait_for_screen("<CR> runs it");
     chat.nvim.input("g?");
-    chat.nvim.wait_for_screen("<Tab> and <S-Tab> go from one to the next");
+    chat.nvim.wait_for_screen("<Tab> and <S-Tab> move");
     assert!(chat.nvim.screen().contains("<CR> runs it"), "{}", chat.nvim.screen());
 }

@@ -163,7 +163,7 @@ function M.open(groups, choose)
     choose(subcommand)
   end)
   map({ "g?" }, function()
-    local keys = "<CR> runs the command, <Tab> and <S-Tab> go from one to the next, / searches, q closes"
+    local keys = "<CR> runs it, <Tab> and <S-Tab> move, q closes"
     require("acp.notify").show(keys, vim.log.levels.INFO)
   end)
   map({ "<Tab>", "w" }, function()
