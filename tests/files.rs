@@ -738,7 +738,10 @@ fn a_decision_about_the_disk_is_about_the_lines_that_were_shown() {
     chat.nvim.exec_lua("_G.choose(1)", []);
     wait_for_picker(&mut chat.nvim);
     assert_eq!(chat.nvim.buffer_text(buf), "mine\ntwo");
-    assert!(!chat.transcript().contains("you took"));
+    let waits = "a.txt waits for you: you and the disk changed the same lines (1 place); :Acp answer";
+    chat.wait_for(waits);
+    let text = chat.transcript();
+    assert!(!text.contains("you took"), "{text}");
     go_to(&mut chat.nvim, buf);
     chat.nvim.wait_for_screen("+ another");
     chat.nvim.exec_lua("_G.choose(1)", []);

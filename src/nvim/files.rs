@@ -27,7 +27,7 @@ use crate::core::changes::file_task::Queues;
 pub use crate::core::changes::file_task::Task;
 use crate::nvim::buffers::Buffers;
 use crate::nvim::editor::Buf;
-use crate::nvim::files::job::Waiting;
+use crate::nvim::files::job::{EarlierQuestion, Waiting};
 use crate::nvim::files::on_disk::OnDisk;
 use crate::nvim::files::own_saves::OwnSaves;
 use crate::nvim::files::watching::Watching;
@@ -50,6 +50,8 @@ pub struct Files {
     conflicts: Vec<Waiting>,
     /// How many there were.
     conflict_count: u64,
+    /// What stays of questions about files that are being written: they may be asked again once those are whole.
+    not_whole: HashMap<PathBuf, EarlierQuestion>,
 }
 
 impl Files {

@@ -1,7 +1,7 @@
 //! The agent's plan in a small window of its own, for as long as the user wants it there. It shows the
 //! newest plan of one session and changes with it; what a plan looks like is `core::transcript`'s word.
 
-use mlua::{Result, Value};
+use mlua::{Result, Table, Value};
 
 use crate::core::ids::SessionKey;
 use crate::core::transcript::{Drawing, plan, plan_row};

@@ -199,7 +199,10 @@ impl Files {
         while let Some(task) = self.queues.begin(path) {
             match cx.buf_of(path) {
                 Some(buf) => {
-                    let job = Job::new(path.to_owned(), buf, task);
+                    let mut job = Job::new(path.to_owned(), buf, task);
+                    if job.task().is_take() {
+                        job.earlier = self.not_whole.remove(path);
+                    }
                     return self.step(cx, Box::new(job), Input::Begun);
                 }
                 None => {
@@ -392,7 +395,10 @@ impl Files {
                     self.acknowledge(cx, buf, &job.path, Some(stamp))?;
                 }
             }
-            Do::NotWhole => self.on_disk.is_not_whole(&job.path),
+            Do::NotWhole => {
+                self.on_disk.is_not_whole(&job.path);
+                self.not_whole.extend(job.earlier.map(|earlier| (job.path.clone(), earlier)));
+            }
             Do::FileGone { was_there } => self.file_gone(cx, &job, was_there)?,
             Do::Refuse(why) => self.refuse_task(cx, &job.path, job.task(), &why),
             Do::PutFirst(task) => self.queues.push_front(&job.path, task),
