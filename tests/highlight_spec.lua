@@ -192,7 +192,9 @@ local function expected_of(lines)
     for id, node, md, match in query:iter_captures(tree:root(), buf, 0, -1) do
       local name = query.captures[id]
       local above = ltree:lang() == "markdown_inline" and node:parent()
-      local is_reference = above and vim.list_contains(REFERENCES, above:type()) and name:find("^markup%.link")
+      local is_reference = above
+        and vim.list_contains(REFERENCES, above:type())
+        and name:find("^markup%.link")
       if name ~= "spell" and name ~= "nospell" and not is_reference then
         local range = vim.treesitter.get_range(node, buf, md[id])
         local conceal = md.conceal or md[id] and md[id].conceal
