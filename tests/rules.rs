@@ -142,6 +142,65 @@ fn the_rules_of_a_project_count_once_they_are_trusted() {
     assert_eq!(option(&chat.answer("p2")), "a");
 }
 
+/// A turn in a project with a file of rules, not trusted yet; and the file.
+fn turn_with_rules(rules: &str, parts: impl IntoIterator<Item = Value>) -> (Scripted, String) {
+    let turn = [prompt()].into_iter().chain(parts).chain([ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", "a\n")], steps(turn));
+    chat.project.write(".acp/rules.json", rules);
+    chat.configure(NO_PICKER);
+    let file = chat.project.file(".acp/rules.json").to_str().expect("a path in UTF-8").to_owned();
+    (chat, file)
+}
+
+fn trust(chat: &mut Scripted, file: &str) {
+    chat.nvim.exec_lua("vim.cmd.tabedit(...) vim.cmd.trust() vim.cmd.tabclose()", [file.into()]);
+}
+
+#[test]
+fn what_a_trusted_file_rejects_goes_on_to_be_rejected_when_it_is_removed_and_that_is_told_once() {
+    let rules = r#"{ "rules": [{ "decision": "reject", "command": "git push **" },
+                               { "decision": "allow", "command": "just check" }] }"#;
+    let parts = [
+        command("one", "just check"),
+        answered("p-one"),
+        json!({ "run": ["rm", "$PROJECT/.acp/rules.json"] }),
+        command("two", "git push origin"),
+        answered("p-two"),
+        command("three", "just check"),
+        answered("p-three"),
+    ];
+    let (mut chat, file) = turn_with_rules(rules, parts);
+    trust(&mut chat, &file);
+    chat.chat();
+    chat.send("go");
+    assert_eq!(["p-one", "p-two"].map(|id| option(&chat.answer(id)).to_owned()), ["a", "r"]);
+    chat.nvim.wait_for_screen("Allow this command?");
+    chat.nvim.stop_insert();
+    chat.decide("reject");
+    chat.wait_for("Done");
+    let said = "the rules in .acp/rules.json don't count any more, since the file is gone. Those that you trusted \
+                before and that reject or ask still count";
+    assert_eq!(chat.transcript().matches(said).count(), 1, "{}", chat.transcript());
+    chat.nvim.command("Acp permissions");
+    let shown = page(&mut chat, "the file is gone");
+    assert!(shown.contains("reject  command git push **") && !shown.contains("just check"), "{shown}");
+}
+
+#[test]
+fn a_chat_begins_with_what_keeps_the_rules_of_its_project_from_counting_and_leads_to_the_file() {
+    let (mut chat, _) = turn_with_rules(r#"{ "rules": [] }"#, []);
+    chat.chat();
+    chat.wait_for("you have not trusted them: read the file");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd k");
+    for key in ["gd", "<CR>"] {
+        chat.nvim.input(&format!("/trusted them<CR>{key}"));
+        let name = "return vim.fn.expand('%:t')";
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(name, []).as_str() == Some("rules.json"), "the file");
+        chat.nvim.command("wincmd p");
+    }
+}
+
 #[test]
 fn the_page_fits_small_and_large_screens() {
     for (columns, rows) in [(80, 24), (140, 40)] {

@@ -23,7 +23,7 @@ use crate::core::changes::{diff, text_edits};
 use crate::core::ids::JobId;
 use crate::core::locations::Look;
 use crate::core::message::{Event, HalfWritten, OnDisk, Outcome, Stamp, Work};
-use crate::core::rules::project::{FolderRules, ProjectRules};
+use crate::core::rules::project::{FolderRules, NO_DISK, ProjectRules};
 use crate::core::session::references::references;
 use crate::core::session::unsaved_note;
 use crate::core::store::undecided::StoredFile;
@@ -60,7 +60,8 @@ pub fn start(shared: &Arc<Shared>, job: JobId, work: Work) {
             let folder = cwd.join("any");
             let read = shared.disks.run(&folder, move || rules::of_folder(&cwd, &files));
             let broken = || FolderRules {
-                project: ProjectRules::Broken("its disk does not answer".to_owned()),
+                project: ProjectRules::Broken(NO_DISK.to_owned()),
+                held: Vec::new(),
                 kept: Ok(Vec::new()),
             };
             let found = timeout(PATIENCE, read).await.ok().flatten().unwrap_or_else(broken);

@@ -1,6 +1,8 @@
 //! The user's rules where waiting for a disk is allowed: those of a project are read from its file, and requests are
 //! judged with paths as the disk has them. What rules say is `core::rules`.
 
+mod held;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io::Read;
@@ -44,6 +46,7 @@ fn complete(case: &mut Case) -> Option<String> {
     if let ProjectRules::Trusted(rules) = found.project {
         case.rules.extend(rules);
     }
+    case.rules.extend(found.held);
     case.rules.extend(found.kept.unwrap_or_default());
     problem
 }
@@ -56,7 +59,8 @@ pub fn of_folder(cwd: &Path, files: &RuleFiles) -> FolderRules {
             format!("the rules that you made by answers don't count: {}: {why}", file.display())
         })
     });
-    FolderRules { project: of_project(cwd, files.trust.as_deref()), kept }
+    let (project, held) = held::hold(&project(cwd), of_project(cwd, files.trust.as_deref()));
+    FolderRules { project, held, kept }
 }
 
 /// As many lines of the record are looked at.

@@ -73,7 +73,11 @@ pub fn page(view: &View<'_>) -> Page {
             });
             sets.for_each(|set| page.text(&format!("  with the set {}", set.name), ""));
         }
-        problem => page.text(&format!("  {}", problem.problem().unwrap_or_default()), "AcpToolWaiting"),
+        _ => {
+            let problem = view.found.problem_of_project().unwrap_or_default();
+            page.text(&format!("  {problem}"), "AcpToolWaiting");
+            view.found.held.iter().for_each(|rule| page.rule(rule));
+        }
     }
     page.heading("Ready sets (`permission.sets`)");
     for set in SETS {
@@ -268,7 +272,7 @@ mod tests {
             ..Rule::new(Decision::Reject, Source::Options(1))
         }];
         let kept = Rule { command: Some("make all".into()), ..Rule::new(Decision::Allow, Source::Kept) };
-        let found = FolderRules { project: ProjectRules::Untrusted, kept: Ok(vec![kept]) };
+        let found = FolderRules { project: ProjectRules::Untrusted, held: Vec::new(), kept: Ok(vec![kept]) };
         for width in [36, 76] {
             let view = View {
                 own: &own,

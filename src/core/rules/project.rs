@@ -7,6 +7,9 @@ pub use super::rule::PROJECT_FILE as FILE;
 use super::rule::{Decision, Rule, Source};
 use super::sets;
 
+/// Why nothing is known of it.
+pub const NO_DISK: &str = "its disk does not answer";
+
 /// What a person writes is smaller.
 pub const MOST_BYTES: u64 = 1 << 20;
 
@@ -15,6 +18,8 @@ pub const MOST_BYTES: u64 = 1 << 20;
 pub enum ProjectRules {
     #[default]
     None,
+    /// It is gone, and its rules have counted before.
+    Gone,
     /// The user has not said that it counts.
     Untrusted,
     /// It is another than the one that counted.
@@ -31,6 +36,8 @@ pub enum ProjectRules {
 pub struct FolderRules {
     /// What the project brings along.
     pub project: ProjectRules,
+    /// Of what the project brought along and the user trusted, what goes on to count though the file is gone or another.
+    pub held: Vec<Rule>,
     /// What the user has made by answers; else what is wrong with the file of it.
     pub kept: Result<Vec<Rule>, String>,
 }
@@ -45,9 +52,26 @@ impl FolderRules {
         of_project.iter().chain(self.kept.iter().flatten()).any(|rule| rule.decision == Decision::Allow)
     }
 
+    /// Whether nobody could look.
+    pub fn is_unknown(&self) -> bool {
+        matches!(&self.project, ProjectRules::Broken(why) if why == NO_DISK)
+    }
+
     /// What the user should know of rules that don't count.
     pub fn problem(&self) -> Option<String> {
-        self.kept.as_ref().err().cloned().or_else(|| self.project.problem())
+        self.kept.as_ref().err().cloned().or_else(|| self.problem_of_project())
+    }
+
+    /// The same of the project's own.
+    pub fn problem_of_project(&self) -> Option<String> {
+        let problem = self.project.problem()?;
+        Some(match self.held.is_empty() {
+            true => problem,
+            false => format!(
+                "{problem}. Those that you trusted before and that reject or ask still count, until Neovim ends or you \
+                 trust the file as it is then"
+            ),
+        })
     }
 }
 
@@ -56,6 +80,7 @@ impl ProjectRules {
     pub fn problem(&self) -> Option<String> {
         match self {
             Self::None | Self::Denied | Self::Trusted(_) => None,
+            Self::Gone => Some(format!("the rules in {FILE} don't count any more, since the file is gone")),
             Self::Untrusted => Some(format!(
                 "the rules in {FILE} don't count, since you have not trusted them: read the file, and run :trust there"
             )),
@@ -251,7 +276,7 @@ mod tests {
             let text = format!(r#"{{ "rules": [{{ "decision": "{decision}", "command": "just" }}] }}"#);
             read(&text).expect("a rule")
         };
-        let found = |project, kept| FolderRules { project, kept }.allows_anything();
+        let found = |project, kept| FolderRules { project, held: Vec::new(), kept }.allows_anything();
         assert!(found(ProjectRules::Trusted(rule("allow")), Ok(Vec::new())));
         assert!(found(ProjectRules::None, Ok(rule("allow"))));
         assert!(!found(ProjectRules::Trusted(rule("reject")), Ok(rule("ask"))));

@@ -80,6 +80,12 @@ fn named(word: &str) -> Option<Reference> {
     Some(Reference { path: path.to_owned(), line })
 }
 
+/// The first word of a text that can only be a file: it has a folder before its name.
+pub fn file_named(text: &str) -> Option<Reference> {
+    let mut found = text.split_whitespace().filter_map(|word| reference_at(word, 0));
+    found.find(|found| found.path.contains(['/', '\\']))
+}
+
 /// The number at the start of a text such as `12` or `12-20`.
 fn number(text: &str) -> Option<u32> {
     let digits = text.split(|c: char| !c.is_ascii_digit()).next()?;
@@ -144,6 +150,15 @@ mod tests {
 
     fn lines(text: &str) -> Vec<String> {
         text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_first_word_of_a_text_that_has_a_folder_names_a_file() {
+        let named = |text: &str| file_named(text).map(|found| (found.path, found.line));
+        let text = "the rules in .acp/rules.json don't count: read the file, or src/a.rs:3";
+        assert_eq!(named(text), Some((".acp/rules.json".to_owned(), None)));
+        assert_eq!(named("see `src/a.rs:3`."), Some(("src/a.rs".to_owned(), Some(3))));
+        assert_eq!(named("ready; read https://example.org/a or a.rs"), None);
     }
 
     #[test]

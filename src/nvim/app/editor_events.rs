@@ -35,7 +35,10 @@ impl App {
             EditorEvent::SessionWanted { launch, cwd } => drop(self.sessions.open(cx, *launch, cwd, None)),
             EditorEvent::LoginEnded(key) | EditorEvent::AgentWanted(key) => self.restart(key)?,
             EditorEvent::PromptChanged(key) => self.chats.fit_prompt(cx, key)?,
-            EditorEvent::PromptSent(key) => cx.emit("AcpPromptSent", key, json!({})),
+            EditorEvent::PromptSent(key) => {
+                Sessions::check_rules(cx, key)?;
+                cx.emit("AcpPromptSent", key, json!({}));
+            }
             EditorEvent::TurnLeft(key) => self.turn_left(key)?,
             EditorEvent::BarOutdated(key) => self.update_bar(key)?,
             EditorEvent::BufferLoaded(buf) => self.files.buffer_loaded(cx, buf)?,
@@ -45,6 +48,7 @@ impl App {
             }
             EditorEvent::BufferModified(buf) => self.files.buffer_modified(cx, buf)?,
             EditorEvent::TurnEnded(key) => {
+                Sessions::check_rules(cx, key)?;
                 self.turn_left(key)?;
                 self.reviews.settle_reviews(&mut self.cx, key, Stay::Turn)?;
                 self.route()?;
@@ -59,6 +63,7 @@ impl App {
             }
             EditorEvent::SessionOpened(key) => {
                 self.usage.session_opened(cx, key);
+                Sessions::check_rules(cx, key)?;
                 cx.emit("AcpOpened", key, json!({}));
             }
             EditorEvent::UsageTold(key) => self.usage.told(cx, key)?,

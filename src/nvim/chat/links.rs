@@ -9,8 +9,8 @@ use mlua::Result;
 use crate::core::ids::{EntryId, SessionKey, TerminalId};
 use crate::core::locations::Look;
 use crate::core::message::{Picture, PicturePlace};
-use crate::core::session::entry::Entry;
-use crate::core::transcript::reading::{Reference, references_at};
+use crate::core::session::entry::{Body, Entry};
+use crate::core::transcript::reading::{Reference, file_named, references_at};
 use crate::nvim::arguments::fail;
 use crate::nvim::buffers::open::load;
 use crate::nvim::chat::Chats;
@@ -83,7 +83,7 @@ fn go_to_subject(cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()
     let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
     let cwd = &session.place.cwd;
     let call = session.entry(entry).and_then(Entry::tool);
-    let Some(call) = call else { return fail("nothing under the cursor leads to a file") };
+    let Some(call) = call else { return go_to_named(cx, key, entry) };
     let place = call.places().first().map(|place| Place {
         path: cwd.join(&place.path),
         line: place.line,
@@ -99,6 +99,23 @@ fn go_to_subject(cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()
         Some(place) => visit_place(cx, place),
         None => fail("this entry is not about a file; K shows its details"),
     }
+}
+
+/// To the file that a notice names, wherever the cursor is in it.
+fn go_to_named(cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()> {
+    const NOTHING: &str = "nothing under the cursor leads to a file";
+    let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
+    let named = match session.entry(entry).map(|entry| &entry.body) {
+        Some(Body::Notice { text, .. }) => file_named(text),
+        _ => None,
+    };
+    let Some(Reference { path, line }) = named else { return fail(NOTHING) };
+    let path = session.place.cwd.join(home_expanded(&path));
+    cx.look_first(&path.clone(), move |_: &mut Chats, cx, look| match look {
+        look if look.finds_file() => show_place(cx, &Place { path, line, column: None, text: None }),
+        _ => fail(NOTHING),
+    });
+    Ok(())
 }
 
 /// Opens an image with whatever the system has for it.

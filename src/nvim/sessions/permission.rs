@@ -1,6 +1,8 @@
 //! An agent asks for permission: the user's rules are held against that in the background, and the user is asked
 //! only what they leave open.
 
+use mlua::Result;
+
 use crate::core::ids::{AskId, SessionKey};
 use crate::core::message::{
     Branch, Command, Outcome, PermissionOption, RulesNews, Severity, ToolCallPatch, Work,
@@ -105,6 +107,36 @@ impl Sessions {
         cx.raise(EditorEvent::SessionChanged(key));
     }
 
+    /// Finds out whether there are rules in a session's folder that don't count.
+    pub fn check_rules(cx: &mut Context, key: SessionKey) -> Result<()> {
+        let Some(session) = cx.sessions.get(&key).filter(|session| !session.plays_recording()) else {
+            return Ok(());
+        };
+        let work = Work::FolderRules { cwd: session.place.cwd.clone(), files: cx.rule_files()? };
+        cx.compute(work, move |_: &mut Self, cx, outcome| {
+            match outcome {
+                Outcome::FolderRules(found) if !found.is_unknown() => {
+                    Self::tell_rules_problem(cx, key, found.problem());
+                }
+                _ => {}
+            }
+            Ok(())
+        });
+        Ok(())
+    }
+
+    /// Says once in a chat what is wrong with its rules.
+    fn tell_rules_problem(cx: &mut Context, key: SessionKey, problem: Option<String>) {
+        let Some(session) = cx.sessions.get_mut(&key) else { return };
+        if session.rules_problem == problem {
+            return;
+        }
+        session.rules_problem.clone_from(&problem);
+        if let Some(text) = problem {
+            cx.note(Some(key), Severity::Warning, text);
+        }
+    }
+
     /// Tells the background for whom rules count, if that is news.
     pub fn tell_who(&mut self, cx: &mut Context, key: SessionKey) {
         let Some(session) = cx.sessions.get(&key) else { return };
@@ -125,18 +157,16 @@ impl Sessions {
         let now = cx.now();
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         let Some((entry, _)) = session.to_judge(ask) else { return };
-        let agent = session.agent;
-        let problem = ruling.as_ref().and_then(|ruling| ruling.problem.clone());
-        let news = problem.clone().filter(|_| session.rules_problem != problem);
-        session.rules_problem = problem;
+        // What was not judged tells nothing of rules.
+        let problem = ruling.as_ref().map(|ruling| ruling.problem.clone());
         let commands = session.judged(ask, ruling, now);
         let waits = session.open_ask(ask).is_some();
         let call = session.entry(entry).and_then(|entry| entry.tool());
         let title = call.map(|call| call.headline()).unwrap_or_default();
         let request = call.map(|call| call.request()).unwrap_or_default();
         cx.send_all(commands);
-        if let Some(text) = news {
-            Self::note(cx, (agent, Some(key)), Severity::Warning, text);
+        if let Some(problem) = problem {
+            Self::tell_rules_problem(cx, key, problem);
         }
         cx.raise(EditorEvent::CallChanged { session: key, entry, moved: false, content: false });
         if waits {
