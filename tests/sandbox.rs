@@ -373,6 +373,17 @@ fn an_agent_that_does_not_come_up_since_something_is_refused_is_told_of_with_wha
 }
 
 #[test]
+fn a_chat_says_first_that_its_agent_is_in_a_sandbox() {
+    let mut stage = Stage::new(Vec::new(), "'project'");
+    stage.chat.chat();
+    stage.chat.wait_for("Fake 1.0\nSandboxed: may write in the project\n");
+    stage.chat.nvim.stop_insert();
+    stage.chat.nvim.command("wincmd k");
+    stage.chat.nvim.input("ggK");
+    stage.chat.nvim.wait_for_screen("In a sandbox: it may change the session's folders");
+}
+
+#[test]
 fn checkhealth_says_what_holds_and_the_status_who_is_confined() {
     let mut stage = Stage::new(Vec::new(), "{ network = { 443 }, write = { '$CACHE' } }");
     stage.chat.chat();

@@ -582,7 +582,7 @@ fn runners_state(command: &str) -> &'static [&'static str] {
 }
 
 /// What a confined agent may reach beside the session's folders.
-fn describe_sandbox(sandbox: &Sandbox) -> String {
+pub fn describe_sandbox(sandbox: &Sandbox) -> String {
     let list = |paths: &[PathBuf]| {
         let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         paths.join(", ")

@@ -167,6 +167,8 @@ pub struct Session {
     pub rule_changes: u64,
     /// What the user was told last of rules that don't count.
     pub rules_problem: Option<String>,
+    /// What its agent may reach, if the kernel holds it to that.
+    pub sandbox: Option<String>,
     /// The rules that the user has made for it by answers.
     pub rules: Vec<Rule>,
     /// What it may use up before the user is asked.
@@ -320,6 +322,7 @@ impl Session {
             asks: Vec::new(),
             conflicts: 0,
             rules_problem: None,
+            sandbox: None,
             rules: Vec::new(),
             budget: Budget::default(),
             auto: auto::AutoState::default(),

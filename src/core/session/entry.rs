@@ -141,6 +141,8 @@ pub enum Greeting {
     Ready {
         title: String,
         version: Option<String>,
+        /// It runs in a sandbox.
+        is_confined: bool,
         steps: Steps,
     },
     /// The agent wants a login first.

@@ -70,7 +70,8 @@ impl Session {
             Some(replay) => Steps::Replay(replay.pace),
             None => Steps::Prompt,
         };
-        self.greet(Greeting::Ready { title: self.name(), version, steps });
+        let is_confined = self.sandbox.is_some();
+        self.greet(Greeting::Ready { title: self.name(), version, is_confined, steps });
         let mut commands = if is_new { self.set_defaults(now) } else { Vec::new() };
         commands.extend(self.go_on_after_login(now));
         commands

@@ -52,15 +52,20 @@ pub fn of_entry(entry: &Entry) -> Option<Drawing> {
 }
 
 impl Page {
-    /// What the top of a chat leaves unsaid: which of the editor's tools the agent was given.
+    /// What the top of a chat leaves unsaid: which of the editor's tools the agent was given, and what it may reach.
     fn tools(&mut self, session: &Session, entry: &Entry) -> bool {
         let Body::Greeting(Greeting::Ready { title, version, .. }) = &entry.body else { return false };
-        if session.tools.is_empty() {
+        if session.tools.is_empty() && session.sandbox.is_none() {
             return false;
         }
         let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
         self.line(format!("# {}", cut_end(&format!("{title}{version}"), TITLE)));
-        self.line(format!("Tools of Neovim that it was given: {}", session.tools.join(", ")));
+        if let Some(reaches) = &session.sandbox {
+            self.line(format!("In a sandbox: it {reaches}"));
+        }
+        if !session.tools.is_empty() {
+            self.line(format!("Tools of Neovim that it was given: {}", session.tools.join(", ")));
+        }
         true
     }
 

@@ -24,9 +24,12 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             drawing.line(format!("{title} is opening a session …"), Some("AcpAgent"));
             drawing.line(format!("You can type already; {cancel} stops it."), Some("AcpMeta"));
         }
-        Greeting::Ready { title, version, steps } => {
+        Greeting::Ready { title, version, is_confined, steps } => {
             let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
             drawing.line(format!("{title}{version}"), Some("AcpAgent"));
+            if *is_confined {
+                drawing.line(CONFINED, Some("AcpMeta"));
+            }
             for line in first_steps(*steps, hints) {
                 drawing.line(line, Some("AcpMeta"));
             }
@@ -71,6 +74,9 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
         }
     }
 }
+
+/// It fits into half of 80 columns.
+const CONFINED: &str = "Sandboxed: may write in the project";
 
 /// Each fits into half of 80 columns.
 fn first_steps(steps: Steps, hints: &Hints) -> Vec<String> {

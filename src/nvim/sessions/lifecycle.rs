@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use mlua::Result;
 use serde_json::json;
 
+use crate::config::agents::describe_sandbox;
 use crate::core::ids::{AgentId, SessionKey};
 use crate::core::message::{Command, Content, Launch, Place, Reopen, StoredSession, StoredState};
 use crate::core::replay::Replaying;
@@ -67,6 +68,7 @@ impl Sessions {
         }
         session.replay = launch.replay.as_ref().map(|replay| Replaying { pace: replay.pace, is_over: false });
         session.tools = tools;
+        session.sandbox = launch.sandbox.as_deref().map(describe_sandbox);
         session.taking_up = stored;
         session.defaults = cx.config.defaults(&launch.name);
         session.recovery = cx.config.recovery.wanted();
