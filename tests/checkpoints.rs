@@ -179,7 +179,7 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
       + fresh
     "#);
     restore(&mut chat, None);
-    wait_told(&mut chat, "restored 3 files to before \"Restored to before: Change two\"");
+    wait_told(&mut chat, "restored 3 files to before \"Restored to");
     back_in_the_file(&mut chat);
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE");
     assert_eq!(chat.project.read("ignored.log"), "b\r\nnoise");
@@ -235,7 +235,7 @@ fn unsaved_lines_come_back_as_unsaved_ones_when_a_restore_is_taken_back() {
         let shown = preview(&mut chat);
         assert!(shown.contains("what was not saved comes back unsaved"), "{shown}");
         restore(&mut chat, None);
-        wait_told(&mut chat, "to before \"Restored to before: Change two\"");
+        wait_told(&mut chat, "to before \"Restored to");
         chat.nvim.wait_for_screen("Nothing has changed since then");
         chat.nvim.command(&format!("close | buffer {name}"));
         assert_eq!(chat.nvim.buffer_text(0), format!("{saved}mine"), "{name} {meanwhile}");
@@ -270,7 +270,7 @@ fn what_was_changed_since_is_asked_about_and_nothing_of_it_is_lost() {
     assert_eq!(chat.project.read("a.txt"), "one\nTWO\nTHREE\n", "unsaved edits are not saved by it");
     assert_eq!(chat.project.read("ignored.log"), "a\r\nb");
     go_back_to(&mut chat, 1);
-    wait_told(&mut chat, "to before \"Restored to before: Change two\"");
+    wait_told(&mut chat, "to before \"Restored to");
     back_in_the_file(&mut chat);
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE\nmine", "what was typed is back");
     assert_eq!(chat.project.read("ignored.log"), "by another\n");
@@ -565,7 +565,7 @@ fn another_neovim_finds_what_this_one_kept_and_says_what_is_damaged() {
     wait_told(&mut again, "no agent wrote this line, as far as is recorded");
     choose(&mut again, 2);
     restore(&mut again, Some("ignored.log"));
-    wait_told(&mut again, "restored ignored.log to before \"Change two\"");
+    wait_told(&mut again, "restored ignored.log; :Acp checkpoints undoes it");
     assert_eq!(again.project.read("ignored.log"), "a\r\nb");
     assert_eq!(again.project.read("a.txt"), "one\nTWO\nTHREE\n", "the others are left alone");
     for entry in std::fs::read_dir(state.join("acp/checkpoints")).expect("the folder").flatten() {
@@ -687,7 +687,7 @@ fn one_hunk_of_a_restore_is_taken_back_and_what_was_not_saved_stays_unsaved() {
         picker(&mut chat);
         choose(&mut chat, 1);
         restore(&mut chat, Some(hunk));
-        wait_told(&mut chat, "restored a.txt to before \"Restored to before: Change two\"");
+        wait_told(&mut chat, "restored a.txt to before \"Restored to");
         back_in_the_file(&mut chat);
         assert_eq!(format!("{}\n", chat.nvim.buffer_text(0)), shown, "{typed} {hunk}");
         assert_eq!(chat.project.read("a.txt"), saved, "{typed} {hunk}");
@@ -697,4 +697,39 @@ fn one_hunk_of_a_restore_is_taken_back_and_what_was_not_saved_stays_unsaved() {
             "{typed} {hunk}"
         );
     }
+}
+
+/// What becomes of unsaved edits is to be read before a file goes, and what is left to be true after that.
+#[test]
+fn the_page_of_a_restore_says_all_on_a_small_screen_and_what_is_left_afterwards() {
+    let mut all = opened();
+    all.push(prompt());
+    all.extend(writes("tour-of-acp.lua", "fresh\nlines\n"));
+    all.extend([says("First."), ends("end_turn")]);
+    let mut chat = Scripted::sized(&[("a.txt", "a\n")], all, 80, 24);
+    chat.nvim.command("edit a.txt");
+    chat.chat();
+    chat.send("Make it");
+    chat.wait_for("Done");
+    chat.nvim.stop_insert();
+    chat.nvim.command("wincmd h | edit tour-of-acp.lua");
+    chat.nvim.input("Gomine<Esc>");
+    answer_by_hand(&mut chat.nvim);
+    chat.nvim.command("Acp checkpoints");
+    picker(&mut chat);
+    choose(&mut chat, 1);
+    let shown = preview(&mut chat);
+    assert!(shown.contains("\n    was not there: is removed · your unsaved edits go, too\n"), "{shown}");
+    restore(&mut chat, None);
+    picker(&mut chat);
+    choose(&mut chat, 1);
+    wait_told(&mut chat, "restored tour-of-acp.lua; :Acp checkpoints undoes it");
+    chat.nvim.wait_for_screen("Nothing has changed since then");
+    assert!(!chat.nvim.screen().contains("1 hunk"), "{}", chat.nvim.screen());
+    chat.nvim.command("call win_gotoid(bufwinid('tour-of-acp.lua'))");
+    chat.nvim.input("u");
+    chat.nvim.wait_for_screen("your unsaved edits go, too");
+    // The first one says that there is no such file any more.
+    chat.nvim.exec_lua("pcall(vim.cmd.write) vim.cmd.write({ bang = true })", []);
+    chat.nvim.wait_for_screen("tour-of-acp.lua  1 hunk · +0 -3 · was not there: is removed");
 }

@@ -53,6 +53,9 @@ pub fn watch(editor: &Editor) -> Result<()> {
         app.files.buffer_unloaded(&mut app.cx, buf);
         Ok(())
     })?;
+    acp.on_buffer(&["BufModifiedSet", "BufWritePost", "TextChanged", "InsertLeave"], |app, buf| {
+        app.checkpoints.buffer_changed(&mut app.cx, buf)
+    })?;
     acp.on_buffer(&["BufModifiedSet"], |app, buf| app.files.buffer_modified(&mut app.cx, buf))?;
     acp.on_buffer(&["BufWritePost"], |app, buf| {
         app.cx.raise(EditorEvent::BufferSaved(buf));

@@ -10,16 +10,21 @@ use crate::core::changes::unknown_change::OutsideLines;
 use crate::core::store::checkpoint::{Fetched, Held, Kind, Mode, Repository};
 use crate::core::store::restore::{InBuffer, Restore, Road, road};
 use crate::core::terminal::bar::amount;
+use crate::core::text::cells;
+use crate::core::text::fitting::filled;
 
 /// A file as it would be put back, and the buffer that holds it.
 pub type Found = (Fetched, Option<InBuffer>);
 
-/// The page of what a restore would change; files are named from `root`.
-pub fn restore_page(restore: &Restore, found: &[Found], root: &Path, hints: Hints) -> Page {
+/// The page of what a restore would change, in lines of `width` cells; files are named from `root`.
+pub fn restore_page(restore: &Restore, found: &[Found], root: &Path, hints: Hints, width: usize) -> Page {
     let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
     let listed = found.iter().filter_map(|(file, buffer)| {
         let more = becomes((file, buffer.as_ref()), found, root);
-        (!file.hunks.is_empty() || more.is_some()).then(|| (file, buffer, more.unwrap_or_default()))
+        // An empty buffer has kept the name of a file that is gone.
+        let is_gone = file.target == Ok(Held::Absent) && now(file, buffer.as_ref()) == &Held::Absent;
+        ((!is_gone && !file.hunks.is_empty()) || more.is_some())
+            .then(|| (file, buffer, more.unwrap_or_default()))
     });
     let files: Vec<(&Fetched, &Option<InBuffer>, String)> = listed.collect();
     let hunks: usize = files.iter().map(|(file, ..)| file.hunks.len()).sum();
@@ -52,8 +57,7 @@ pub fn restore_page(restore: &Restore, found: &[Found], root: &Path, hints: Hint
     page.add(String::new(), About::Nothing, "0", "");
     for (file, buffer, more) in files {
         let there = |held: Option<&Held>| held != Some(&Held::Absent);
-        let now = buffer.as_ref().map_or(&file.disk, |buffer| &buffer.held);
-        let sides = (there(Some(now)), there(file.target.as_ref().ok()));
+        let sides = (there(Some(now(file, buffer.as_ref()))), there(file.target.as_ref().ok()));
         let (added, removed) = visible_counts(&file.hunks, sides);
         let count = file.hunks.len();
         let counts = match count {
@@ -62,12 +66,29 @@ pub fn restore_page(restore: &Restore, found: &[Found], root: &Path, hints: Hint
         };
         let gap = if counts.is_empty() || more.is_empty() { "" } else { " · " };
         let about = About::File(file.path.clone());
-        page.add(format!("{}  {counts}{gap}{more}", name(&file.path)), about, ">1", "AcpTool");
+        let line = format!("{}  {counts}{gap}{more}", name(&file.path));
+        if cells(&line) <= width || more.is_empty() {
+            page.add(line, about, ">1", "AcpTool");
+        } else {
+            // What becomes of it is to be read.
+            page.add(format!("{}  {counts}", name(&file.path)), about.clone(), ">1", "AcpTool");
+            for line in filled(&more, width.saturating_sub(INDENT.len())) {
+                page.add(format!("{INDENT}{line}"), about.clone(), "1", "AcpTool");
+            }
+        }
         for hunk in &file.hunks {
             page.hunk(&file.path, &Arc::new(hunk.clone()), format!("  @@ {}", hunk.row + 1), sides);
         }
     }
     page
+}
+
+/// Before what becomes of a file where that has lines of its own.
+const INDENT: &str = "    ";
+
+/// What the file holds now, or its buffer.
+fn now<'a>(file: &'a Fetched, buffer: Option<&'a InBuffer>) -> &'a Held {
+    buffer.map_or(&file.disk, |buffer| &buffer.held)
 }
 
 /// What becomes of a file beside its lines; what is the same is not told.
@@ -201,7 +222,32 @@ mod tests {
         };
         let restore = Restore { head, files: Vec::new(), since: 0, hunk: None };
         let hints = Hints { some: "keys".into(), none: "nothing".into() };
-        restore_page(&restore, found, Path::new("/p"), hints).lines
+        restore_page(&restore, found, Path::new("/p"), hints, 80).lines
+    }
+
+    #[test]
+    fn what_becomes_of_a_file_has_lines_of_its_own_where_one_has_no_room_for_it() {
+        let mut one = file("/p/some/folder/acp-tour.lua", text("now\n"), Held::Absent);
+        (one.hunks, one.expected) = (hunks(&text("mine\n"), &Held::Absent), Some(text("now\n")));
+        let held = InBuffer { held: text("mine\n"), is_modified: true };
+        assert_eq!(
+            lines_of(Kind::Turn, &[(one, Some(held))])[3..6],
+            [
+                "some/folder/acp-tour.lua  1 hunk · +0 -1",
+                "    was not there: is removed · your unsaved edits go, too",
+                "  @@ 1",
+            ]
+        );
+    }
+
+    #[test]
+    fn of_a_file_that_is_gone_again_nothing_is_left_though_a_buffer_has_its_name() {
+        let mut one = file("/p/a", Held::Absent, Held::Absent);
+        one.hunks = hunks(&text(""), &Held::Absent);
+        for is_modified in [true, false] {
+            let held = InBuffer { held: Held::Absent, is_modified };
+            assert_eq!(lines_of(Kind::Turn, &[(one.clone(), Some(held))]).len(), 3);
+        }
     }
 
     /// What is on the disk, what stands unsaved in the buffer, what is to come back, and what is said of it.

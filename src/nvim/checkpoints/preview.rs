@@ -27,5 +27,5 @@ pub fn page_of(restore: &Restore, found: &[Found], keys: &Keys, width: usize) ->
     ];
     let some = keys.line_within(&hints, width);
     let none = nothing_left("Nothing has changed since then", keys, false);
-    restore_page(restore, found, &canonical(&restore.head.cwd), Hints { some, none })
+    restore_page(restore, found, &canonical(&restore.head.cwd), Hints { some, none }, width)
 }

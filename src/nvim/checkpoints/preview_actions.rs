@@ -59,6 +59,15 @@ impl Checkpoints {
         })
     }
 
+    /// The user has edited a buffer, or saved it: what a restore would change may be other lines.
+    pub fn buffer_changed(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        let files = self.preview.as_ref().map_or(&[][..], |preview| &preview.restore.files);
+        match files.iter().any(|file| cx.buffers.buf_named(&cx.editor, &file.path) == Some(buf)) {
+            true => self.refresh_preview(cx),
+            false => Ok(()),
+        }
+    }
+
     fn preview_view(&mut self) -> Option<(&mut PageView, Buf)> {
         self.preview.as_mut().map(|preview| (&mut preview.view, preview.buf))
     }

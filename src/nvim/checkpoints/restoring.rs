@@ -16,6 +16,7 @@ use crate::core::store::checkpoint::{
 };
 use crate::core::store::restore::{Choice, InBuffer, Plan, Question, Restore, Road, question, road};
 use crate::core::store::restore_page::Found;
+use crate::core::text::cells;
 use crate::core::text::fitting::cut_middle;
 use crate::nvim::buffers::path_cache::canonical;
 use crate::nvim::buffers::{self, open, saving};
@@ -27,8 +28,9 @@ use crate::nvim::events::EditorEvent;
 /// How often files are fetched again because the user typed meanwhile.
 const MAX_TRIES: u32 = 3;
 
-/// The rest of the message takes so many cells beside the label of what was restored.
-const BESIDE_LABEL: usize = 64;
+/// A message's beginning and what Neovim keeps free after it take so many cells of a row.
+const BESIDE_MESSAGE: usize = 19;
+/// A label of what was restored that is cut to fewer cells says nothing.
 const LEAST_LABEL: usize = 12;
 
 /// Each with its tick, and what is to be told of it.
@@ -357,12 +359,14 @@ impl Checkpoints {
         self.tell_store(cx, CheckpointRequest::Finish { turn });
         if done > 0 {
             let files = if done == 1 { name } else { format!("{done} files") };
-            let room = usize::from(cx.editor.size().0).saturating_sub(BESIDE_LABEL);
-            let label = cut_middle(&label, room.max(LEAST_LABEL));
-            let text = format!("restored {files} to before \"{label}\"; :Acp checkpoints undoes it");
             // First, since a narrow screen cuts the end.
             let kept = if is_git_kept { "git's own state stays as it is; " } else { "" };
-            cx.notify(format!("{kept}{text}"), Level::Info);
+            let said = |before: &str| format!("{kept}restored {files}{before}; :Acp checkpoints undoes it");
+            let before = |label: &str| format!(" to before \"{label}\"");
+            let room =
+                usize::from(cx.editor.size().0).saturating_sub(BESIDE_MESSAGE + cells(&said(&before(""))));
+            let before = if room < LEAST_LABEL { String::new() } else { before(&cut_middle(&label, room)) };
+            cx.notify(said(&before), Level::Info);
         }
         if !failed.is_empty() {
             cx.notify(format!("couldn't restore {failed}"), Level::Error);
