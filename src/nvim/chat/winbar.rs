@@ -55,7 +55,9 @@ pub fn transcript(
         place.into_iter().chain(shortened(pressing)).chain(shortened(minor)).collect();
     let of_facts = |facts: &[String]| facts.iter().map(|fact| cells(fact) + 3).sum::<usize>();
     while !facts.is_empty() && fixed + of_facts(&facts) > width {
-        facts.pop();
+        // That nobody is asked is to be seen in any room.
+        let short = facts.pop().filter(|fact| fact.starts_with("auto: ")).map(|_| "auto".to_owned());
+        facts.extend(short);
     }
     let title = visible_line(session.title.as_deref().unwrap_or_default());
     // It ends well before what follows begins, which has the same colour.
@@ -231,6 +233,7 @@ mod tests {
         Update,
     };
     use crate::core::session::AgentRun;
+    use crate::core::session::auto::{Auto, AutoQuestions};
 
     fn idle() -> Session {
         let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
@@ -318,6 +321,19 @@ mod tests {
         assert_eq!(plain(&session, 0, 38), " demo  Fix it%=ctx 50%% · ready ");
         assert_eq!(plain(&session, 0, 21), " demo  Fix it%=ready ");
         assert_eq!(plain(&session, 0, 20), " demo  %=ready ");
+    }
+
+    #[test]
+    fn a_narrow_bar_says_of_a_session_that_is_left_alone_that_it_is() {
+        let mut session = idle();
+        let auto = Auto { questions: AutoQuestions::Wait, reason: None };
+        session.set_auto(Some(auto), Moment(0));
+        session.prompt(vec![Content::Text("x".into())], Moment(0));
+        let option = PermissionOption { id: "y".into(), name: "Yes".into(), kind: PermissionKind::AllowOnce };
+        session.asked(AskId(1), ToolCallPatch::new("1"), vec![option], Moment(0));
+        assert_eq!(plain(&session, 0, 40), " demo  %=auto: waits · waiting for you ");
+        assert_eq!(plain(&session, 0, 34), " demo  %=auto · waiting for you ");
+        assert_eq!(plain(&session, 0, 25), " demo  %=waiting for you ");
     }
 
     #[test]
