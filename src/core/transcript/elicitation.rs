@@ -11,6 +11,7 @@ use crate::core::message::{Access, AskReason};
 use crate::core::session::entry::{Elicitation, Subject, Verdict};
 use crate::core::session::form::{Control, Field};
 use crate::core::session::tool_call::Status;
+use crate::core::text::cells;
 use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::url_check::Address;
 
@@ -147,6 +148,9 @@ fn draw_outside(
     drawing.beginning(&text, "    ", Some("AcpMeta"));
 }
 
+/// A question that is cut to fewer cells can't be told from others.
+const LEAST_QUESTION: usize = 20;
+
 /// Who asks for what, and what came of it. In full, or cut to one line.
 fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Style) {
     let (status, fact) = came_of(&asked.verdict);
@@ -180,8 +184,12 @@ fn draw_head(drawing: &mut Drawing, asked: &Elicitation, full: bool, style: &Sty
         // What came of it stands at the end of the same row.
         head = cut_end(&head, style.width.saturating_sub(beside + 4).max(8));
     } else if !full {
-        let beside = fact.map_or(0, |fact| fact.len() + 2);
-        head = cut_end(&head, style.width.saturating_sub(mark.chars().count() + 3 + beside).max(20));
+        let room = |beside| style.width.saturating_sub(mark.chars().count() + 3 + beside);
+        let beside = room(fact.map_or(0, |fact| fact.len() + 2));
+        let least = cells(&asked.asker) + cells(&what) + LEAST_QUESTION;
+        // What came of it stands in a row of its own where the question has more need of the room.
+        let room = if beside < least.min(cells(&head)) { room(0) } else { beside };
+        head = cut_end(&head, room.max(20));
     }
     let row = drawing.lines.len();
     let start = mark.len() + 1;

@@ -493,6 +493,20 @@ fn what_the_user_did_about_it_takes_a_line_or_two() {
 }
 
 #[test]
+fn what_came_of_a_question_stands_below_where_one_row_has_no_room_for_both() {
+    let mut session = asking();
+    session.decline(AskId(1), Moment(0));
+    session.withdrawn(AskId(2), Moment(2));
+    assert_snapshot!(asked(&session, &Style { width: 36, ..style(true) }), @r"
+    demo
+    ⊘ demo asked: Which colour?
+        declined
+    ⊘ demo asked you to open a page
+        taken back
+    ");
+}
+
+#[test]
 fn the_host_of_a_page_stands_out() {
     let session = asking();
     let last = session.entries().len() - 1;
