@@ -769,7 +769,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["gA"],
-        about: "Keep everything that the review shows, after a question.",
+        about: "Keep everything that the review shows; where that is more than one hunk you are asked first.",
     },
     KeySpec {
         name: "review_undo_all",
@@ -777,7 +777,7 @@ pub const KEYS: &[KeySpec] = &[
         panes: &[Pane::Review],
         modes: &["n"],
         default: &["gX"],
-        about: "Undo everything that the review shows, after a question.",
+        about: "Undo everything that the review shows; where that is more than one hunk you are asked first.",
     },
     KeySpec {
         name: "review_take_back",
