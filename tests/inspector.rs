@@ -406,7 +406,7 @@ fn a_recording_of_the_second_version_is_played_into_a_chat() {
     chat.nvim.wait_for_screen(":Acp close ends it");
     assert!(!chat.nvim.grid().text().contains("<C-s> send"), "{}", chat.nvim.grid().text());
     chat.nvim.input("ihello<C-s>");
-    chat.nvim.wait_for_screen("this is a recording, which answers nobody");
+    chat.nvim.wait_for_screen("a recording answers nobody");
     assert!(!transcript(&mut chat.nvim).contains("The turn failed"));
     chat.nvim.wait_for_screen("hello");
 }

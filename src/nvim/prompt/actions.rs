@@ -209,7 +209,7 @@ impl Prompts {
 /// A replay has nobody who would answer.
 fn refuse_recording(cx: &Context, key: SessionKey) -> Result<()> {
     match cx.sessions.get(&key).is_some_and(Session::plays_recording) {
-        true => fail("this is a recording, which answers nobody; :AcpChat! begins a session"),
+        true => fail("a recording answers nobody; :AcpChat! begins a session"),
         false => Ok(()),
     }
 }
