@@ -74,7 +74,7 @@ local function show(err)
   local lines = vim.split(text, "\n", { trimempty = true })
   local line = lines[1] or "an error without a text"
   if #lines > 1 then
-    line = ("%s (%d more: `:checkhealth acp`)"):format(line, #lines - 1)
+    line = ("%s; :checkhealth acp: %d more"):format(line, #lines - 1)
   end
   require("acp.notify").show(line, vim.log.levels.ERROR)
   return text
@@ -122,7 +122,7 @@ local function ready()
   if not configured then
     local ok, err = pcall(native.configure, options)
     if not ok then
-      error("off until setup() is corrected: " .. text_of(err), 0)
+      error("setup() failed: " .. text_of(err), 0)
     end
     configured = true
   end

@@ -156,7 +156,7 @@ function M.load()
   local library = open("acp_nvim", found.lib)
   if library.interface ~= require("acp.interface") then
     error(
-      ("the library %s is of another version than the plugin's Lua files: run :Acp build, then restart Neovim"):format(
+      ("run :Acp build, then restart Neovim: the library is of another version than the plugin (%s)"):format(
         found.lib
       ),
       0

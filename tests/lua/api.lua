@@ -54,7 +54,7 @@ eq("nothing is done with wrong options", asked(), {
   { "configure", { icons = false } },
 })
 eq("mistakes take one line", notified(), {
-  { levels.ERROR, "acp: icon: unknown key (2 more: `:checkhealth acp`)" },
+  { levels.ERROR, "acp: setup() failed: icon: unknown key; :checkhealth acp: 2 more" },
 })
 library.raises.configure = nil
 acp.setup({ icons = true })
