@@ -275,6 +275,18 @@ fn a_click_on_an_answer_gives_it_as_its_key_would() {
 }
 
 #[test]
+fn a_click_on_an_answer_counts_while_one_types_into_the_prompt_too() {
+    let mut chat = asked_with_mouse(&[("a", "Left"), ("b", "Right")]);
+    chat.nvim.wait_until(|nvim| nvim.exec_lua("return _G.pickers", []) == 1.into(), "a picker");
+    go_to_window(&mut chat.nvim, "acp-prompt");
+    chat.nvim.input("ione more");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "to be typing");
+    click(&mut chat.nvim, "2 allow");
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "b");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "not to be typing");
+}
+
+#[test]
 fn a_click_beside_the_answers_and_one_on_the_state_in_the_bar_open_the_question() {
     for text in ["Allow this command?", "waiting for you"] {
         let mut chat = asked_with_mouse(&[("a", "Left"), ("b", "Right")]);

@@ -66,6 +66,13 @@ local function without_nulls(value)
   return copy
 end
 
+-- What is wrong with the options that setup() was given.
+local setup_error = {
+  __tostring = function(self)
+    return self.text
+  end,
+}
+
 --- Shows an error as one line: more would stop the user with a hit-enter prompt.
 ---@param err any
 ---@return string text
@@ -73,6 +80,9 @@ local function show(err)
   local text = text_of(err)
   local lines = vim.split(text, "\n", { trimempty = true })
   local line = lines[1] or "an error without a text"
+  if getmetatable(err) == setup_error then
+    line = "setup() failed: " .. line
+  end
   if #lines > 1 then
     line = ("%s; :checkhealth acp: %d more"):format(line, #lines - 1)
   end
@@ -122,7 +132,7 @@ local function ready()
   if not configured then
     local ok, err = pcall(native.configure, options)
     if not ok then
-      error("setup() failed: " .. text_of(err), 0)
+      error(setmetatable({ text = text_of(err) }, setup_error))
     end
     configured = true
   end

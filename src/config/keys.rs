@@ -298,7 +298,7 @@ pub const KEYS: &[KeySpec] = &[
         name: "click",
         section: Section::Read,
         panes: &[Pane::Transcript],
-        modes: &["n"],
+        modes: &["n", "i"],
         default: &["<LeftRelease>"],
         about: "With the mouse: give the answer that was clicked, as its digit does, or open the question whose \
                 line it was; open or fold the call, or go where the line leads. A click from another window only \

@@ -280,11 +280,13 @@ pub enum EditorEvent {
     },
     /// All files of a restore are put back, as far as they can be.
     RestoreEnded,
-    /// The user has put a file back, by its name, to what it was before something that an agent did.
+    /// The user has put a file back, by its name, to what it was before something that an agent did. With the prints of
+    /// what it held and holds, where they are known.
     ChangeUndone {
         session: SessionKey,
         name: String,
         before: String,
+        prints: (Option<u64>, Option<u64>),
     },
     /// The user asks who wrote a row, counted from 0, and it was no agent of this Neovim.
     LineUnattributed {

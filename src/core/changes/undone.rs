@@ -29,8 +29,25 @@ struct File {
 
 enum What {
     Hunks(PathBuf, Vec<Counted>),
-    /// All of it was put back to before what this says.
-    Restored(String),
+    Restored(Restored),
+}
+
+/// All of a file was put back.
+struct Restored {
+    /// To before what this says.
+    before: String,
+    /// What it held until then, by its print, as far as that is known.
+    from: Option<u64>,
+}
+
+/// A file that the user puts back, by its name below the session's folder.
+pub struct RestoredFile<'a> {
+    pub name: String,
+    /// What it held before this, as the user knows it.
+    pub before: &'a str,
+    /// Prints of what it held until now and of what it holds then, as far as they are known.
+    pub from: Option<u64>,
+    pub to: Option<u64>,
 }
 
 /// A hunk that is not there any more.
@@ -117,11 +134,22 @@ impl Undone {
         }
     }
 
-    /// A file was put back to what it was before something: what was undone in it until then is a part of that.
-    pub fn add_restored(&mut self, session: SessionKey, name: String, before: &str) {
+    /// A file was put back to what it was before something: what was undone in it until then is a part of that. One that
+    /// holds again what it held before the first time is not undone.
+    pub fn add_restored(&mut self, session: SessionKey, file: RestoredFile) {
+        let RestoredFile { name, before, from, to } = file;
         let files = self.0.entry(session).or_default();
+        let earlier = files.iter().find(|file| file.name == name).map(|file| match &file.undone {
+            What::Restored(first) => first.from,
+            What::Hunks(..) => None,
+        });
         files.retain(|file| file.name != name);
-        files.push(File { name, undone: What::Restored(cut_end(&one_line(before), MAX_WORDS)) });
+        let is_back = earlier.is_some_and(|first| first.is_some() && first == to);
+        if !is_back {
+            let before = cut_end(&one_line(before), MAX_WORDS);
+            let from = earlier.unwrap_or(from);
+            files.push(File { name, undone: What::Restored(Restored { before, from }) });
+        }
     }
 
     /// These hunks stand in a file that the user is about to keep: they stand there no longer then, and are not undone.
@@ -147,7 +175,7 @@ impl Undone {
         let mut lines: Vec<String> = Vec::new();
         let mut told = 0;
         let is_same = |one: &File, other: &File| match (&one.undone, &other.undone) {
-            (What::Restored(one), What::Restored(other)) => one == other,
+            (What::Restored(one), What::Restored(other)) => one.before == other.before,
             _ => false,
         };
         for together in files.chunk_by(is_same).take(MAX_LINES) {
@@ -189,11 +217,13 @@ impl File {
 fn line(files: &[File]) -> String {
     let File { name, undone } = &files[0];
     match undone {
-        What::Restored(before) if files.len() > 1 => {
+        What::Restored(Restored { before, .. }) if files.len() > 1 => {
             let names = listed(files.iter().map(|file| file.name.clone()));
             format!("- {} files, back to before \"{before}\": {names}", files.len())
         }
-        What::Restored(before) => format!("- {name}: all of it, back to before \"{before}\""),
+        What::Restored(Restored { before, .. }) => {
+            format!("- {name}: all of it, back to before \"{before}\"")
+        }
         What::Hunks(_, hunks) => {
             let sum = |of: fn(&Counted) -> usize| hunks.iter().map(of).sum::<usize>();
             let (added, removed) = (sum(|hunk| hunk.added), sum(|hunk| hunk.removed));
@@ -229,6 +259,10 @@ mod tests {
     fn hunk(row: usize, removed: &[&str], added: &[&str]) -> Hunk {
         let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
         Hunk { row, removed: lines(removed), added: lines(added) }
+    }
+
+    fn restored<'a>(name: &str, before: &'a str) -> RestoredFile<'a> {
+        RestoredFile { name: name.to_owned(), before, from: None, to: None }
     }
 
     fn add(undone: &mut Undone, path: &str, hunk: &Hunk, all: &[Hunk]) {
@@ -281,12 +315,12 @@ mod tests {
         let mut undone = Undone::default();
         let one = hunk(2, &[], &["x"]);
         add(&mut undone, "/p/a", &one, std::slice::from_ref(&one));
-        undone.add_restored(ONE, "a".into(), &"make it\nwork ".repeat(20));
+        undone.add_restored(ONE, restored("a", &"make it\nwork ".repeat(20)));
         let alone = undone.take(ONE, nothing).unwrap_or_default();
         assert!(alone.contains("\n- a: all of it, back to before \"make it work make it"), "{alone}");
         assert_eq!(alone.lines().count(), 4, "{alone}");
-        ('a'..='g').for_each(|name| undone.add_restored(ONE, name.into(), "go"));
-        undone.add_restored(ONE, "x".into(), "stop");
+        ('a'..='g').for_each(|name| undone.add_restored(ONE, restored(&name.to_string(), "go")));
+        undone.add_restored(ONE, restored("x", "stop"));
         let told = undone.take(ONE, nothing).unwrap_or_default();
         let expected = "- 7 files, back to before \"go\": a, b, c, d, e, and 2 more\n\
                         - x: all of it, back to before \"stop\"";
@@ -294,9 +328,26 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_holds_again_what_it_held_is_not_told() {
+        let told = |texts: &[(u64, u64)]| {
+            let mut undone = Undone::default();
+            for (from, to) in texts {
+                let file = RestoredFile { from: Some(*from), to: Some(*to), ..restored("a", "go") };
+                undone.add_restored(ONE, file);
+            }
+            undone.take(ONE, nothing)
+        };
+        assert!(told(&[(1, 2)]).is_some());
+        assert_eq!(told(&[(1, 2), (2, 1)]), None);
+        assert!(told(&[(1, 2), (2, 3)]).is_some());
+        assert_eq!(told(&[(1, 2), (2, 3), (3, 1)]), None);
+        assert!(told(&[(1, 2), (2, 1), (1, 2)]).is_some());
+    }
+
+    #[test]
     fn what_was_undone_is_told_once_and_to_its_own_session() {
         let mut undone = Undone::default();
-        let add = |undone: &mut Undone| undone.add_restored(ONE, "a".into(), "go");
+        let add = |undone: &mut Undone| undone.add_restored(ONE, restored("a", "go"));
         add(&mut undone);
         assert_eq!(undone.take(SessionKey(2), nothing), None);
         assert!(undone.take(ONE, nothing).is_some());

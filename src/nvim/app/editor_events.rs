@@ -6,6 +6,7 @@ use mlua::Result;
 use serde_json::json;
 
 use crate::config::Stay;
+use crate::core::changes::undone::RestoredFile;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Command, Content};
 use crate::nvim::app::App;
@@ -135,8 +136,8 @@ impl App {
                 self.files.replaced(&mut self.cx, &path)?;
             }
             EditorEvent::RestoreEnded => self.reviews.draw_reviews(cx)?,
-            EditorEvent::ChangeUndone { session, name, before } => {
-                self.reviews.undone.add_restored(session, name, &before);
+            EditorEvent::ChangeUndone { session, name, before, prints: (from, to) } => {
+                self.reviews.undone.add_restored(session, RestoredFile { name, before: &before, from, to });
             }
             EditorEvent::ReviewOutdated(buf) | EditorEvent::EditsFailed(buf) => {
                 // Edits on their way are told of once they are in.

@@ -8,6 +8,7 @@ use crate::core::transcript::clicks::{Clicked, Meaning};
 use crate::core::transcript::reading::reference_at;
 use crate::nvim::chat::Chats;
 use crate::nvim::chat::canvas::Fold;
+use crate::nvim::chat::window_events::leave_insert_mode;
 use crate::nvim::context::Context;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::keys::last_input::clicked_from;
@@ -79,6 +80,8 @@ impl Chats {
     /// The mouse was clicked: what the line under it is about is done to it, if it is about something. Neovim
     /// has moved the cursor there already.
     pub fn click(&mut self, cx: &mut Context, key: SessionKey) -> Result<()> {
+        // There is nothing to type here for who has been typing into the prompt.
+        leave_insert_mode(cx)?;
         let Some(chat) = self.open.get(&key) else { return Ok(()) };
         let Some(win) = cx.chats.get(&key).and_then(|chat| chat.window(&cx.editor)) else { return Ok(()) };
         // Who was elsewhere wanted to come here, no more. The prompt belongs to the chat.

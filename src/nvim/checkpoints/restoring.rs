@@ -24,6 +24,7 @@ use crate::nvim::checkpoints::Checkpoints;
 use crate::nvim::context::Context;
 use crate::nvim::editor::{Buf, Editor, Level, first_line};
 use crate::nvim::events::EditorEvent;
+use crate::nvim::prints::print_of_text;
 
 /// How often files are fetched again because the user typed meanwhile.
 const MAX_TRIES: u32 = 3;
@@ -244,7 +245,7 @@ impl Checkpoints {
                 let Reply::Put(mut done) = reply else { return Ok(()) };
                 if done.is_ok() {
                     if file.road == Road::Disk {
-                        note_restored(cx, &outcome, &file.path);
+                        note_restored(cx, &outcome, &file);
                     }
                     let (path, held) = (file.path.clone(), file.on_disk().clone());
                     cx.raise(EditorEvent::FileRestored { path, held });
@@ -299,7 +300,7 @@ impl Checkpoints {
                 saved: file.unsaved_now(cx, buf),
             },
         );
-        note_restored(cx, outcome, &file.path);
+        note_restored(cx, outcome, file);
         // A step of its own for `u`.
         editor.command_in(buf, "let &g:undolevels = &g:undolevels")?;
         let was_modified: bool = editor.buf_option(buf, "modified")?;
@@ -488,15 +489,24 @@ fn is_unchanged(cx: &Context, path: &Path, buf: Option<(Buf, u64)>) -> Result<bo
 }
 
 /// The agent is to know that the file is another one now.
-fn note_restored(cx: &mut Context, outcome: &RefCell<Outcome>, path: &Path) {
+fn note_restored(cx: &mut Context, outcome: &RefCell<Outcome>, file: &Ready) {
     let outcome = outcome.borrow();
-    let name = name_below(&outcome.of, path);
+    let name = name_below(&outcome.of, &file.path);
     let head = &outcome.of.head;
     let of =
         |session: &&Session| session.acp_id.as_ref() == Some(&head.acp_id) && session.name() == head.agent;
     if let Some(session) = cx.sessions.values().find(of).map(|session| session.key) {
         let before = outcome.label.clone();
-        cx.raise(EditorEvent::ChangeUndone { session, name, before });
+        let prints = (print_of(&file.now), print_of(&file.target));
+        cx.raise(EditorEvent::ChangeUndone { session, name, before, prints });
+    }
+}
+
+/// What tells texts from each other, and from no file.
+fn print_of(held: &Held) -> Option<u64> {
+    match held {
+        Held::Absent => Some(0),
+        held => held.as_text().map(|text| print_of_text(text)),
     }
 }
 
