@@ -652,16 +652,19 @@ fn a_pinned_plan_in_markdown_looks_as_it_does_in_the_chat_and_shows_its_steps_wh
     chat.nvim.command("Acp plan");
     chat.nvim.wait_for_screen("Change beta now");
     chat.nvim.wait_for_screen("Look again");
-    assert!(!chat.nvim.screen().contains("**"), "{}", chat.nvim.screen());
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("**"), "its colours");
     let groups = chat.nvim.groups_of("beta");
     assert!(groups.iter().any(|group| group.contains("strong")), "{groups:?}");
     // With room for it all it begins at its beginning.
     chat.nvim.resize(80, 40);
     chat.nvim.command("Acp plan");
     chat.nvim.command("Acp plan");
-    chat.nvim.wait_for_screen("Settle it");
-    chat.nvim.wait_for_screen("Read notes.txt");
-    assert!(!chat.nvim.screen().contains('`'), "{}", chat.nvim.screen());
+    let is_whole = |screen: &str| screen.contains("Settle it") && screen.contains("Read notes.txt");
+    let shown = |nvim: &mut support::Nvim| {
+        let screen = nvim.screen();
+        is_whole(&screen) && !screen.contains('`')
+    };
+    chat.nvim.wait_until(shown, "all of the plan in its colours");
 }
 
 fn suggestion(texts: &[&str]) -> Value {
