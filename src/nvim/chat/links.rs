@@ -52,7 +52,12 @@ impl Chats {
         if call.is_none() || row > chat.head_row(&cx.editor, entry)? {
             let text = cx.editor.lines(chat.transcript, row as i64, row as i64 + 1)?;
             let named = text.first().map(|text| references_at(text, column)).unwrap_or_default();
-            let places = named.into_iter().map(|Reference { path, line }| Place {
+            // A notice leads to the file that it names, wherever the cursor is in it.
+            let of_notice = match session.entry(entry).map(|entry| &entry.body) {
+                Some(Body::Notice { text, .. }) => file_named(text),
+                _ => None,
+            };
+            let places = named.into_iter().chain(of_notice).map(|Reference { path, line }| Place {
                 path: cwd.join(home_expanded(&path)),
                 line,
                 column: None,
@@ -83,7 +88,7 @@ fn go_to_subject(cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()
     let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
     let cwd = &session.place.cwd;
     let call = session.entry(entry).and_then(Entry::tool);
-    let Some(call) = call else { return go_to_named(cx, key, entry) };
+    let Some(call) = call else { return fail("nothing under the cursor leads to a file") };
     let place = call.places().first().map(|place| Place {
         path: cwd.join(&place.path),
         line: place.line,
@@ -99,23 +104,6 @@ fn go_to_subject(cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()
         Some(place) => visit_place(cx, place),
         None => fail("this entry is not about a file; K shows its details"),
     }
-}
-
-/// To the file that a notice names, wherever the cursor is in it.
-fn go_to_named(cx: &mut Context, key: SessionKey, entry: EntryId) -> Result<()> {
-    const NOTHING: &str = "nothing under the cursor leads to a file";
-    let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
-    let named = match session.entry(entry).map(|entry| &entry.body) {
-        Some(Body::Notice { text, .. }) => file_named(text),
-        _ => None,
-    };
-    let Some(Reference { path, line }) = named else { return fail(NOTHING) };
-    let path = session.place.cwd.join(home_expanded(&path));
-    cx.look_first(&path.clone(), move |_: &mut Chats, cx, look| match look {
-        look if look.finds_file() => show_place(cx, &Place { path, line, column: None, text: None }),
-        _ => fail(NOTHING),
-    });
-    Ok(())
 }
 
 /// Opens an image with whatever the system has for it.
