@@ -113,7 +113,7 @@ pub struct ToolCall {
     pub status: Status,
     pub content: Vec<ToolContent>,
     /// Lines that come and lines that go, in all its diffs.
-    pub counted: (usize, usize),
+    pub counted: Option<(usize, usize)>,
     pub locations: Vec<Location>,
     /// The files that it was seen to change on the disk.
     pub changed: BTreeSet<PathBuf>,
@@ -230,7 +230,7 @@ impl ToolCall {
             kind: ToolKind::Other,
             status: Status::Pending,
             content: Vec::new(),
-            counted: (0, 0),
+            counted: None,
             locations: Vec::new(),
             changed: BTreeSet::new(),
             raw_input: None,
@@ -425,13 +425,13 @@ impl ToolCall {
     }
 
     /// Counted when diffs come rather than when they are drawn, which is often.
-    fn count(&self) -> (usize, usize) {
+    fn count(&self) -> Option<(usize, usize)> {
         let bytes =
             |diff: &FileDiff| diff.old_text.as_ref().map_or(0, |text| text.len()) + diff.new_text.len();
         if self.diffs().map(bytes).sum::<usize>() > SEARCHED {
-            return (0, 0);
+            return None;
         }
-        count_lines_of_all(self.diffs()).unwrap_or_default()
+        count_lines_of_all(self.diffs())
     }
 
     /// What it changes, as far as it is known: by its content, else by its input.
@@ -639,7 +639,7 @@ pub fn count_lines(diff: &FileDiff) -> Option<(usize, usize)> {
 }
 
 /// The sum over diffs, without those that are not counted; `None` if none is.
-pub fn count_lines_of_all<'a>(diffs: impl Iterator<Item = &'a FileDiff>) -> Option<(usize, usize)> {
+fn count_lines_of_all<'a>(diffs: impl Iterator<Item = &'a FileDiff>) -> Option<(usize, usize)> {
     diffs.filter_map(count_lines).reduce(|(added, removed), (more, fewer)| (added + more, removed + fewer))
 }
 
@@ -838,7 +838,7 @@ mod tests {
         let mut call = cline();
         call.patch(ToolCallPatch { kind: Some(ToolKind::Edit), ..ToolCallPatch::new("1") }, Moment(0));
         let place = Location { path: "notes.txt".into(), line: None };
-        assert_eq!((call.diffs().count(), call.places(), call.counted), (1, vec![place], (1, 1)));
+        assert_eq!((call.diffs().count(), call.places(), call.counted), (1, vec![place], Some((1, 1))));
         // Once the agent says it in the protocol's words, that counts.
         let diff = FileDiff { path: "/p/notes.txt".into(), old_text: None, new_text: "all".into() };
         let content = Some(vec![ToolContent::Diff(diff.clone())]);

@@ -388,7 +388,7 @@ fn tool_facts(call: &ToolCall, time: Option<u64>, room: usize) -> Option<String>
 
 fn facts_with(call: &ToolCall, changed: Option<&str>, time: Option<&str>) -> String {
     let mut facts = Vec::new();
-    let (added, removed) = call.counted;
+    let (added, removed) = call.counted.unwrap_or_default();
     if added + removed > 0 && !call.is_kept_out() {
         facts.push(format!("+{added} -{removed}"));
     }

@@ -12,7 +12,7 @@ use crate::core::rules::offer::{Offer, Scope};
 use crate::core::session::answer_label::{described_within, for_all_described, label};
 use crate::core::session::budget::Word;
 use crate::core::session::entry::Body;
-use crate::core::session::tool_call::{ASKED, count_lines_of_all};
+use crate::core::session::tool_call::ASKED;
 use crate::core::session::{OpenAsk, Pick, Session};
 use crate::core::store::allowlist::Choice;
 use crate::core::text::fitting::{cut_end, cut_middle};
@@ -134,7 +134,7 @@ impl Questions {
             let hunks: usize = call.diffs().map(hunks_of).sum();
             let known = [
                 (files > 1).then(|| format!("{files} files")),
-                count_lines_of_all(call.diffs()).map(|(added, removed)| format!("+{added} -{removed}")),
+                call.counted.map(|(added, removed)| format!("+{added} -{removed}")),
                 (hunks > 1).then(|| format!("{hunks} hunks")),
             ];
             let known: Vec<String> = known.into_iter().flatten().collect();
