@@ -268,6 +268,42 @@ fn what_an_agent_wrote_on_the_disk_it_may_take_back_through_the_editor() {
 }
 
 #[test]
+fn an_agent_has_not_seen_a_file_that_was_taken_away_and_put_back_while_it_worked() {
+    let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "edit", "title": "Edit", "kind": "edit",
+        "status": "in_progress", "locations": [{ "path": "$PROJECT/a.txt" }] });
+    let asks = |id| {
+        let call = json!({ "toolCallId": id, "title": "Other", "kind": "other" });
+        vec![permission(id, call), answered(id)]
+    };
+    let written = write("w", "a.txt", "theirs\ntwo\n");
+    let steps = turns([
+        vec![],
+        read("r", "a.txt"),
+        [asks("before"), vec![update(call)], asks("while"), written].concat(),
+    ]);
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], steps);
+    let buf = begun(&mut chat);
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("ccmine<Esc>");
+    chat.nvim.wait_until(|nvim| modified(nvim, buf), "unsaved edits");
+    turn(&mut chat, 2);
+    assert_eq!(chat.answer("r")["result"]["content"], "mine\ntwo\n");
+    chat.nvim.stop_insert();
+    chat.nvim.exec_lua("require('acp').send('go')", []);
+    wait_for_picker(&mut chat.nvim);
+    std::fs::remove_file(chat.project.file("a.txt")).expect("a file");
+    chat.nvim.wait_for_screen("deleted on the disk");
+    chat.nvim.exec_lua("_G.choose(1)", []);
+    wait_for_picker(&mut chat.nvim);
+    chat.project.write("a.txt", "one\ntwo\n");
+    chat.nvim.wait_until(|nvim| !nvim.screen().contains("deleted on the disk"), "the mark to go");
+    chat.nvim.exec_lua("_G.choose(1)", []);
+    chat.nvim
+        .wait_until(|nvim| nvim.buffer_text(buf) == "theirs\ntwo", "what the agent made of the user's line");
+    assert_eq!(chat.answer("w")["result"], json!({}));
+}
+
+#[test]
 fn what_the_user_has_saved_is_not_dropped_by_an_agent_that_writes_its_own_text_again() {
     let steps = turns([
         write("w1", "a.txt", "one\nTWO\nthree\nfour\n"),

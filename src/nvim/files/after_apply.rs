@@ -169,7 +169,10 @@ impl Files {
         // As the file was written before the buffer takes over how it is written now.
         let was = held_before(&cx.editor, job.buf, &landing.start, &landing.disk);
         let format = take_format(&cx.editor, job.buf, (text, *bomb))?;
+        // What unsaved edits began with is there again, or still: nobody has written anything.
+        let mut is_old = false;
         if let Some(held) = cx.buffers.held(&job.path) {
+            is_old = held.saved.as_ref() == Some(text);
             held.stamp = Some(*stamp);
             held.saved = (!is_clean).then(|| text.clone());
         }
@@ -179,6 +182,7 @@ impl Files {
         }
         self.clear_gone(cx, job.buf)?;
         if let Some(Writer { session, call }) = writer
+            && !is_old
             && writers.others().is_empty()
             && self.is_own_write(cx, session, call, &job.path)
         {

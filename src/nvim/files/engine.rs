@@ -91,7 +91,8 @@ impl Files {
                 && cx.editor.changedtick(buf)? == tick
                 && let Some(held) = cx.buffers.held(&path)
             {
-                held.stamp = stamp;
+                // What was found out meanwhile about a buffer that was read long ago is more than this look can tell.
+                held.stamp = stamp.or(held.stamp.filter(|_| known == Known::Once));
             }
             if is_there { Ok(()) } else { files.without_file(cx, buf, &path) }
         });
