@@ -10,7 +10,7 @@ use crate::core::changes::file_job::{Landing, Start};
 use crate::core::changes::file_task::Task;
 use crate::core::changes::reconcile::body;
 use crate::core::changes::told::News;
-use crate::core::changes::writers::Writer;
+use crate::core::changes::writers::{Writer, Writers};
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::locations::{Lines, Verb};
 use crate::core::message::{Answer, Command, OnDisk, Severity, Stamp, ToolKind, Work};
@@ -170,9 +170,8 @@ impl Files {
         let was = held_before(&cx.editor, job.buf, &landing.start, &landing.disk);
         let format = take_format(&cx.editor, job.buf, (text, *bomb))?;
         // What unsaved edits began with is there again, or still: nobody has written anything.
-        let mut is_old = false;
+        let is_old = cx.buffers.held(&job.path).is_some_and(|held| held.saved.as_ref() == Some(text));
         if let Some(held) = cx.buffers.held(&job.path) {
-            is_old = held.saved.as_ref() == Some(text);
             held.stamp = Some(*stamp);
             held.saved = (!is_clean).then(|| text.clone());
         }
@@ -181,11 +180,7 @@ impl Files {
             cx.editor.set_buf_option(job.buf, "modified", false)?;
         }
         self.clear_gone(cx, job.buf)?;
-        if let Some(Writer { session, call }) = writer
-            && !is_old
-            && writers.others().is_empty()
-            && self.is_own_write(cx, session, call, &job.path)
-        {
+        if !is_old && self.is_own_write(cx, writers, &job.path) {
             // The agent has written this itself.
             self.see(cx, job, as_lines(text, &format));
         }
@@ -273,8 +268,13 @@ impl Files {
         self.write_what_was_refused(cx, buf, path)
     }
 
-    /// Whether a change on the disk came with a call that writes the file, or while there was one.
-    fn is_own_write(&self, cx: &Context, key: SessionKey, call: Option<EntryId>, path: &Path) -> bool {
+    /// Whether a change on the disk came with a call that writes the file, or while there was one, and nobody else may
+    /// have made it.
+    fn is_own_write(&self, cx: &Context, writers: &Writers, path: &Path) -> bool {
+        let Some(Writer { session: key, call }) = writers.first().filter(|_| writers.others().is_empty())
+        else {
+            return false;
+        };
         let tool = |entry| cx.sessions.get(&key).and_then(|session| session.entry(entry)?.tool());
         let writes = |call: &&ToolCall| call.kind == ToolKind::Edit;
         match call {
