@@ -77,6 +77,27 @@ fn a_comment_on_a_files_line_of_the_review_is_on_its_first_line() {
 }
 
 #[test]
+fn a_comment_in_an_open_review_hides_no_file_below_it() {
+    let mut all = vec![prompt()];
+    all.extend(writes("one.md", "# One\n"));
+    all.extend(writes("two.md", "# Two\n"));
+    all.push(ends("end_turn"));
+    let mut chat = Scripted::new(&[("a.txt", LINES)], steps(all));
+    chat.change_beside("a.txt");
+    let nvim = &mut chat.nvim;
+    nvim.command("Acp review");
+    nvim.wait_for_screen("+ # Two");
+    nvim.command("call search('+ # One')");
+    nvim.input("gcwhy?<CR>and how?<C-s>");
+    nvim.wait_for_screen("and how?");
+    nvim.input("zM");
+    nvim.wait_until(|nvim| !nvim.screen().contains("# Two"), "the folds to close");
+    let screen = nvim.screen();
+    assert!(screen.contains("\none.md") && screen.contains("\ntwo.md"), "{screen}");
+    assert!(!screen.contains("why?"), "{screen}");
+}
+
+#[test]
 fn an_open_list_of_comments_shows_those_that_are_left() {
     let mut chat = opened();
     write(&mut chat.nvim, "2Acp comment", "why?<C-s>");

@@ -926,6 +926,31 @@ return {
     end)
   end,
 
+  -- Has Neovim look at all folds of a buffer again. Setting the option does it and leaves each fold open or closed. In
+  -- insert mode it looks at none, so there it is done once the user leaves that.
+  update_folds = function(buf)
+    local function update()
+      for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+        if vim.wo[win].foldmethod == "expr" then
+          api.nvim_set_option_value("foldmethod", "expr", { win = win })
+          -- Now: a command that closes folds would go by the old ones.
+          api.nvim_win_call(win, function()
+            vim.fn.foldlevel(1)
+          end)
+        end
+      end
+    end
+    if not api.nvim_get_mode().mode:find("^[iR]") then
+      return update()
+    end
+    api.nvim_create_autocmd("ModeChanged", {
+      group = api.nvim_create_augroup("acp.folds", {}),
+      pattern = { "i*:[^i]*", "R*:[^R]*" },
+      once = true,
+      callback = update,
+    })
+  end,
+
   -- Has a window's text begin with a line, from 0, as far as its cursor lets it.
   scroll_to = function(win, first)
     api.nvim_win_call(win, function()

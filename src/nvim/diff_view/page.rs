@@ -131,8 +131,10 @@ impl PageView {
                 editor.set_lines(buf, rows.clone(), lines)?;
             }
         }
-        if steps.iter().any(|step| step.rows.len() > step.lines.len()) {
-            update_folds(editor, buf)?;
+        // Where lines went Neovim asks about those that changed only, and a fold can end too early; in insert mode about none.
+        let is_inserting = editor.mode().0.starts_with(['i', 'R']);
+        if steps.iter().any(|step| step.rows.len() > step.lines.len() || is_inserting && !step.is_text) {
+            editor.helper::<()>("update_folds", buf)?;
         }
         if steps.iter().any(|step| !step.is_text) {
             for win in editor.wins_of(buf) {
@@ -196,17 +198,6 @@ impl PageView {
         }
         Ok(())
     }
-}
-
-/// Has Neovim look at all folds again: where lines went it asks about those that changed only, and a fold can end too
-/// early. Setting the option does it and leaves each fold open or closed.
-fn update_folds(editor: &Editor, buf: Buf) -> Result<()> {
-    for win in editor.wins_of(buf) {
-        if editor.win_option::<String>(win, "foldmethod")? == "expr" {
-            editor.set_win_option(win, "foldmethod", "expr")?;
-        }
-    }
-    Ok(())
 }
 
 /// The levels of folds by lines, and what is shown of those that are closed, for `page_window`'s options.
