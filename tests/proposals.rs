@@ -897,6 +897,52 @@ fn a_question_about_more_than_the_screen_waits_and_opens_when_it_is_wanted() {
 }
 
 #[test]
+fn what_a_chat_asks_is_asked_and_answered_there_whatever_another_chat_asks() {
+    let second = |mut step: Value| {
+        step["send"]["params"]["sessionId"] = "s2".into();
+        step
+    };
+    let change = edit("d", "Edit mine.txt", json!([diff("mine.txt", Some("mine 120\n"), "theirs\n")]));
+    let all = vec![
+        prompt(),
+        permission("first", long().0),
+        json!({ "expect": "session/new" }),
+        json!({ "reply": "session/new", "result": { "sessionId": "s2" } }),
+        prompt(),
+        second(permission("second", change)),
+        answered("second"),
+        answered("first"),
+    ];
+    for how in ["the picker", ":Acp reject"] {
+        let mut chat = started(&[], all.clone(), (80, 24), "");
+        window(&mut chat.nvim);
+        chat.send("go");
+        chat.nvim.wait_for_screen("<CR> answers");
+        chat.nvim.stop_insert();
+        chat.nvim.command("AcpChat!");
+        chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "the prompt of the second chat");
+        chat.send("go on");
+        chat.nvim.wait_for_screen("3: Reject");
+        chat.nvim.wait_until(|nvim| shown(nvim) == "mine.txt", "the file of the second chat");
+        match how {
+            "the picker" => chat.nvim.input("3<CR>"),
+            _ => {
+                chat.nvim.input("<Esc>");
+                chat.nvim.wait_for_screen("left open");
+                assert_eq!(shown(&mut chat.nvim), "mine.txt", "what this chat asks about");
+                chat.nvim.stop_insert();
+                chat.nvim.command("Acp reject");
+            }
+        }
+        assert_eq!(chat.answer("second")["result"]["outcome"]["optionId"], "r", "{how}");
+        chat.nvim.wait_for_screen("<CR> answers");
+        chat.nvim.stop_insert();
+        chat.nvim.command("Acp reject");
+        assert_eq!(chat.answer("first")["result"]["outcome"]["optionId"], "r", "{how}");
+    }
+}
+
+#[test]
 fn a_question_about_more_than_the_screen_is_answered_by_a_digit_on_its_call() {
     let mut chat = asking(&[], &[long().0], (80, 24));
     chat.send("go");

@@ -9,6 +9,7 @@ use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::events::EditorEvent;
 use crate::nvim::files::Files;
 use crate::nvim::follow::Follow;
+use crate::nvim::questions::Questions;
 use crate::nvim::run;
 use crate::platform::files::path_of_bytes;
 
@@ -83,7 +84,10 @@ pub fn watch(editor: &Editor) -> Result<()> {
     // What a `:!` has put out may have the user press a key before anything else comes.
     acp.on(&["ShellCmdPost"], |app| app.files.user_is_done(&mut app.cx))?;
     acp.on(&["WinNew"], |app| app.chats.window_opened(&app.cx))?;
-    acp.on(&["WinEnter"], |app| app.chats.window_entered(&app.cx))?;
+    acp.on(&["WinEnter"], |app| {
+        app.chats.window_entered(&app.cx)?;
+        Questions::window_entered(&app.cx)
+    })?;
     acp.on(&["VimResized"], |app| {
         app.chats.windows_moved();
         app.terminals.screen_resized();

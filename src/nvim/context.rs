@@ -22,6 +22,7 @@ use crate::config::{Config, Log};
 use crate::core::ids::{AgentId, JobId, Moment, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Outcome, Work};
+use crate::core::session::question_queue::Here;
 use crate::core::session::{Phase, Session};
 use crate::core::terminal::tails::Tails;
 use crate::nvim::buffers::Buffers;
@@ -395,9 +396,18 @@ impl Context {
         if let Some(key) = self.meant {
             return Some(key).filter(|key| self.sessions.contains_key(key));
         }
-        let buf = self.editor.current_buf().ok()?;
-        let here = self.chats.iter().find(|(_, chat)| chat.contains(buf));
-        here.map(|(key, _)| *key).or(self.current.filter(|key| self.sessions.contains_key(key)))
+        let here = self.here();
+        here.chat.or(here.used)
+    }
+
+    /// The session whose chat the cursor is in, and the one whose chat was used last.
+    pub fn here(&self) -> Here {
+        let buf = self.editor.current_buf().ok();
+        let chat = buf.and_then(|buf| self.chats.iter().find(|(_, chat)| chat.contains(buf)));
+        Here {
+            chat: chat.map(|(key, _)| *key),
+            used: self.current.filter(|key| self.sessions.contains_key(key)),
+        }
     }
 
     /// The session whose transcript a buffer is.

@@ -81,6 +81,17 @@ pub struct Waiting {
     pub is_sudden: bool,
     /// Its session is left alone: it stands in the chat until the user takes it up.
     pub is_quiet: bool,
+    /// The user is in its session's chat.
+    pub is_here: bool,
+}
+
+/// Which session the user has to do with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Here {
+    /// The one whose chat the cursor is in.
+    pub chat: Option<SessionKey>,
+    /// Else the one whose chat was used last.
+    pub used: Option<SessionKey>,
 }
 
 /// What is to be done about the questions that wait.
@@ -153,14 +164,26 @@ impl Activity {
 }
 
 impl QuestionQueue {
-    /// The question that has its turn: what it is about is to be on the screen.
+    /// The question that has its turn: what it is about is to be on the screen. Those of the chat that the user is in
+    /// come first, also if they were put off; for who is elsewhere, what they have before them stays.
     pub fn front(&self, waiting: &[Waiting]) -> Option<Waiting> {
         let find = |ask: AskId| waiting.iter().find(|question| question.ask == ask);
+        let next = |fits: fn(&Waiting) -> bool| {
+            waiting.iter().find(|question| fits(question) && !self.is_put_off(question))
+        };
         let wanted = self.wanted.and_then(find);
         let shown = || self.shown.and_then(|shown| find(shown.ask));
-        let next = || waiting.iter().find(|question| !self.is_put_off(question));
-        let rest = || waiting.iter().find(|question| !question.is_quiet);
-        wanted.or_else(shown).or_else(next).or_else(rest).copied()
+        let seen = || self.seen.and_then(find).filter(|question| !self.is_put_off(question));
+        let rest =
+            |fits: fn(&Waiting) -> bool| waiting.iter().find(|question| fits(question) && !question.is_quiet);
+        let of_chat = || next(|question| question.is_here).or_else(|| rest(|question| question.is_here));
+        wanted
+            .or_else(shown)
+            .or_else(of_chat)
+            .or_else(seen)
+            .or_else(|| next(|_| true))
+            .or_else(|| rest(|_| true))
+            .copied()
     }
 
     /// The one that the user would answer who wants to answer any.
@@ -264,21 +287,29 @@ impl QuestionQueue {
         self.seen = Some(ask);
     }
 
-    /// Which of several questions a command answers that names none: the one under the cursor, else the one that the
-    /// user saw last, else any of the session that they are in. More than one: they are to say which.
+    /// Which of several questions a command answers that names none: the one under the cursor, else one of the chat that
+    /// the user is in, the one that they saw last before others; else any of the session that they used last. More than
+    /// one: they are to say which.
     pub fn meant(
         &self,
         waiting: Vec<(SessionKey, AskId)>,
         under_cursor: Option<AskId>,
-        here: Option<SessionKey>,
+        here: Here,
     ) -> Vec<(SessionKey, AskId)> {
-        let of = |ask: AskId| waiting.iter().find(|question| question.1 == ask);
-        if let Some(one) = under_cursor.and_then(of).or_else(|| self.seen.and_then(of)) {
+        let find = |ask: AskId| waiting.iter().find(|question| question.1 == ask);
+        if let Some(one) = under_cursor.and_then(find) {
             return vec![*one];
         }
-        let (own, others): (Vec<_>, Vec<_>) =
-            waiting.into_iter().partition(|question| Some(question.0) == here);
-        if own.is_empty() { others } else { own }
+        let of = |session: Option<SessionKey>| -> Vec<_> {
+            waiting.iter().filter(|question| Some(question.0) == session).copied().collect()
+        };
+        let of_chat = of(here.chat);
+        let all = if of_chat.is_empty() { &waiting } else { &of_chat };
+        if let Some(one) = all.iter().find(|question| Some(question.1) == self.seen) {
+            return vec![*one];
+        }
+        let of_session = of(here.chat.or(here.used));
+        if of_session.is_empty() { waiting } else { of_session }
     }
 
     /// What the key of this number, from 1, chooses of a question for permission.
@@ -324,7 +355,7 @@ mod tests {
     }
 
     fn waiting(ask: u64) -> Waiting {
-        Waiting { session: SessionKey(1), ask: AskId(ask), is_sudden: false, is_quiet: false }
+        Waiting { session: SessionKey(1), ask: AskId(ask), is_sudden: false, is_quiet: false, is_here: false }
     }
 
     fn next(queue: &mut QuestionQueue, waiting: &[Waiting], readiness: Readiness) -> Step {
@@ -488,7 +519,7 @@ mod tests {
         let (here, there) = (SessionKey(1), SessionKey(2));
         let all = vec![(here, AskId(1)), (here, AskId(2)), (there, AskId(3))];
         let meant = |queue: &QuestionQueue, cursor: Option<u64>| {
-            let meant = queue.meant(all.clone(), cursor.map(AskId), Some(here));
+            let meant = queue.meant(all.clone(), cursor.map(AskId), Here { chat: None, used: Some(here) });
             meant.into_iter().map(|(_, ask)| ask.0).collect::<Vec<_>>()
         };
         assert_eq!(meant(&queue, None), [1, 2], "nothing was seen");
@@ -503,10 +534,44 @@ mod tests {
         assert_eq!(meant(&queue, None), [3], "also where another session asks");
         next(&mut queue, &[waiting(1), waiting(2)], Readiness::NotHere);
         assert_eq!(
-            queue.meant(all[..2].to_vec(), None, Some(there)),
+            queue.meant(all[..2].to_vec(), None, Here { chat: None, used: Some(there) }),
             all[..2],
             "the one that was seen is over"
         );
+    }
+
+    #[test]
+    fn a_command_in_a_chat_answers_what_that_chat_asks() {
+        let mut queue = QuestionQueue::default();
+        let (one, two) = (SessionKey(1), SessionKey(2));
+        let all = vec![(one, AskId(1)), (one, AskId(2)), (two, AskId(3))];
+        let in_chat = |queue: &QuestionQueue, chat| {
+            let meant = queue.meant(all.clone(), None, Here { chat: Some(chat), used: Some(one) });
+            meant.into_iter().map(|(_, ask)| ask.0).collect::<Vec<_>>()
+        };
+        queue.see(AskId(1));
+        assert_eq!(in_chat(&queue, two), [3], "whatever was seen of another chat");
+        assert_eq!(in_chat(&queue, one), [1]);
+        assert_eq!(in_chat(&queue, SessionKey(3)), [1], "nothing waits in this one");
+        queue.see(AskId(3));
+        assert_eq!(in_chat(&queue, one), [1, 2]);
+    }
+
+    #[test]
+    fn the_chat_that_the_user_is_in_has_its_turn_first_and_what_they_see_elsewhere_stays() {
+        let mut queue = QuestionQueue::default();
+        let (first, second) = (waiting(1), Waiting { session: SessionKey(2), ..waiting(2) });
+        let here = |question: Waiting| Waiting { is_here: true, ..question };
+        let front =
+            |queue: &QuestionQueue, waiting: &[Waiting]| queue.front(waiting).map(|front| front.ask.0);
+        assert_eq!(front(&queue, &[first, second]), Some(1));
+        assert_eq!(front(&queue, &[first, here(second)]), Some(2));
+        queue.see(AskId(2));
+        assert_eq!(front(&queue, &[first, second]), Some(2), "as they go to its file");
+        assert_eq!(front(&queue, &[here(first), second]), Some(1));
+        queue.defer(AskId(2));
+        assert_eq!(front(&queue, &[first, second]), Some(1));
+        assert_eq!(front(&queue, &[first, here(second)]), Some(2), "it was put off, and is looked at");
     }
 
     #[test]

@@ -40,6 +40,8 @@ impl App {
             self.make_chat(key)?;
         }
         self.chats.show(&mut self.cx, key)?;
+        // What this chat asks has its turn now.
+        self.asking.retry = true;
         self.update_bar(key)
     }
 

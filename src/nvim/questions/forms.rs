@@ -133,7 +133,7 @@ impl Questions {
         word: Option<&str>,
         under_cursor: Option<AskId>,
     ) -> Result<()> {
-        let here = cx.session_here();
+        let here = cx.here();
         let asks = |fits: fn(&OpenAsk) -> bool| {
             let asks = cx.sessions.values().flat_map(move |session| {
                 session.asks().iter().filter(move |open| fits(open)).map(|open| (session.key, open.ask))
@@ -159,12 +159,6 @@ impl Questions {
             }
             None => fail("no form waits for you; :Acp answer has other questions"),
         }
-    }
-
-    /// A picker closed without an answer: the question stays in the chat.
-    fn put_aside(&mut self, cx: &mut Context, key: SessionKey, ask: AskId) {
-        self.queue.defer(ask);
-        cx.announce(key, "the question stays open; :Acp answer takes it up again", Level::Info);
     }
 
     // Forms.
@@ -227,7 +221,7 @@ impl Questions {
         let prompt = field_prompt(cx, &step, room);
         self.ask_to_type(cx, step.ask, (prompt, text), move |this, cx, typed| match typed {
             None => {
-                this.put_aside(cx, step.key, step.ask);
+                this.left_open(cx, step.ask);
                 Ok(())
             }
             Some(typed) => this.filled_in(cx, step, &typed),
@@ -409,12 +403,12 @@ impl Questions {
         items: Items<T>,
         then: impl FnOnce(&mut Self, &mut Context, T) -> Result<()> + 'static,
     ) {
-        let Items { question: (key, ask), prompt, items } = items;
+        let Items { question: (_, ask), prompt, items } = items;
         let (items, mut meant): (Vec<String>, Vec<T>) = items.into_iter().unzip();
         let then = context::then(move |this: &mut Self, cx, index: Option<usize>| match index {
             Some(index) => then(this, cx, meant.swap_remove(index)),
             None => {
-                this.put_aside(cx, key, ask);
+                this.left_open(cx, ask);
                 Ok(())
             }
         });

@@ -170,7 +170,7 @@ impl Questions {
             open.map(|open| (session.key, open.ask)).collect::<Vec<_>>()
         };
         let waiting = cx.sessions.values().filter(fits).flat_map(asks).collect();
-        self.queue.meant(waiting, under_cursor, cx.session_here())
+        self.queue.meant(waiting, under_cursor, cx.here())
     }
 
     /// Answers a question; which one, the user says where it is not clear.

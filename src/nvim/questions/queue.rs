@@ -10,7 +10,7 @@ use mlua::{Result, Value};
 
 use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::core::session::question_queue::{
-    Activity, OpenQuestions, Position, Readiness, Sight, Step, Waiting,
+    Activity, Here, OpenQuestions, Position, Readiness, Sight, Step, Waiting,
 };
 use crate::core::session::staged::{Cover, Shape};
 use crate::core::session::{Session, Wanted};
@@ -97,7 +97,7 @@ impl Questions {
         let conflicts = cx.conflicts.waiting().filter(|(session, _)| *session == key);
         let waiting = asks.map(|open| (key, open.ask)).chain(conflicts).collect();
         // The one that the user saw last, else the oldest.
-        let meant = self.queue.meant(waiting, None, None).first().map(|(_, ask)| *ask);
+        let meant = self.queue.meant(waiting, None, Here::default()).first().map(|(_, ask)| *ask);
         match meant.filter(|_| is_blank) {
             Some(ask) => {
                 self.take_up(ask);
@@ -113,7 +113,19 @@ impl Questions {
         self.retry = true;
     }
 
-    /// The same; gives what is to be on the screen while the question waits.
+    /// The user is in another window. Where several chats ask, theirs comes first.
+    pub fn window_entered(cx: &Context) -> Result<()> {
+        if cx.sessions.values().filter(|session| !session.asks().is_empty()).count() < 2 {
+            return Ok(());
+        }
+        // Not now: many go to a window only to come back.
+        cx.later(Duration::ZERO, |this: &mut Self, _| {
+            this.retry = true;
+            Ok(())
+        })
+    }
+
+    /// Shows the next question, if it may be shown; gives what is to be on the screen while it waits.
     fn ask_or_wait(&mut self, cx: &mut Context, sight: Sight) -> Option<String> {
         self.retry = false;
         let waiting = waiting(cx);
@@ -229,7 +241,10 @@ impl Questions {
         let Some(last) = self.left else { return };
         // Not right below what a picker wrote on the screen, or Neovim would wait for a key.
         let soon = cx.later(AFTER_PICKER, move |this: &mut Self, cx| {
-            let all = || cx.sessions.values().flat_map(Session::asks);
+            // Where one is in a chat no other chat's come next.
+            let chat = cx.here().chat.filter(|chat| cx.sessions.contains_key(chat));
+            let fits = |session: &&Session| chat.is_none_or(|chat| session.key == chat);
+            let all = || cx.sessions.values().filter(fits).flat_map(Session::asks);
             if this.left != Some(last) || all().any(|open| !this.queue.is_deferred(open.ask)) {
                 return Ok(());
             }
@@ -342,11 +357,12 @@ fn waiting(cx: &Context) -> Vec<Waiting> {
         |session: &Session| session.asks().iter().map(|open| (session.key, open.ask)).collect::<Vec<_>>();
     let asked = cx.sessions.values().flat_map(of_session).map(|question| (question, false));
     let others = cx.conflicts.waiting().map(|question| (question, true));
+    let chat = cx.here().chat;
     let is_left_alone = |key| cx.sessions.get(&key).is_some_and(|session: &Session| session.auto().is_some());
     let question = |((session, ask), is_sudden): ((SessionKey, AskId), bool)| {
         // A conflict is about what the user types: they are there.
         let is_quiet = !is_sudden && is_left_alone(session);
-        Waiting { session, ask, is_sudden, is_quiet }
+        Waiting { session, ask, is_sudden, is_quiet, is_here: Some(session) == chat }
     };
     asked.chain(others).map(question).collect()
 }
