@@ -179,6 +179,41 @@ fn an_open_review_does_not_say_that_all_is_decided_where_that_is_not_known() {
     chat.nvim.wait_for_screen("Nothing is left to decide in this Neovim, but");
 }
 
+#[test]
+fn the_list_of_changes_has_what_is_undecided_from_before_neovim_was_started() {
+    const LISTED: &str = "a.txt 2 hunks · +2 -1, undecided from before\n\
+                          new.txt 1 hunk · +1 -0 · new file, undecided from before";
+    let mut chat = changed();
+    chat.nvim.quit();
+    for has_chat in [false, true] {
+        chat.nvim = another(&chat, &["a.txt"]);
+        chat.nvim.wait_for_screen("undecided changes in 2 files: :Acp review");
+        if has_chat {
+            chat.configure("");
+            chat.chat();
+            chat.nvim.stop_insert();
+        }
+        let choose = "vim.ui.select = function(items, options, done)
+                        _G.listed, _G.title = table.concat(items, '\\n'), options.prompt
+                        done(items[2], 2)
+                      end";
+        chat.nvim.exec_lua(choose, []);
+        chat.nvim.command("Acp changes");
+        chat.nvim.wait_until(
+            |nvim| nvim.exec_lua("return _G.listed", []).as_str() == Some(LISTED),
+            "what is undecided to be listed",
+        );
+        let title = chat.nvim.exec_lua("return _G.title", []);
+        let expected = if has_chat { "Changed by Fake" } else { "Undecided from before" };
+        assert!(title.as_str().is_some_and(|title| title.starts_with(expected)), "{title}");
+        chat.nvim.wait_until(|nvim| nvim.buffer_text(0).contains("fresh"), "the file that was chosen");
+        chat.nvim.command("Acp changes quickfix");
+        let list = "return #vim.fn.getqflist() .. ' ' .. vim.fn.getqflist()[2].lnum";
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(list, []).as_str() == Some("3 6"), "each hunk");
+        chat.nvim.quit();
+    }
+}
+
 // Files without lines, files that were renamed, and all at once.
 
 /// An agent that has run command lines in a project with a state folder of its own.

@@ -281,7 +281,9 @@ pub const COMMANDS: &[CommandSpec] = &[
         help: "Choose one of the files that the agent has changed in this session and go to a change. \
                What is left to decide is said in the review's words; files of which nothing is left are \"kept\", \
                or \"undone\" if they are as they were before. \
-               Files that others have changed meanwhile are listed as \"changed from outside\". \
+               Files that others have changed meanwhile are listed as \"changed from outside\", and what was kept on \
+               the disk when Neovim ended, and you have not decided about, as \"undecided from before\", also where no \
+               chat is open. \
                With ! or `quickfix` all of them are put into the |quickfix| list, and so they are where Neovim's own \
                picker has no room for them on one screen.",
     },

@@ -1,4 +1,5 @@
-//! `:Acp changes`: what the session has changed, as a list to choose from or in the quickfix list.
+//! `:Acp changes`: what the session has changed, and what is undecided from before, as a list to choose from or in the
+//! quickfix list.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,16 +30,78 @@ use crate::nvim::review::decisions::text_of;
 /// A file, how much of it was changed, and where.
 type Changed = (PathBuf, String, Vec<(usize, usize)>);
 
+/// What there is to list.
+struct Listing {
+    key: Option<SessionKey>,
+    title: String,
+    changed: Vec<Changed>,
+    /// What else was changed, of which nobody knows the files.
+    unknown: Vec<String>,
+}
+
+impl Listing {
+    fn of(reviews: &Reviews, cx: &Context, key: Option<SessionKey>) -> Self {
+        let mut changed = key.map(|key| reviews.changed_by(cx, key)).unwrap_or_default();
+        for (path, what, ranges) in reviews.undecided_from_before(cx, key) {
+            match changed.iter_mut().find(|(known, ..)| *known == path) {
+                // Changed again since.
+                Some((_, known, all)) => {
+                    known.push_str(&format!("; {what}"));
+                    all.extend(ranges);
+                }
+                None => changed.push((path, what, ranges)),
+            }
+        }
+        let mut unknown = key.map(|key| removed_unseen(cx, key)).unwrap_or_default();
+        unknown.extend(key.and_then(|_| reviews.stats.outside_left_out()));
+        let session = key.and_then(|key| cx.sessions.get(&key));
+        let title = session.map(|session| format!("Changed by {}", session.name()));
+        let title = title.unwrap_or_else(|| "Undecided from before".to_owned());
+        Self { key, title, changed, unknown }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.changed.is_empty() && self.unknown.is_empty()
+    }
+}
+
 impl Reviews {
+    /// Lists what the session at hand has changed, and what is undecided from before Neovim was started.
     pub fn show_changes(&mut self, cx: &mut Context, args: &Args) -> Result<()> {
-        let Some(key) = cx.session_here() else { return fail(NO_SESSION) };
-        let in_folders = |path: &Path| {
-            let place = cx.sessions.get(&key).map(|session| &session.place);
-            let roots =
-                place.into_iter().flat_map(|place| std::iter::once(&place.cwd).chain(&place.additional));
-            roots.map(|root| canonical(root)).any(|root| path.starts_with(root))
-        };
-        let outside = self.stats.outside().filter(|(path, _)| in_folders(path));
+        if let Some(other) = args.first().filter(|word| *word != "quickfix") {
+            return fail(format!("changes takes quickfix or nothing, not {other:?}"));
+        }
+        let to_quickfix = args.bang || args.first().is_some();
+        let key = cx.session_here();
+        let listed = Listing::of(self, cx, key);
+        if !listed.is_empty() {
+            return Self::show_listing(cx, listed, to_quickfix);
+        }
+        // What is kept on the disk may not stand again yet.
+        self.when_left_is_known(cx, move |this: &mut Self, cx| {
+            let listed = Listing::of(this, cx, key);
+            if !listed.is_empty() {
+                return Self::show_listing(cx, listed, to_quickfix);
+            }
+            let Some(session) = key.and_then(|key| cx.sessions.get(&key)) else { return fail(NO_SESSION) };
+            cx.notify(format!("{} has changed no files in this session", session.name()), Level::Info);
+            Ok(())
+        })
+    }
+
+    fn show_listing(cx: &mut Context, listed: Listing, to_quickfix: bool) -> Result<()> {
+        let rows = listed.changed.len() + listed.unknown.len() + 2;
+        // More than a screen would be shown page by page.
+        if to_quickfix || is_builtin(&cx.editor) && rows > usize::from(cx.editor.size().1) {
+            return Self::changes_to_quickfix(cx, &listed);
+        }
+        Self::pick_change(cx, listed);
+        Ok(())
+    }
+
+    /// What is known of the changes of a session's, and of others in its folders.
+    fn changed_by(&self, cx: &Context, key: SessionKey) -> Vec<Changed> {
+        let outside = self.stats.outside().filter(|(path, _)| is_in_folders(cx, Some(key), path));
         let is_listed = |path: &Path| self.stats.of(key).any(|(other, _)| other == path);
         // A renamed file is one.
         let is_old = |path: &Path| self.renamed.iter().any(|(to, from)| from == path && is_listed(to));
@@ -70,37 +133,31 @@ impl Reviews {
             .collect();
         let told = self.only_reported(key);
         changed.extend(told.into_iter().map(|path| (path, "as its tool calls say".to_owned(), Vec::new())));
-        let name = cx.sessions.get(&key).map(|session| session.name()).unwrap_or_default();
-        let mut unknown = removed_unseen(cx, key);
-        unknown.extend(self.stats.outside_left_out());
-        if changed.is_empty() && unknown.is_empty() {
-            let earlier = match self.listed().iter().any(|(path, _)| in_folders(path)) {
-                true => "; :Acp review has what is undecided from before",
-                false => "",
-            };
-            let text = format!("{name} has changed no files in this session{earlier}");
-            cx.notify(text, Level::Info);
-            return Ok(());
-        }
-        // More than a screen would be shown page by page.
-        let is_long =
-            is_builtin(&cx.editor) && changed.len() + unknown.len() + 2 > usize::from(cx.editor.size().1);
-        if args.bang || args.first() == Some("quickfix") || args.first().is_none() && is_long {
-            return self.changes_to_quickfix(cx, &name, &changed, &unknown);
-        }
-        if let Some(other) = args.first() {
-            return fail(format!("changes takes quickfix or nothing, not {other:?}"));
-        }
-        Self::pick_change(cx, (key, &name), changed, unknown);
-        Ok(())
+        changed
     }
 
-    fn pick_change(
-        cx: &mut Context,
-        (key, name): (SessionKey, &str),
-        changed: Vec<Changed>,
-        unknown: Vec<String>,
-    ) {
+    /// What is undecided since before Neovim was started, in the folders of a session, or of the project at hand.
+    fn undecided_from_before(&self, cx: &Context, key: Option<SessionKey>) -> Vec<Changed> {
+        let left = self.left_of(SessionKey::EARLIER);
+        let is_old = |path: &Path| {
+            self.renamed.iter().any(|(to, from)| from == path && left.contains_key(to.as_path()))
+        };
+        let here = left.iter().filter(|(path, _)| is_in_folders(cx, key, path) && !is_old(path));
+        here.map(|(path, hunks)| {
+            let (what, ranges) = match self.left_in_file(path, hunks) {
+                Some((what, ranges)) => (format!("{what}, "), ranges),
+                None => (String::new(), Vec::new()),
+            };
+            let renamed = self.renamed.get(path).filter(|from| left.contains_key(from.as_path()));
+            let renamed = renamed.map(|from| format!("renamed from {}, ", cx.short_name(key, from)));
+            let what = renamed.unwrap_or(what);
+            (path.clone(), format!("{what}undecided from before"), ranges)
+        })
+        .collect()
+    }
+
+    fn pick_change(cx: &mut Context, listed: Listing) {
+        let Listing { key, title, changed, unknown } = listed;
         let columns = usize::from(cx.editor.size().0);
         // Neovim's own picker wraps what is too long, after the number before it.
         let room = |counts: &str| match is_builtin(&cx.editor) {
@@ -110,11 +167,11 @@ impl Reviews {
         let items = changed
             .iter()
             .map(|(path, counts, _)| {
-                format!("{} {counts}", cut_middle(&cx.short_name(Some(key), path), room(counts)))
+                format!("{} {counts}", cut_middle(&cx.short_name(key, path), room(counts)))
             })
             .chain(unknown.iter().map(|what| cut_middle(what, room(""))))
             .collect();
-        cx.offer(&format!("Changed by {name}"), "acp_changes", items, move |_: &mut Self, cx, index| {
+        cx.offer(&title, "acp_changes", items, move |_: &mut Self, cx, index| {
             let Some((path, _, ranges)) = changed.get(index) else {
                 if let Some(what) = unknown.get(index - changed.len()) {
                     cx.notify(what.clone(), Level::Info);
@@ -124,7 +181,7 @@ impl Reviews {
             let (named, line) = (path.clone(), ranges.first().map_or(1, |(first, _)| *first));
             cx.look_first(path, move |_: &mut Self, cx, look| {
                 if !look.finds_file() {
-                    let name = cx.short_name(Some(key), &named);
+                    let name = cx.short_name(key, &named);
                     return fail(format!("{name} is gone; :Acp review shows what it held"));
                 }
                 let Some(win) = code_window(&cx.editor)? else { return Ok(()) };
@@ -160,6 +217,13 @@ impl Reviews {
             let what = if changes.are_undone(text.as_deref()) { "undone" } else { "kept" };
             return Some((what.to_owned(), changes.ranges.clone()));
         };
+        self.left_in_file(path, hunks)
+    }
+
+    /// How much is left to decide of a file that was looked at, in the review's words, and where.
+    fn left_in_file(&self, path: &Path, hunks: &[usize]) -> Option<(String, Vec<(usize, usize)>)> {
+        let reviewed = self.files.get(path).filter(|reviewed| reviewed.unread.is_empty())?;
+        let file = reviewed.file.as_deref()?;
         let all = file.hunks();
         let ranges = hunks.iter().filter_map(|at| all.get(*at)).map(|hunk| {
             let first = hunk.row + 1;
@@ -184,15 +248,9 @@ impl Reviews {
         all
     }
 
-    fn changes_to_quickfix(
-        &mut self,
-        cx: &mut Context,
-        name: &str,
-        changed: &[Changed],
-        unknown: &[String],
-    ) -> Result<()> {
+    fn changes_to_quickfix(cx: &mut Context, listed: &Listing) -> Result<()> {
         let items = cx.editor.lua.create_table()?;
-        for (path, counts, ranges) in changed {
+        for (path, counts, ranges) in &listed.changed {
             let ranges = if ranges.is_empty() { &[(1, 1)][..] } else { ranges };
             for (first, last) in ranges {
                 items.push(cx.editor.table([
@@ -204,16 +262,27 @@ impl Reviews {
                 ])?)?;
             }
         }
-        for what in unknown {
+        for what in &listed.unknown {
             items.push(cx.editor.table([("text", cx.editor.string(what)?)])?)?;
         }
         let what = cx.editor.table([
-            ("title", cx.editor.string(visible_line(&format!("Changed by {name}")))?),
+            ("title", cx.editor.string(visible_line(&listed.title))?),
             ("items", Value::Table(items)),
         ])?;
         let empty = cx.editor.lua.create_table()?;
         cx.editor.func::<Value>("setqflist", (empty, " ", what))?;
         cx.editor.command("botright copen")
+    }
+}
+
+/// Whether a file is in the folders of a session, or else of the project at hand.
+fn is_in_folders(cx: &Context, key: Option<SessionKey>, path: &Path) -> bool {
+    match key.and_then(|key| cx.sessions.get(&key)) {
+        Some(session) => {
+            let mut roots = std::iter::once(&session.place.cwd).chain(&session.place.additional);
+            roots.any(|root| path.starts_with(canonical(root)))
+        }
+        None => path.starts_with(canonical(&cx.root())),
     }
 }
 
