@@ -231,3 +231,74 @@ fn the_list_stands_over_the_prompt() {
         assert_looks(&format!("states/{name}"), &timeless(&chat.nvim.screen()));
     }
 }
+
+/// Which prompts wait, as the list says.
+fn listed(chat: &mut Scripted) -> String {
+    open(chat);
+    let all = list(&mut chat.nvim);
+    chat.nvim.input("q");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-prompt", "the prompt");
+    all
+}
+
+#[test]
+fn a_prompt_that_was_edited_goes_back_to_its_place_in_the_line() {
+    let mut chat = waiting(&["one", "two", "three"], [], 100);
+    open(&mut chat);
+    chat.nvim.input("j<CR>");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-prompt" && list(nvim) == "two", "two to be edited");
+    chat.nvim.wait_for_screen("the prompt goes back to place 2 of 3");
+    // It may be another text altogether.
+    chat.nvim.input("<C-u>new<C-s>");
+    chat.nvim.wait_for_screen("waiting: new");
+    chat.nvim.stop_insert();
+    assert_eq!(listed(&mut chat), " 1 one\n 2 new\n 3 three");
+    assert!(!chat.nvim.screen().contains("goes back to place"), "{}", chat.nvim.screen());
+    // What is typed next is a prompt like any other.
+    chat.nvim.input("i");
+    chat.send("four");
+    chat.nvim.wait_for_screen("4 waiting");
+    chat.nvim.stop_insert();
+    assert_eq!(listed(&mut chat), " 1 one\n 2 new\n 3 three\n 4 four");
+    assert_eq!(chat.nvim.messages().trim(), "");
+}
+
+#[test]
+fn the_last_prompt_that_is_taken_back_keeps_its_place_before_those_that_come_meanwhile() {
+    let mut chat = waiting(&["one", "two"], [], 100);
+    chat.nvim.input("<Up>");
+    chat.nvim.wait_until(|nvim| list(nvim) == "two", "two to be edited");
+    chat.nvim.exec_lua("require('acp').send('three')", []);
+    chat.nvim.wait_for_screen("the prompt goes back to place 2 of 3");
+    chat.nvim.input("<End>!<C-s>");
+    chat.nvim.wait_for_screen("waiting: two!");
+    chat.nvim.stop_insert();
+    assert_eq!(listed(&mut chat), " 1 one\n 2 two!\n 3 three");
+}
+
+#[test]
+fn a_prompt_that_is_cleared_after_it_was_taken_out_of_the_line_is_told_where_it_is() {
+    for keys in ["<Esc>dd", "<C-u><Esc>"] {
+        let mut chat = waiting(&["one", "two", "three"], [], 100);
+        chat.nvim.listen();
+        open(&mut chat);
+        chat.nvim.input("j<CR>");
+        chat.nvim
+            .wait_until(|nvim| filetype(nvim) == "acp-prompt" && list(nvim) == "two", "two to be edited");
+        chat.nvim.input(keys);
+        let told = "return table.concat(_G.said, ' ')";
+        chat.nvim.wait_until(
+            |nvim| {
+                let said = nvim.exec_lua(told, []);
+                said.as_str().is_some_and(|said| said.contains("no longer queued; <C-p> in the prompt"))
+            },
+            "where it is",
+        );
+        chat.nvim.input("ifour<C-s>");
+        chat.nvim.wait_for_screen("waiting: four");
+        chat.nvim.stop_insert();
+        assert_eq!(listed(&mut chat), " 1 one\n 2 three\n 3 four");
+        chat.nvim.input("<C-p><C-p><C-p>");
+        chat.nvim.wait_until(|nvim| list(nvim) == "two", "two to be in the history");
+    }
+}

@@ -15,6 +15,7 @@ mod commands;
 mod compactions;
 mod content;
 pub mod defaults;
+mod edited;
 pub mod entry;
 mod forking;
 pub mod form;
@@ -177,6 +178,8 @@ pub struct Session {
     /// Calls that are over and nobody was asked about: rules are to be held against them.
     unjudged: Vec<EntryId>,
     queue: VecDeque<Queued>,
+    /// A prompt was taken out of the line to be edited.
+    edited: Option<Edited>,
     /// Sent into the running turn; whether the agent takes it is still to be told.
     steering: Vec<Vec<Content>>,
     turn: Turn,
@@ -212,6 +215,15 @@ pub struct Session {
     reconnected: u32,
     /// The agent is there, and does not know the session any more.
     is_lost: bool,
+}
+
+/// Where a prompt stood that is being edited.
+#[derive(Clone, Copy, Debug)]
+struct Edited {
+    /// So many were before it, by their ranks.
+    before: usize,
+    /// The user has sent it; what it refers to is being read.
+    is_sent: bool,
 }
 
 /// What belongs to the turn under way, or to the last one.
@@ -330,6 +342,7 @@ impl Session {
             judging: Vec::new(),
             rule_changes: 0,
             queue: VecDeque::new(),
+            edited: None,
             steering: Vec::new(),
             turn: Turn::default(),
             touched: BTreeSet::new(),

@@ -72,6 +72,7 @@ pub fn watch(editor: &Editor) -> Result<()> {
     acp.on_buffer(&["BufWinEnter"], App::buffer_shown)?;
     acp.on_buffer(&["BufEnter"], |app, buf| app.prompts.buffer_entered(&mut app.cx, buf))?;
     acp.on_buffer(&["BufEnter"], |app, buf| Follow::buffer_visited(&app.cx, buf))?;
+    acp.on_buffer(&["InsertLeave"], |app, buf| app.prompts.insert_left(&mut app.cx, buf))?;
     acp.on_buffer(&["BufEnter", "BufWinEnter"], |app, buf| Files::user_entered(&app.cx, buf))?;
     acp.create(
         &["CmdlineLeave"],

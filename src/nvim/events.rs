@@ -79,6 +79,8 @@ pub enum SendMode {
     /// It waits for the turn to end.
     InLine,
     /// It goes into the turn, where the agent can be steered; else it waits.
+    /// The same, where it stood in the line before it was edited.
+    InPlace,
     Steer,
     /// As `Steer`, but where that cannot be the turn is stopped for it.
     Now,

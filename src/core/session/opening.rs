@@ -279,7 +279,7 @@ impl Session {
         self.lose_compactions();
         self.lose_left();
         let unanswered = std::mem::take(&mut self.steering).into_iter();
-        self.queue.extend(unanswered.map(|content| Queued { content, held: false, again: false }));
+        self.queue.extend(unanswered.map(Queued::new));
         self.end_thought(now);
     }
 }

@@ -53,7 +53,7 @@ impl Session {
     /// The agent does not know the session any more: another one takes the prompt when the user wants it.
     pub(super) fn session_lost(&mut self, failure: Failure, now: Moment) {
         let content = std::mem::take(&mut self.turn.content);
-        self.queue.push_front(Queued { content, held: false, again: true });
+        self.queue.push_front(Queued::again(content));
         self.acp_id = None;
         self.text_stays = true;
         self.is_lost = true;
@@ -123,7 +123,7 @@ impl Session {
             self.phase = Phase::Idle;
             self.times = self.turn.times + 1;
             let content = std::mem::take(&mut self.turn.content);
-            self.queue.push_front(Queued { content, held: false, again: true });
+            self.queue.push_front(Queued::again(content));
             return self.next_prompt(now);
         }
         self.phase = Phase::Opening { since: now };
@@ -151,7 +151,7 @@ impl Session {
         self.tell_waiting(|then| *then = Then::Held, |_| {});
         self.phase = Phase::Idle;
         let content = self.content_waiting();
-        self.queue.push_front(Queued { content, held: true, again: false });
+        self.queue.push_front(Queued { held: true, ..Queued::new(content) });
         self.queue.iter_mut().for_each(|queued| queued.held = true);
         true
     }
@@ -163,7 +163,7 @@ impl Session {
         }
         self.tell_waiting(|then| *then = Then::Nothing, |_| {});
         let content = self.content_waiting();
-        self.queue.push_front(Queued { content, held: false, again: true });
+        self.queue.push_front(Queued::again(content));
     }
 
     fn content_waiting(&mut self) -> Vec<Content> {

@@ -26,9 +26,20 @@ pub struct Queued {
     pub held: bool,
     /// It was sent before and stands in the transcript; the agent wanted a login first, or had no time for it.
     pub(super) again: bool,
+    /// Which one it was in the line when another was taken out of it to be edited, from 1 on; 0 for what came since.
+    pub(super) rank: usize,
 }
 
 impl Queued {
+    pub(super) fn new(content: Vec<Content>) -> Self {
+        Self { content, held: false, again: false, rank: 0 }
+    }
+
+    /// One that stands in the transcript.
+    pub(super) fn again(content: Vec<Content>) -> Self {
+        Self { again: true, ..Self::new(content) }
+    }
+
     /// As its user wrote it.
     pub fn text(&self) -> Text {
         describe(&self.content, Path::new("")).0
@@ -152,7 +163,7 @@ impl Session {
 
     /// Sends a prompt, or keeps it until it can be sent.
     pub fn prompt(&mut self, content: Vec<Content>, now: Moment) -> Vec<Command> {
-        self.queue.push_back(Queued { content, held: false, again: false });
+        self.queue.push_back(Queued::new(content));
         self.status_touched = true;
         self.next_prompt(now)
     }
@@ -347,7 +358,7 @@ impl Session {
                 if failure.kind == FailureKind::AuthRequired {
                     // Nothing typed is lost: the prompt goes out again after the login.
                     let content = std::mem::take(&mut self.turn.content);
-                    self.queue.push_front(Queued { content, held: false, again: true });
+                    self.queue.push_front(Queued::again(content));
                     self.add(Body::TurnFailed(failure, Then::Nothing), now);
                     self.speaker_shown = false;
                     self.phase = Phase::LoginNeeded;

@@ -11,7 +11,7 @@ use crate::core::ids::SessionKey;
 use crate::core::message::{Command, Content};
 use crate::nvim::app::App;
 use crate::nvim::chat::links::{Place, visit_place};
-use crate::nvim::events::EditorEvent;
+use crate::nvim::events::{EditorEvent, SendMode};
 use crate::nvim::questions::Questions;
 use crate::nvim::rules::Rules;
 use crate::nvim::sessions::Sessions;
@@ -146,7 +146,7 @@ impl App {
                 }
             }
             EditorEvent::CommentsSent { session, text, count } => {
-                self.prompt(session, vec![Content::Text(text.into())])?;
+                self.prompt(session, vec![Content::Text(text.into())], SendMode::InLine)?;
                 self.reviews.comments_sent(&mut self.cx, session, count)?;
             }
             EditorEvent::LineUnattributed { buf, path, row } => self.checkpoints.blame(cx, buf, path, row)?,

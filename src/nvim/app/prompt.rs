@@ -52,12 +52,13 @@ impl App {
     ) -> Result<()> {
         let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
         let stops = mode == SendMode::Now && session.keeps_prompts_waiting();
-        let content = match mode == SendMode::InLine || stops {
+        let waits = matches!(mode, SendMode::InLine | SendMode::InPlace);
+        let content = match waits || stops {
             true => Some(content),
             false => Sessions::steer(&mut self.cx, key, content),
         };
         let Some(content) = content else { return Ok(()) };
-        self.prompt(key, content)?;
+        self.prompt(key, content, mode)?;
         if stops {
             Sessions::hurry_last(&mut self.cx, key);
             self.cancel(key, false)?;
@@ -65,11 +66,11 @@ impl App {
         Ok(())
     }
 
-    pub(super) fn prompt(&mut self, key: SessionKey, content: Vec<Content>) -> Result<()> {
+    pub(super) fn prompt(&mut self, key: SessionKey, content: Vec<Content>, mode: SendMode) -> Result<()> {
         let content = self.reviews.prompted(&mut self.cx, key, content)?;
         self.route()?;
         let content = self.prompts.with_before(key, content);
-        Sessions::prompt(&mut self.cx, key, content)?;
+        Sessions::prompt(&mut self.cx, key, content, mode)?;
         self.route()
     }
 

@@ -36,8 +36,8 @@ impl Prompts {
         if cx.chats.get(&key).copied().is_some_and(|chat| chat.has_long_prompt(&cx.editor).unwrap_or(false)) {
             return self.send_long_prompt(cx, key, how);
         }
-        match self.take_prompt(cx, key)? {
-            Some(text) => cx.raise(EditorEvent::PromptTyped { session: key, text, mode: how }),
+        match self.take_prompt(cx, key, how)? {
+            Some((text, mode)) => cx.raise(EditorEvent::PromptTyped { session: key, text, mode }),
             None => Self::send_held(cx, key)?,
         }
         cx.raise(EditorEvent::FrameDue);
@@ -165,8 +165,13 @@ impl Prompts {
         });
     }
 
-    /// What stands in the prompt, which is empty from here on.
-    fn take_prompt(&mut self, cx: &mut Context, key: SessionKey) -> Result<Option<Text>> {
+    /// What stands in the prompt, which is empty from here on, and how it is sent.
+    fn take_prompt(
+        &mut self,
+        cx: &mut Context,
+        key: SessionKey,
+        how: SendMode,
+    ) -> Result<Option<(Text, SendMode)>> {
         self.follow_anchors(cx, key)?;
         let Some(chat) = cx.chats.get(&key).copied() else { return Ok(None) };
         let text = chat.prompt_text(&cx.editor)?;
@@ -183,8 +188,23 @@ impl Prompts {
             prompt.doubted = None;
             prompt.browse = None;
         }
+        let how = Self::mode_of_edited(cx, key, how);
         self.set_prompt(cx, key, &Text::default())?;
-        Ok(Some(text.trim_end().into()))
+        Ok(Some((text.trim_end().into(), how)))
+    }
+
+    /// How what stands in the prompt is sent: one that was taken out of the line goes back to its place, unless it goes
+    /// into the turn.
+    pub(super) fn mode_of_edited(cx: &mut Context, key: SessionKey, how: SendMode) -> SendMode {
+        let Some(session) = cx.sessions.get_mut(&key) else { return how };
+        match how {
+            SendMode::InLine if session.send_edited() => SendMode::InPlace,
+            SendMode::InLine => how,
+            _ => {
+                session.forget_edited();
+                how
+            }
+        }
     }
 
     pub fn can_take_prompt(cx: &Context, key: SessionKey) -> Result<()> {

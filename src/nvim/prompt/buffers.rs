@@ -76,6 +76,9 @@ impl Prompts {
 
     /// Puts a text above what stands in the prompt by now.
     pub fn give_back(&mut self, cx: &mut Context, key: SessionKey, text: &Text) -> Result<()> {
+        if let Some(session) = cx.sessions.get_mut(&key) {
+            session.edit_on();
+        }
         if self.open.get(&key).is_some_and(|prompt| prompt.filling) {
             // What stands there is on its way out.
             let text = text.clone();
@@ -116,13 +119,29 @@ impl Prompts {
     pub fn prompt_read(&mut self, cx: &mut Context, key: SessionKey, text: Text) -> Result<()> {
         let Some(prompt) = self.open.get_mut(&key) else { return Ok(()) };
         let differs = prompt.text != text;
+        let is_emptied = text.trim().is_empty() && !prompt.text.trim().is_empty();
         prompt.text = text;
         let folder = prompt.folder.clone();
+        // Who is in the middle of typing may go on with another text.
+        if is_emptied && !cx.editor.mode().0.starts_with('i') {
+            Self::drop_edited(cx, key);
+        }
         self.mark_references(cx, key)?;
         self.show_queue(cx, key)?;
         cx.raise(EditorEvent::PromptChanged(key));
         if differs {
             self.keep_drafts(cx, folder);
+        }
+        Ok(())
+    }
+
+    /// The user has left Insert mode in a buffer.
+    pub fn insert_left(&mut self, cx: &mut Context, buf: Buf) -> Result<()> {
+        let chat = cx.chats.iter().find(|(_, chat)| chat.prompt == buf).map(|(key, chat)| (*key, *chat));
+        if let Some((key, chat)) = chat
+            && chat.is_prompt_blank(&cx.editor)?
+        {
+            Self::drop_edited(cx, key);
         }
         Ok(())
     }

@@ -77,6 +77,7 @@ impl Prompts {
                 Some(prompt) => prompt.browse = None,
                 None => return Ok(()),
             }
+            let mode = Self::mode_of_edited(cx, key, mode);
             this.fill_prompt(cx, key, Text::default())?;
             cx.raise(EditorEvent::PromptTyped { session: key, text: snapshot.text.body(), mode });
             cx.raise(EditorEvent::FrameDue);

@@ -9,6 +9,7 @@ use crate::core::text::fitting::cut_middle;
 use crate::core::text::visible::visible_line;
 use crate::nvim::arguments::fail;
 use crate::nvim::context::Context;
+use crate::nvim::editor::Level;
 use crate::nvim::events::{EditorEvent, SendMode};
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::buffers::type_keys;
@@ -49,6 +50,9 @@ impl Prompts {
             let all = cx.config.keys.get("queue").first().map_or(":Acp queue", String::as_str);
             lines.push(format!("and {} more; {all} shows them", queue.len() - SHOWN));
         }
+        if let Some(place) = session.edited_place() {
+            lines.push(format!("the prompt goes back to place {} of {}", place + 1, queue.len() + 1));
+        }
         if cx.is_dead(key) {
             lines.push(restart_hint(&cx.config.keys));
         } else if session.held() > 0 && session.asks().is_empty() {
@@ -87,17 +91,28 @@ impl Prompts {
         Ok(())
     }
 
-    /// Takes a waiting prompt back into the prompt; without an index the last one. Says whether there
-    /// was one.
+    /// Takes a waiting prompt back into the prompt; without an index the last one. When it is sent it goes back to where
+    /// it stood. Says whether there was one.
     pub fn take_back(&mut self, cx: &mut Context, key: SessionKey, index: Option<usize>) -> Result<bool> {
         let Some(session) = cx.sessions.get_mut(&key) else { return Ok(false) };
         let Some(index) = index.or(session.queue().len().checked_sub(1)) else { return Ok(false) };
-        let Some(queued) = session.unqueue(index) else { return Ok(false) };
+        let Some(queued) = session.unqueue_to_edit(index) else { return Ok(false) };
         let text = queued.text();
         self.keep_before(key, queued.content);
         self.give_back(cx, key, &text)?;
         cx.raise(EditorEvent::SessionChanged(key));
         Ok(true)
+    }
+
+    /// The user has emptied the prompt that they had taken out of the line: it does not go back, and they are told where
+    /// it is.
+    pub fn drop_edited(cx: &mut Context, key: SessionKey) {
+        if !cx.sessions.get_mut(&key).is_some_and(|session| session.forget_edited()) {
+            return;
+        }
+        let brings = cx.config.keys.get("older_prompt").first().map_or(":Acp prompts", String::as_str);
+        cx.notify(format!("no longer queued; {brings} in the prompt brings it back"), Level::Info);
+        cx.raise(EditorEvent::SessionChanged(key));
     }
 
     /// The key for it: where nothing waits or something is typed, the key does what it always does.

@@ -15,7 +15,7 @@ use crate::core::session::{Phase, Session};
 use crate::nvim::arguments::fail;
 use crate::nvim::context::{self, Context, Then};
 use crate::nvim::editor::Level;
-use crate::nvim::events::EditorEvent;
+use crate::nvim::events::{EditorEvent, SendMode};
 use crate::nvim::sessions::{Purpose, Sessions};
 
 /// At most this many stored sessions are asked for.
@@ -135,10 +135,13 @@ impl Sessions {
 
     // Its turns.
 
-    pub fn prompt(cx: &mut Context, key: SessionKey, content: Vec<Content>) -> Result<()> {
+    pub fn prompt(cx: &mut Context, key: SessionKey, content: Vec<Content>, mode: SendMode) -> Result<()> {
         let now = cx.now();
         let Some(session) = cx.sessions.get_mut(&key) else { return Ok(()) };
-        let commands = session.prompt(content, now);
+        let commands = match mode {
+            SendMode::InPlace => session.prompt_edited(content, now),
+            _ => session.prompt(content, now),
+        };
         if !commands.is_empty() {
             cx.raise(EditorEvent::PromptSent(key));
         }
