@@ -160,7 +160,7 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
     ");
     choose(&mut chat, 1);
     insta::assert_snapshot!(preview(&mut chat), @r#"
-    Undo "Restored to before: Change two": 3 files · 4 hunks
+    Undo the restore to before "Change two": 3 files · 4 hunks
     gx put back this hunk or file · gX put back all · <CR> go · q close · g? keys
 
     a.txt  1 hunk · +2 -2
@@ -179,7 +179,7 @@ fn all_files_are_put_back_to_before_a_turn_and_that_is_undone_again() {
       + fresh
     "#);
     restore(&mut chat, None);
-    wait_told(&mut chat, "restored 3 files to before \"Restored to");
+    wait_told(&mut chat, "undid the restore of 3 files to before \"Change two\"");
     back_in_the_file(&mut chat);
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE");
     assert_eq!(chat.project.read("ignored.log"), "b\r\nnoise");
@@ -194,13 +194,13 @@ fn what_becomes_of_unsaved_edits_is_said_first_and_then_happens() {
     picker(&mut chat);
     choose(&mut chat, 2);
     let shown = preview(&mut chat);
-    let line = "\na.txt  1 hunk · +2 -3 · your unsaved edits go, too; :write saves it\n";
+    let line = "\na.txt  1 hunk · +2 -3 · drops your unsaved edits; :write saves the result\n";
     assert!(shown.contains(line), "{shown}");
     restore(&mut chat, None);
     picker(&mut chat);
     choose(&mut chat, 1);
     wait_told(&mut chat, "restored 3 files to before \"Change two\"");
-    let left = "\na.txt  its buffer holds this already, unsaved; :write saves it";
+    let left = "\na.txt  the buffer holds this text already; :write saves it to the file";
     chat.nvim.wait_until(|nvim| nvim.buffer_text(0).ends_with(left), "what is left to do");
     back_in_the_file(&mut chat);
     assert_eq!(chat.nvim.buffer_text(0), "one\ntwo\nthree");
@@ -235,7 +235,7 @@ fn unsaved_lines_come_back_as_unsaved_ones_when_a_restore_is_taken_back() {
         let shown = preview(&mut chat);
         assert!(shown.contains("what was not saved comes back unsaved"), "{shown}");
         restore(&mut chat, None);
-        wait_told(&mut chat, "to before \"Restored to");
+        wait_told(&mut chat, "undid the restore of ");
         chat.nvim.wait_for_screen("Nothing has changed since then");
         chat.nvim.command(&format!("close | buffer {name}"));
         assert_eq!(chat.nvim.buffer_text(0), format!("{saved}mine"), "{name} {meanwhile}");
@@ -251,10 +251,10 @@ fn what_was_changed_since_is_asked_about_and_nothing_of_it_is_lost() {
     chat.project.write("ignored.log", "by another\n");
     go_back_to(&mut chat, 2);
     insta::assert_snapshot!(picker(&mut chat), @r"
-    2 of these 3 files changed since by you or others: a.txt, ignored.log
-    Restore all of them all the same; that can be undone
-    Restore the other 1 alone
-    Leave all as it is
+    2 of these 3 files have changed since, by you or others: a.txt, ignored.log
+    Restore all of them anyway; that can be undone
+    Restore only the other one
+    Restore nothing
     ");
     choose(&mut chat, 2);
     wait_told(&mut chat, "restored deep/new.txt to before \"Change two\"");
@@ -270,7 +270,7 @@ fn what_was_changed_since_is_asked_about_and_nothing_of_it_is_lost() {
     assert_eq!(chat.project.read("a.txt"), "one\nTWO\nTHREE\n", "unsaved edits are not saved by it");
     assert_eq!(chat.project.read("ignored.log"), "a\r\nb");
     go_back_to(&mut chat, 1);
-    wait_told(&mut chat, "to before \"Restored to");
+    wait_told(&mut chat, "undid the restore of ");
     back_in_the_file(&mut chat);
     assert_eq!(chat.nvim.buffer_text(0), "one\nTWO\nTHREE\nmine", "what was typed is back");
     assert_eq!(chat.project.read("ignored.log"), "by another\n");
@@ -687,7 +687,7 @@ fn one_hunk_of_a_restore_is_taken_back_and_what_was_not_saved_stays_unsaved() {
         picker(&mut chat);
         choose(&mut chat, 1);
         restore(&mut chat, Some(hunk));
-        wait_told(&mut chat, "restored a.txt to before \"Restored to");
+        wait_told(&mut chat, "undid the restore of a.txt to before \"Change two\"");
         back_in_the_file(&mut chat);
         assert_eq!(format!("{}\n", chat.nvim.buffer_text(0)), shown, "{typed} {hunk}");
         assert_eq!(chat.project.read("a.txt"), saved, "{typed} {hunk}");
@@ -719,7 +719,7 @@ fn the_page_of_a_restore_says_all_on_a_small_screen_and_what_is_left_afterwards(
     picker(&mut chat);
     choose(&mut chat, 1);
     let shown = preview(&mut chat);
-    assert!(shown.contains("\n    was not there: is removed · your unsaved edits go, too\n"), "{shown}");
+    assert!(shown.contains("\n    was not there: is removed · drops your unsaved edits\n"), "{shown}");
     restore(&mut chat, None);
     picker(&mut chat);
     choose(&mut chat, 1);
@@ -728,7 +728,7 @@ fn the_page_of_a_restore_says_all_on_a_small_screen_and_what_is_left_afterwards(
     assert!(!chat.nvim.screen().contains("1 hunk"), "{}", chat.nvim.screen());
     chat.nvim.command("call win_gotoid(bufwinid('tour-of-acp.lua'))");
     chat.nvim.input("u");
-    chat.nvim.wait_for_screen("your unsaved edits go, too");
+    chat.nvim.wait_for_screen("drops your unsaved edits");
     // The first one says that there is no such file any more.
     chat.nvim.exec_lua("pcall(vim.cmd.write) vim.cmd.write({ bang = true })", []);
     chat.nvim.wait_for_screen("tour-of-acp.lua  1 hunk · +0 -3 · was not there: is removed");

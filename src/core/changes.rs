@@ -2,6 +2,7 @@
 //! are merged, and what the user decided about each hunk. Buffers and the disk are left to others.
 
 pub mod agent_views;
+pub mod aim;
 pub mod anchor;
 pub mod attribution;
 pub mod author_note;

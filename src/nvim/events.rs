@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use crate::core::changes::aim::Aim;
 use crate::core::changes::writers::Writer;
 use crate::core::ids::{AskId, EntryId, SessionKey, TerminalId};
 use crate::core::locations::{Lines, Verb};
@@ -78,9 +79,9 @@ pub struct Attribution {
 pub enum SendMode {
     /// It waits for the turn to end.
     InLine,
-    /// It goes into the turn, where the agent can be steered; else it waits.
     /// The same, where it stood in the line before it was edited.
     InPlace,
+    /// It goes into the turn, where the agent can be steered; else it waits.
     Steer,
     /// As `Steer`, but where that cannot be the turn is stopped for it.
     Now,
@@ -282,12 +283,12 @@ pub enum EditorEvent {
     },
     /// All files of a restore are put back, as far as they can be.
     RestoreEnded,
-    /// The user has put a file back, by its name, to what it was before something that an agent did. With the prints of
-    /// what it held and holds, where they are known.
+    /// The user has put a file back, by its name, to what it was before something that an agent did, or has undone that.
+    /// With the prints of what it held and holds, where they are known.
     ChangeUndone {
         session: SessionKey,
         name: String,
-        before: String,
+        aim: Aim,
         prints: (Option<u64>, Option<u64>),
     },
     /// The user asks who wrote a row, counted from 0, and it was no agent of this Neovim.

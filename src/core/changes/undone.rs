@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use crate::core::changes::aim::Aim;
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::hunk_history::print_of;
 use crate::core::ids::SessionKey;
@@ -34,17 +35,15 @@ enum What {
 
 /// All of a file was put back.
 struct Restored {
-    /// To before what this says.
-    before: String,
+    aim: Aim,
     /// What it held until then, by its print, as far as that is known.
     from: Option<u64>,
 }
 
 /// A file that the user puts back, by its name below the session's folder.
-pub struct RestoredFile<'a> {
+pub struct RestoredFile {
     pub name: String,
-    /// What it held before this, as the user knows it.
-    pub before: &'a str,
+    pub aim: Aim,
     /// Prints of what it held until now and of what it holds then, as far as they are known.
     pub from: Option<u64>,
     pub to: Option<u64>,
@@ -137,7 +136,7 @@ impl Undone {
     /// A file was put back to what it was before something: what was undone in it until then is a part of that. One that
     /// holds again what it held before the first time is not undone.
     pub fn add_restored(&mut self, session: SessionKey, file: RestoredFile) {
-        let RestoredFile { name, before, from, to } = file;
+        let RestoredFile { name, aim, from, to } = file;
         let files = self.0.entry(session).or_default();
         let earlier = files.iter().find(|file| file.name == name).map(|file| match &file.undone {
             What::Restored(first) => first.from,
@@ -146,9 +145,9 @@ impl Undone {
         files.retain(|file| file.name != name);
         let is_back = earlier.is_some_and(|first| first.is_some() && first == to);
         if !is_back {
-            let before = cut_end(&one_line(before), MAX_WORDS);
+            let aim = aim.with(cut_end(&one_line(aim.asked()), MAX_WORDS));
             let from = earlier.unwrap_or(from);
-            files.push(File { name, undone: What::Restored(Restored { before, from }) });
+            files.push(File { name, undone: What::Restored(Restored { aim, from }) });
         }
     }
 
@@ -172,22 +171,17 @@ impl Undone {
         if files.is_empty() {
             return None;
         }
-        let mut lines: Vec<String> = Vec::new();
-        let mut told = 0;
-        let is_same = |one: &File, other: &File| match (&one.undone, &other.undone) {
-            (What::Restored(one), What::Restored(other)) => one.before == other.before,
-            _ => false,
-        };
-        for together in files.chunk_by(is_same).take(MAX_LINES) {
-            lines.push(line(together));
-            told += together.len();
+        let (back, undone): (Vec<File>, Vec<File>) = files.into_iter().partition(File::is_back);
+        let mut told = String::new();
+        for (head, files) in [
+            ("I undid these changes of yours:", undone),
+            ("I brought back these changes of yours, which I had undone:", back),
+        ] {
+            if !files.is_empty() {
+                told.push_str(&format!("\n\n{head}\n{}", lines(&files).join("\n")));
+            }
         }
-        match files.len() - told {
-            0 => {}
-            1 => lines.push("- and 1 more file".to_owned()),
-            more => lines.push(format!("- and {more} more files")),
-        }
-        Some(format!("\n\nI undid these changes of yours:\n{}", lines.join("\n")))
+        Some(told)
     }
 
     /// A session is over.
@@ -196,7 +190,32 @@ impl Undone {
     }
 }
 
+/// Those that were put back together are one line.
+fn lines(files: &[File]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut told = 0;
+    let is_same = |one: &File, other: &File| match (&one.undone, &other.undone) {
+        (What::Restored(one), What::Restored(other)) => one.aim == other.aim,
+        _ => false,
+    };
+    for together in files.chunk_by(is_same).take(MAX_LINES) {
+        lines.push(line(together));
+        told += together.len();
+    }
+    match files.len() - told {
+        0 => {}
+        1 => lines.push("- and 1 more file".to_owned()),
+        more => lines.push(format!("- and {more} more files")),
+    }
+    lines
+}
+
 impl File {
+    /// Whether what had been undone in it was brought back.
+    fn is_back(&self) -> bool {
+        matches!(&self.undone, What::Restored(Restored { aim: Aim::Undoes(_), .. }))
+    }
+
     /// Where single hunks were undone.
     fn path(&self) -> Option<&Path> {
         match &self.undone {
@@ -217,12 +236,20 @@ impl File {
 fn line(files: &[File]) -> String {
     let File { name, undone } = &files[0];
     match undone {
-        What::Restored(Restored { before, .. }) if files.len() > 1 => {
+        What::Restored(Restored { aim, .. }) => {
             let names = listed(files.iter().map(|file| file.name.clone()));
-            format!("- {} files, back to before \"{before}\": {names}", files.len())
-        }
-        What::Restored(Restored { before, .. }) => {
-            format!("- {name}: all of it, back to before \"{before}\"")
+            match (aim, files.len()) {
+                (Aim::Before(asked), 1) => format!("- {name}: all of it, back to before \"{asked}\""),
+                (Aim::Before(asked), count) => {
+                    format!("- {count} files, back to before \"{asked}\": {names}")
+                }
+                (Aim::Undoes(asked), 1) => {
+                    format!("- {name}: all of it, which I had put back to before \"{asked}\"")
+                }
+                (Aim::Undoes(asked), count) => {
+                    format!("- {count} files, which I had put back to before \"{asked}\": {names}")
+                }
+            }
         }
         What::Hunks(_, hunks) => {
             let sum = |of: fn(&Counted) -> usize| hunks.iter().map(of).sum::<usize>();
@@ -261,8 +288,8 @@ mod tests {
         Hunk { row, removed: lines(removed), added: lines(added) }
     }
 
-    fn restored<'a>(name: &str, before: &'a str) -> RestoredFile<'a> {
-        RestoredFile { name: name.to_owned(), before, from: None, to: None }
+    fn restored(name: &str, asked: &str) -> RestoredFile {
+        RestoredFile { name: name.to_owned(), aim: Aim::Before(asked.to_owned()), from: None, to: None }
     }
 
     fn add(undone: &mut Undone, path: &str, hunk: &Hunk, all: &[Hunk]) {
@@ -325,6 +352,22 @@ mod tests {
         let expected = "- 7 files, back to before \"go\": a, b, c, d, e, and 2 more\n\
                         - x: all of it, back to before \"stop\"";
         assert!(told.ends_with(expected), "{told}");
+    }
+
+    #[test]
+    fn a_restore_that_was_told_and_is_undone_is_said_in_plain_words() {
+        let mut undone = Undone::default();
+        undone.add_restored(ONE, restored("a", "go"));
+        assert!(undone.take(ONE, nothing).is_some());
+        let aim = Aim::Undoes("go".to_owned());
+        undone.add_restored(ONE, RestoredFile { aim: aim.clone(), ..restored("a", "") });
+        undone.add_restored(ONE, restored("b", "stop"));
+        undone.add_restored(ONE, RestoredFile { aim, ..restored("c", "") });
+        let told = undone.take(ONE, nothing).unwrap_or_default();
+        let expected = "\n\nI undid these changes of yours:\n- b: all of it, back to before \"stop\"\n\n\
+                        I brought back these changes of yours, which I had undone:\n\
+                        - 2 files, which I had put back to before \"go\": a, c";
+        assert_eq!(told, expected);
     }
 
     #[test]

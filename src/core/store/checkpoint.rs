@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::core::changes::aim::Aim;
 use crate::core::changes::diff::{Hunk, place};
 use crate::core::changes::file_review::without;
 use crate::core::changes::review::Review;
@@ -282,6 +283,14 @@ pub struct Limits {
 impl Head {
     pub fn short_prompt(text: &str) -> String {
         one_line(text).chars().take(LONGEST_PROMPT).collect()
+    }
+
+    /// What putting files back to before it leads to.
+    pub fn aim(&self) -> Aim {
+        match self.kind {
+            Kind::Turn => Aim::Before(self.prompt.clone()),
+            Kind::Restore => Aim::of_undoing(&self.prompt),
+        }
     }
 
     fn is_of_session(&self, other: &Self) -> bool {

@@ -111,10 +111,8 @@ pub fn road(buffer: Option<InBuffer>, fetched: &Fetched) -> Result<(Held, Road),
 impl Restore {
     /// What the restore is called in the list of checkpoints: it can be undone itself.
     pub fn recorded_head(&self) -> Head {
-        let what = match self.head.kind {
-            Kind::Turn => format!("Restored to before: {}", self.head.prompt),
-            Kind::Restore => format!("Undone: {}", self.head.prompt),
-        };
+        let undone = (self.head.kind == Kind::Restore).then_some(self.head.prompt.as_str());
+        let what = self.head.aim().recorded(undone);
         Head { kind: Kind::Restore, prompt: Head::short_prompt(&what), ..self.head.clone() }
     }
 
@@ -157,18 +155,28 @@ pub fn question(all: usize, changed: &[String]) -> Option<Question> {
     let first = changed.first()?;
     let count = changed.len();
     let prompt = match all {
-        1 => format!("{first} was changed since by you or others"),
-        _ => format!("{count} of these {all} files changed since by you or others: {}", changed.join(", ")),
+        1 => format!("{first} has changed since, by you or others"),
+        _ => {
+            let have = if count == 1 { "has" } else { "have" };
+            format!(
+                "{count} of these {all} files {have} changed since, by you or others: {}",
+                changed.join(", ")
+            )
+        }
     };
     let everything = match all {
-        1 => "Restore it all the same; that can be undone",
-        _ => "Restore all of them all the same; that can be undone",
+        1 => "Restore it anyway; that can be undone",
+        _ => "Restore all of them anyway; that can be undone",
     };
     let mut offered = vec![(everything.to_owned(), Choice::All)];
     if count < all {
-        offered.push((format!("Restore the other {} alone", all - count), Choice::Unchanged));
+        let others = match all - count {
+            1 => "Restore only the other one".to_owned(),
+            others => format!("Restore only the other {others}"),
+        };
+        offered.push((others, Choice::Unchanged));
     }
-    offered.push(("Leave all as it is".to_owned(), Choice::Nothing));
+    offered.push(("Restore nothing".to_owned(), Choice::Nothing));
     let (items, choices) = offered.into_iter().unzip();
     Some(Question { prompt, items, choices })
 }
@@ -176,6 +184,7 @@ pub fn question(all: usize, changed: &[String]) -> Option<Question> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::changes::aim::Aim;
     use crate::core::store::checkpoint::Mode;
 
     fn text(text: &str) -> Held {
@@ -307,8 +316,28 @@ mod tests {
             (recorded.prompt.as_str(), &recorded.kind),
             ("Restored to before: fix it", &Kind::Restore)
         );
-        restore.head.kind = Kind::Restore;
-        assert_eq!(restore.recorded_head().prompt, "Undone: fix it");
+        // However often it is undone and done again, that does not pile up.
+        for prompt in ["Undone: Restored to before: fix it", "Redone: Restored to before: fix it"] {
+            restore.head = restore.recorded_head();
+            assert_eq!(restore.recorded_head().prompt, prompt);
+        }
+        restore.head = restore.recorded_head();
+        assert_eq!(restore.recorded_head().prompt, "Undone: Restored to before: fix it");
+    }
+
+    #[test]
+    fn what_a_restore_leads_to_is_said_by_the_turn_that_it_is_about() {
+        let mut restore = restore(None);
+        let before = |prompt: &str| Aim::Before(prompt.to_owned());
+        let undoes = |prompt: &str| Aim::Undoes(prompt.to_owned());
+        assert_eq!(restore.head.aim(), before("fix it"));
+        for aim in [undoes("fix it"), before("fix it"), undoes("fix it")] {
+            restore.head = restore.recorded_head();
+            assert_eq!(restore.head.aim(), aim, "{}", restore.head.prompt);
+        }
+        // What a turn was asked is the user's word, whatever it looks like.
+        restore.head = Head { prompt: "Undone: it".into(), kind: Kind::Turn, ..restore.head };
+        assert_eq!(restore.head.aim(), before("Undone: it"));
     }
 
     #[test]
@@ -319,17 +348,17 @@ mod tests {
     #[test]
     fn one_file_is_restored_or_left() {
         let question = question(1, &["a".into()]).expect("it was changed");
-        assert_eq!(question.prompt, "a was changed since by you or others");
+        assert_eq!(question.prompt, "a has changed since, by you or others");
         assert_eq!(question.choices, [Choice::All, Choice::Nothing]);
-        assert_eq!(question.items[0], "Restore it all the same; that can be undone");
+        assert_eq!(question.items[0], "Restore it anyway; that can be undone");
     }
 
     #[test]
     fn the_files_that_nobody_else_has_changed_can_be_restored_alone() {
         let some = question(3, &["a".into(), "b".into()]).expect("some were changed");
-        assert_eq!(some.prompt, "2 of these 3 files changed since by you or others: a, b");
+        assert_eq!(some.prompt, "2 of these 3 files have changed since, by you or others: a, b");
         assert_eq!(some.choices, [Choice::All, Choice::Unchanged, Choice::Nothing]);
-        assert_eq!(some.items[1], "Restore the other 1 alone");
+        assert_eq!(some.items[1], "Restore only the other one");
         let all = question(2, &["a".into(), "b".into()]).expect("all were changed");
         assert_eq!(all.choices, [Choice::All, Choice::Nothing]);
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::core::changes::hunk_page::{About, Page, plural, visible_counts};
 use crate::core::changes::review_page::Hints;
 use crate::core::changes::unknown_change::OutsideLines;
-use crate::core::store::checkpoint::{Fetched, Held, Kind, Mode, Repository};
+use crate::core::store::checkpoint::{Fetched, Held, Mode, Repository};
 use crate::core::store::restore::{InBuffer, Restore, Road, road};
 use crate::core::terminal::bar::amount;
 use crate::core::text::cells;
@@ -29,10 +29,7 @@ pub fn restore_page(restore: &Restore, found: &[Found], root: &Path, hints: Hint
     let files: Vec<(&Fetched, &Option<InBuffer>, String)> = listed.collect();
     let hunks: usize = files.iter().map(|(file, ..)| file.hunks.len()).sum();
     let mut page = Page::default();
-    let what = match restore.head.kind {
-        Kind::Turn => format!("Back to before \"{}\"", restore.head.prompt),
-        Kind::Restore => format!("Undo \"{}\"", restore.head.prompt),
-    };
+    let what = restore.head.aim().title();
     let title = match files.len() {
         0 => what,
         count => {
@@ -103,7 +100,7 @@ fn becomes((file, buffer): (&Fetched, Option<&InBuffer>), all: &[Found], root: &
     let saved = file.saved.as_ref();
     if is_unsaved && target.matches(&now) {
         return (!saved.map_or(target, |saved| &saved.held).matches(&file.disk))
-            .then(|| "its buffer holds this already, unsaved; :write saves it".to_owned());
+            .then(|| "the buffer holds this text already; :write saves it to the file".to_owned());
     }
     let is_missing = now == Held::Absent || road == Road::NewFile;
     let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
@@ -149,8 +146,8 @@ fn becomes((file, buffer): (&Fetched, Option<&InBuffer>), all: &[Found], root: &
     parts.extend(saved.map(|_| "what was not saved comes back unsaved".to_owned()));
     let saves = *target == Held::Absent || road == Road::NewFile;
     parts.extend((is_unsaved && now != Held::Absent).then(|| match saves {
-        true => "your unsaved edits go, too".to_owned(),
-        false => "your unsaved edits go, too; :write saves it".to_owned(),
+        true => "drops your unsaved edits".to_owned(),
+        false => "drops your unsaved edits; :write saves the result".to_owned(),
     }));
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
@@ -184,7 +181,7 @@ fn old_name<'a>(file: &Fetched, all: &'a [Found]) -> Option<&'a Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::store::checkpoint::{Head, hunks};
+    use crate::core::store::checkpoint::{Head, Kind, hunks};
 
     fn text(text: &str) -> Held {
         Held::text(text)
@@ -234,7 +231,7 @@ mod tests {
             lines_of(Kind::Turn, &[(one, Some(held))])[3..6],
             [
                 "some/folder/acp-tour.lua  1 hunk · +0 -1",
-                "    was not there: is removed · your unsaved edits go, too",
+                "    was not there: is removed · drops your unsaved edits",
                 "  @@ 1",
             ]
         );
@@ -259,25 +256,25 @@ mod tests {
                 text("now\n"),
                 text("mine\n"),
                 text("was\n"),
-                "a  1 hunk · +1 -1 · your unsaved edits go, too; :write saves it",
+                "a  1 hunk · +1 -1 · drops your unsaved edits; :write saves the result",
             ),
             (
                 text("now\n"),
                 text("was\n"),
                 text("was\n"),
-                "a  its buffer holds this already, unsaved; :write saves it",
+                "a  the buffer holds this text already; :write saves it to the file",
             ),
             (
                 text("now\n"),
                 text("mine\n"),
                 gone(),
-                "a  1 hunk · +0 -1 · was not there: is removed · your unsaved edits go, too",
+                "a  1 hunk · +0 -1 · was not there: is removed · drops your unsaved edits",
             ),
             (
                 gone(),
                 text("mine\n"),
                 text("was\n"),
-                "a  1 hunk · +1 -1 · comes back · your unsaved edits go, too",
+                "a  1 hunk · +1 -1 · comes back · drops your unsaved edits",
             ),
             (
                 text("now\n"),
@@ -322,7 +319,7 @@ mod tests {
     #[test]
     fn files_that_stay_as_they_are_take_no_line() {
         let all = lines(Kind::Restore, &[file("/p/a", text("same\n"), text("same\n"))]);
-        assert_eq!(all, ["Undo \"fix it\"", "nothing", ""]);
+        assert_eq!(all, ["Undo the restore to before \"fix it\"", "nothing", ""]);
     }
 
     #[test]

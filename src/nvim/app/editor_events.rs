@@ -136,8 +136,8 @@ impl App {
                 self.files.replaced(&mut self.cx, &path)?;
             }
             EditorEvent::RestoreEnded => self.reviews.draw_reviews(cx)?,
-            EditorEvent::ChangeUndone { session, name, before, prints: (from, to) } => {
-                self.reviews.undone.add_restored(session, RestoredFile { name, before: &before, from, to });
+            EditorEvent::ChangeUndone { session, name, aim, prints: (from, to) } => {
+                self.reviews.undone.add_restored(session, RestoredFile { name, aim, from, to });
             }
             EditorEvent::ReviewOutdated(buf) | EditorEvent::EditsFailed(buf) => {
                 // Edits on their way are told of once they are in.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use mlua::Result;
 
+use crate::core::changes::aim::Aim;
 use crate::core::changes::text_edits::TextEdit;
 use crate::core::session::Session;
 use crate::core::store::checkpoint::{
@@ -56,8 +57,8 @@ struct Ready {
 /// What became of the files of one restore.
 struct Outcome {
     of: Restore,
-    /// What the files are restored to before.
-    label: String,
+    /// What the files are put back to.
+    aim: Aim,
     turn: TurnKey,
     done: usize,
     left: usize,
@@ -214,8 +215,8 @@ impl Checkpoints {
         let turn = self.turn_key(cx);
         let Attempt { restore: mut of, ready, failed, is_git_kept, .. } = attempt;
         let head = of.recorded_head();
-        let label = std::mem::replace(&mut of.head, head).prompt;
-        let outcome = Outcome { of, label, turn, done: 0, left: ready.len(), failed, is_git_kept };
+        let aim = std::mem::replace(&mut of.head, head).aim();
+        let outcome = Outcome { of, aim, turn, done: 0, left: ready.len(), failed, is_git_kept };
         let outcome = Rc::new(RefCell::new(outcome));
         for file in ready {
             let done = match (file.road, file.buf) {
@@ -353,7 +354,7 @@ impl Checkpoints {
         if state.left > 0 {
             return Ok(());
         }
-        let (done, failed, label) = (state.done, state.failed.join("; "), state.label.clone());
+        let (done, failed, aim) = (state.done, state.failed.join("; "), state.aim.clone());
         let is_git_kept = state.is_git_kept;
         drop(state);
         let turn = outcome.borrow().turn;
@@ -362,11 +363,13 @@ impl Checkpoints {
             let files = if done == 1 { name } else { format!("{done} files") };
             // First, since a narrow screen cuts the end.
             let kept = if is_git_kept { "git's own state stays as it is; " } else { "" };
-            let said = |before: &str| format!("{kept}restored {files}{before}; :Acp checkpoints undoes it");
+            let (what, again) = (aim.done(&files), aim.takes_back());
+            let said = |before: &str| format!("{kept}{what}{before}; :Acp checkpoints {again}");
             let before = |label: &str| format!(" to before \"{label}\"");
             let room =
                 usize::from(cx.editor.size().0).saturating_sub(BESIDE_MESSAGE + cells(&said(&before(""))));
-            let before = if room < LEAST_LABEL { String::new() } else { before(&cut_middle(&label, room)) };
+            let least = LEAST_LABEL.min(cells(aim.asked()));
+            let before = if room < least { String::new() } else { before(&cut_middle(aim.asked(), room)) };
             cx.notify(said(&before), Level::Info);
         }
         if !failed.is_empty() {
@@ -496,9 +499,9 @@ fn note_restored(cx: &mut Context, outcome: &RefCell<Outcome>, file: &Ready) {
     let of =
         |session: &&Session| session.acp_id.as_ref() == Some(&head.acp_id) && session.name() == head.agent;
     if let Some(session) = cx.sessions.values().find(of).map(|session| session.key) {
-        let before = outcome.label.clone();
+        let aim = outcome.aim.clone();
         let prints = (print_of(&file.now), print_of(&file.target));
-        cx.raise(EditorEvent::ChangeUndone { session, name, before, prints });
+        cx.raise(EditorEvent::ChangeUndone { session, name, aim, prints });
     }
 }
 
