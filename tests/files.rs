@@ -749,6 +749,52 @@ fn a_call_of_whose_change_the_user_took_nothing_says_so() {
 }
 
 #[test]
+fn a_call_says_whatever_was_decided_about_its_lines() {
+    const NEW: &str = "agent's\ntwo\nthree\nagent's four\n";
+    let one_by_one = "You took THEIRS in 1 place and have both, with conflict markers, in 1 place";
+    for by_disk in [true, false] {
+        for (choices, words) in [
+            (&[3][..], "You have both, with conflict markers, in 2 places"),
+            (&[4, 1, 3], one_by_one),
+            (&[4, 2, 2], "You kept yours in 2 places"),
+        ] {
+            let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "edit", "title": "Edit a.txt",
+                "kind": "edit", "status": "in_progress", "content": [{ "type": "diff", "path": "$PROJECT/a.txt",
+                    "oldText": "one\ntwo\nthree\nfour\n", "newText": NEW }] });
+            let done =
+                json!({ "sessionUpdate": "tool_call_update", "toolCallId": "edit", "status": "completed" });
+            let mut last = vec![update(call)];
+            if !by_disk {
+                last.extend(write("w", "a.txt", NEW));
+            }
+            last.push(update(done));
+            let script = turns([vec![], read("r", "a.txt"), last]);
+            let mut chat = Scripted::new(&[("a.txt", "one\ntwo\nthree\nfour\n")], script);
+            let buf = begun(&mut chat);
+            if !by_disk {
+                // The agent knows the text as it was before that of the user's.
+                turn(&mut chat, 2);
+            }
+            go_to(&mut chat.nvim, buf);
+            chat.nvim.input("ccmine<Esc>Gccmy four<Esc>");
+            chat.nvim.wait_until(|nvim| modified(nvim, buf), "unsaved edits");
+            if by_disk {
+                turn(&mut chat, 2);
+                chat.project.write("a.txt", NEW);
+            }
+            chat.nvim.stop_insert();
+            chat.nvim.exec_lua("require('acp').send('go')", []);
+            for choice in choices {
+                wait_for_picker(&mut chat.nvim);
+                chat.nvim.exec_lua(&format!("_G.choose({choice})"), []);
+            }
+            let theirs = if by_disk { "what is on the disk" } else { "Fake's" };
+            chat.wait_for(&format!("\u{2713} Edit a.txt\n    {}\n", words.replace("THEIRS", theirs)));
+        }
+    }
+}
+
+#[test]
 fn who_puts_a_conflict_with_the_disk_off_is_asked_again_when_they_write() {
     let (mut chat, buf) = conflict_with_the_disk();
     chat.nvim.exec_lua("_G.choose(4)", []);
@@ -772,10 +818,11 @@ fn a_decision_about_the_disk_is_about_the_lines_that_were_shown() {
     let (mut chat, buf) = conflict_with_the_disk();
     chat.project.write("a.txt", "another\ntwo\n");
     chat.nvim.exec_lua("_G.choose(1)", []);
-    wait_for_picker(&mut chat.nvim);
+    let asked_again = wait_for_picker(&mut chat.nvim);
+    assert!(asked_again.starts_with("a.txt, changed meanwhile: you and the disk changed"), "{asked_again}");
     assert_eq!(chat.nvim.buffer_text(buf), "mine\ntwo");
-    let waits = "a.txt waits for you: you and the disk changed the same lines (1 place); :Acp answer";
-    chat.wait_for(waits);
+    let asked = "you and the disk changed the same lines (1 place)";
+    chat.wait_for(&format!("a.txt has changed meanwhile, and waits for you again: {asked}; :Acp answer"));
     let text = chat.transcript();
     assert!(!text.contains("you took"), "{text}");
     go_to(&mut chat.nvim, buf);
@@ -795,7 +842,8 @@ fn a_conflict_that_waits_shows_what_the_disk_holds_by_then() {
     assert!(!chat.nvim.screen().contains("+ agent's"), "{}", chat.nvim.screen());
     assert_eq!(chat.nvim.exec_lua("return #_G.seen", []), 0.into(), "asked again, though it was put off");
     chat.nvim.command("Acp answer");
-    wait_for_picker(&mut chat.nvim);
+    let asked = wait_for_picker(&mut chat.nvim);
+    assert!(asked.starts_with("a.txt, changed meanwhile: you"), "{asked}");
     chat.nvim.exec_lua("_G.choose(1)", []);
     chat.nvim.wait_until(|nvim| nvim.buffer_text(buf) == "another\ntwo", "what was shown");
 }

@@ -6,6 +6,7 @@ pub mod after_apply;
 pub mod calls;
 pub mod conflict_view;
 pub mod conflicts;
+pub mod earlier;
 pub mod engine;
 pub mod job;
 pub mod missing;
@@ -27,7 +28,8 @@ use crate::core::changes::file_task::Queues;
 pub use crate::core::changes::file_task::Task;
 use crate::nvim::buffers::Buffers;
 use crate::nvim::editor::Buf;
-use crate::nvim::files::job::{EarlierQuestion, Waiting};
+use crate::nvim::files::earlier::EarlierQuestions;
+use crate::nvim::files::job::Waiting;
 use crate::nvim::files::on_disk::OnDisk;
 use crate::nvim::files::own_saves::OwnSaves;
 use crate::nvim::files::watching::Watching;
@@ -50,8 +52,8 @@ pub struct Files {
     conflicts: Vec<Waiting>,
     /// How many there were.
     conflict_count: u64,
-    /// What stays of questions about files that are being written: they may be asked again once those are whole.
-    not_whole: HashMap<PathBuf, EarlierQuestion>,
+    /// What stays of questions about files that are being written.
+    earlier: EarlierQuestions,
 }
 
 impl Files {

@@ -14,6 +14,8 @@ pub struct Conflict {
     them: Option<String>,
     /// An agent waits for its write to be done or refused.
     is_write: bool,
+    /// The user was asked about it before, and the texts have changed since.
+    is_again: bool,
     asked: Asked,
 }
 
@@ -47,7 +49,22 @@ pub enum Decision {
 
 impl Conflict {
     pub fn new(hunks: Vec<ConflictHunk>, them: Option<String>, is_write: bool) -> Self {
-        Self { hunks, them, is_write, asked: Asked::All }
+        Self { hunks, them, is_write, is_again: false, asked: Asked::All }
+    }
+
+    /// The same where the user has seen the question, and it is another one by now.
+    pub fn asked_again(self, is_again: bool) -> Self {
+        Self { is_again, ..self }
+    }
+
+    /// That it waits for the user, in a sentence about a file with this name.
+    pub fn waits(&self, name: &str) -> String {
+        let waits = match self.is_again {
+            true => "has changed meanwhile, and waits for you again",
+            false => "waits for you",
+        };
+        let (them, which, places) = (self.them(), self.which(), self.places());
+        format!("{name} {waits}: you and {them} changed {which} ({places}); :Acp answer")
     }
 
     pub fn is_write(&self) -> bool {
@@ -148,8 +165,9 @@ impl Conflict {
         let theirs = self.theirs();
         match &self.asked {
             Asked::All => {
-                let prompt =
-                    format!("{name}: you and {} changed {} ({})", self.them(), self.which(), self.places());
+                let again = if self.is_again { ", changed meanwhile" } else { "" };
+                let (them, which, places) = (self.them(), self.which(), self.places());
+                let prompt = format!("{name}{again}: you and {them} changed {which} ({places})");
                 let mut items = vec![
                     format!("Take {theirs}"),
                     "Keep mine".to_owned(),

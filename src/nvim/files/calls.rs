@@ -114,6 +114,7 @@ impl Files {
     /// A session is closed.
     pub fn forget(&mut self, session: SessionKey) {
         self.views.forget(session);
+        self.earlier.forget(session);
         self.watching.ended(session);
     }
 

@@ -19,7 +19,8 @@ use crate::nvim::editor::{AFTER_PICKER, Buf, Level, picker};
 use crate::nvim::events::{Choosing, EditorEvent};
 use crate::nvim::files::Files;
 use crate::nvim::files::conflict_view::{self, clear_clashes, show_clashes, show_in_window};
-use crate::nvim::files::job::{Asked, EarlierQuestion, Job, Waiting};
+use crate::nvim::files::earlier::EarlierQuestion;
+use crate::nvim::files::job::{Asked, Job, Waiting};
 
 /// What an agent is told whose write is refused.
 fn refused(which: &str) -> String {
@@ -53,19 +54,16 @@ impl Files {
             (OnConflict::Ask, Some(session)) => {
                 let is_write = matches!(job.task(), Task::Write { .. });
                 let them = cx.sessions.get(&session).filter(|_| is_write).map(|session| session.name());
-                let conflict = Conflict::new(hunks, them, is_write);
+                // What was said in another session's chat stays there.
+                let earlier = job.earlier.take().filter(|earlier| earlier.session == session);
+                let was_seen = earlier.is_some_and(|earlier| earlier.was_seen);
+                let conflict = Conflict::new(hunks, them, is_write).asked_again(was_seen);
                 self.conflict_count += 1;
                 let ask = AskId(u64::MAX - self.conflict_count);
                 show_clashes(&cx.editor, job.buf, &conflict)?;
-                let text = format!(
-                    "{} waits for you: you and {} changed {which} ({}); :Acp answer",
-                    cx.short_name(Some(session), &job.path),
-                    conflict.them(),
-                    conflict.places()
-                );
+                let text = conflict.waits(&cx.short_name(Some(session), &job.path));
                 cx.raise(EditorEvent::ConflictShown(job.buf));
                 cx.conflicts.add(OpenConflict { ask, session, path: job.path.clone(), buf: job.buf });
-                let earlier = job.earlier.take();
                 let line = say_in_chat(cx, session, earlier.and_then(|earlier| earlier.line), &text);
                 let is_put_off = earlier.is_some_and(|earlier| earlier.is_put_off);
                 let asked = if is_put_off { Asked::PutOff } else { Asked::NotYet };
@@ -200,11 +198,16 @@ impl Files {
     ) -> Result<()> {
         let told = |conflict: &Conflict| format!("you {}", conflict.told(&picks, rest));
         let waiting = self.conflicts.iter().find(|waiting| waiting.ask == ask);
-        let line = waiting.and_then(|waiting| waiting.line);
+        let earlier = waiting.map(|Waiting { session, line, .. }| EarlierQuestion {
+            session: *session,
+            line: *line,
+            is_put_off: false,
+            was_seen: true,
+        });
         let Some((mut job, conflict)) = self.close_conflict(cx, ask, told)? else { return Ok(()) };
         job.decided = Some(told(&conflict));
         // It may be asked again, if what was decided about is on the disk no more.
-        job.earlier = Some(EarlierQuestion { line, is_put_off: false });
+        job.earlier = earlier;
         self.step(cx, job, Input::Picked { picks, rest })
     }
 
@@ -249,7 +252,8 @@ impl Files {
         };
         let Some(waiting) = self.conflicts.iter().find(is_meant) else { return Ok(()) };
         let is_put_off = waiting.asked == Asked::PutOff;
-        let earlier = EarlierQuestion { line: waiting.line, is_put_off };
+        let (session, line) = (waiting.session, waiting.line);
+        let earlier = EarlierQuestion { session, line, is_put_off, was_seen: is_put_off };
         let told = "nothing is left to decide, since the disk has changed again";
         let Some((mut job, _)) = self.close_conflict(cx, waiting.ask, |_| told.to_owned())? else {
             return Ok(());

@@ -202,7 +202,7 @@ impl Files {
                 Some(buf) => {
                     let mut job = Job::new(path.to_owned(), buf, task);
                     if job.task().is_take() {
-                        job.earlier = self.not_whole.remove(path);
+                        job.earlier = self.earlier.take(path);
                     }
                     return self.step(cx, Box::new(job), Input::Begun);
                 }
@@ -398,7 +398,7 @@ impl Files {
             }
             Do::NotWhole => {
                 self.on_disk.is_not_whole(&job.path);
-                self.not_whole.extend(job.earlier.map(|earlier| (job.path.clone(), earlier)));
+                self.earlier.keep(&job.path, job.earlier);
             }
             Do::FileGone { was_there } => self.file_gone(cx, &job, was_there)?,
             Do::Refuse(why) => self.refuse_task(cx, &job.path, job.task(), &why),

@@ -9,6 +9,7 @@ use crate::core::changes::file_task::Task;
 use crate::core::ids::{AskId, EntryId, SessionKey};
 use crate::nvim::editor::Buf;
 use crate::nvim::files::conflict_view::{Lent, Scrolled};
+use crate::nvim::files::earlier::EarlierQuestion;
 
 pub struct Job {
     pub path: PathBuf,
@@ -20,14 +21,6 @@ pub struct Job {
     /// The question that was asked before the disk changed again.
     pub earlier: Option<EarlierQuestion>,
     pub state: FileJob,
-}
-
-/// What stays of a question about a conflict whose lines are no longer true.
-#[derive(Clone, Copy)]
-pub struct EarlierQuestion {
-    /// The line in the chat that says that it waits.
-    pub line: Option<EntryId>,
-    pub is_put_off: bool,
 }
 
 impl Job {
