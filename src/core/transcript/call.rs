@@ -363,7 +363,7 @@ fn draw_diff(drawing: &mut Drawing, path: &Path, diff: &FileDiff, style: &Style)
 }
 
 /// How long it took, once it is over: the time of its one command is what the bar above that says, too.
-fn time(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Option<u64> {
+pub(super) fn time(call: &ToolCall, tail: &dyn Fn(&TerminalId) -> Option<Tail>) -> Option<u64> {
     let took = call.took()?;
     let mut terminals = call.terminals();
     let only = terminals.next().filter(|_| terminals.next().is_none());

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::bounds::{MOST_BYTES, MOST_ROWS, beginning};
-use super::call::tails_not_shown;
+use super::call::{tails_not_shown, time};
 use super::drawing::{Drawing, Mark, Tail};
 use super::patch::Patch;
 use super::wording::{grouped, seconds};
@@ -239,7 +239,7 @@ fn call_details(page: &mut Page, call: &ToolCall, tail: &dyn Fn(&TerminalId) -> 
     };
     let mut facts = vec![kind_word(call.kind).to_owned(), status.to_owned()];
     facts.extend(call.exit_words());
-    facts.extend(call.took().map(seconds));
+    facts.extend(time(call, tail).map(seconds));
     facts.extend(call.name.as_ref().map(|name| format!("tool {name}")));
     facts.extend((!call.is_command_alone).then(|| format!("id {}", call.id.0)));
     page.line(facts.join(" · "));

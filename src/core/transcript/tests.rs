@@ -946,6 +946,32 @@ fn what_stands_at_the_right_edge_never_stands_over_the_text() {
 }
 
 #[test]
+fn a_call_took_as_long_in_its_line_as_in_its_details() {
+    let mut session = tour();
+    session.apply(
+        Update::ToolCall(Box::new(ToolCallPatch {
+            status: Some(WireStatus::Completed),
+            ..ToolCallPatch::new("2")
+        })),
+        Moment(20_200),
+    );
+    let tail = |took| {
+        move |_: &TerminalId| {
+            let lines = vec!["1 passed".to_owned()];
+            Some(Tail { spans: Vec::new(), lines, total: 1, running: false, failed: false, took })
+        }
+    };
+    for (took, expected) in [(Some(5300), "5.3 s"), (None, "14 s")] {
+        let is_it = |entry: &Entry| entry.tool().is_some_and(|call| call.id.0 == "2");
+        let at = session.entries().iter().position(is_it).expect("the call");
+        let line = draw(None, &session.entries()[at], &style(true), &tail(took));
+        assert_eq!(line.right.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), [expected]);
+        let page = super::details::details(&session, EntryId(at), &tail(took)).expect("a page");
+        assert!(page.lines[1].contains(&format!(" \u{b7} {expected}")), "{:?}", page.lines);
+    }
+}
+
+#[test]
 fn the_name_of_a_tool_stands_beside_what_it_does() {
     let mut session = tour();
     let title = Some("Look around".to_owned());
