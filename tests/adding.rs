@@ -69,6 +69,33 @@ fn what_is_added_begins_a_session_and_leaves_the_user_where_they_are() {
         .wait_until(|nvim| typed(nvim).starts_with("@src/a.rs:3-4 @src/a.rs "), "the lines to be followed");
 }
 
+#[test]
+fn who_mistypes_a_mention_is_told_that_it_goes_as_text_and_who_names_a_person_is_not() {
+    let mut chat = Scripted::new(&FILES, answering(3));
+    chat.chat();
+    chat.nvim.listen();
+    let turns = "local chat = require('acp').status().sessions[1]
+                 local all = table.concat(vim.api.nvim_buf_get_lines(chat.buffer, 0, -1, false), '\\n')
+                 return select(2, all:gsub('Done · ', ''))";
+    for (number, (text, told)) in (1..).zip([
+        ("See @nosuch.rs", Some("There is no file nosuch.rs: it goes as text.")),
+        (
+            "See @diagnostic",
+            Some("There is no @diagnostic: it goes as text. @diagnostics may be what you mean."),
+        ),
+        ("Ask @alice, a@b.org, and @param", None),
+    ]) {
+        chat.send(text);
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(turns, []).as_u64() == Some(number), "the turn's end");
+        let sent = chat.got("session/prompt")["params"]["prompt"].clone();
+        assert_eq!(sent, json!([{ "type": "text", "text": text }]));
+        let said = "local said = table.concat(_G.said, ' ') _G.said = {} return said";
+        let said = chat.nvim.exec_lua(said, []);
+        assert_eq!(said.as_str().unwrap_or_default().contains("goes as text"), told.is_some(), "{said}");
+        assert!(said.as_str().unwrap_or_default().contains(told.unwrap_or_default()), "{said}");
+    }
+}
+
 /// A chat whose user is in a file beside it, and is told things.
 fn beside_a_file() -> Scripted {
     let mut chat = Scripted::new(&FILES, answering(1));

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::core::message::{Content, Gathered, ResourceBody, Want};
-use crate::core::session::references::{Lines, base64, file_uri, image_type, size};
+use crate::core::session::references::{Lines, Named, base64, file_uri, image_type, size};
 use crate::platform::program;
 
 /// A text of more bytes is not sent along: a whole file goes as a link then.
@@ -24,7 +24,11 @@ pub fn gather(want: Want, images: bool) -> Gathered {
     match want {
         Want::Ready(gathered) => gathered,
         Want::File { name, path, lines, deliberate } => match file(&name, &path, lines, images) {
-            Gathered::Nothing(_) if !deliberate => Gathered::Nothing(None),
+            // It may be a person, or a word of code.
+            Gathered::Nothing(_) if !deliberate => Gathered::Nothing(Named::near(&name).map(|near| {
+                let near = near.word();
+                format!("There is no @{name}: it goes as text. @{near} may be what you mean.")
+            })),
             gathered => gathered,
         },
         Want::Diff { root } => diff(&root),

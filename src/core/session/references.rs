@@ -131,6 +131,28 @@ impl Named {
     pub fn read(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, known, _)| *known == word).map(|(named, _, _)| *named)
     }
+
+    /// The one that a word of four letters or more is but for a letter, or two that changed places.
+    pub fn near(word: &str) -> Option<Self> {
+        let word: Vec<char> = word.to_lowercase().chars().collect();
+        let is_near =
+            |known: &str| word.len() >= 4 && differ_by_one(&word, &known.chars().collect::<Vec<_>>());
+        Self::ALL.iter().find(|(_, known, _)| is_near(known)).map(|(named, _, _)| *named)
+    }
+}
+
+/// Whether two words are the same but for a letter that is missing, added or another one, or two that changed places.
+fn differ_by_one(one: &[char], other: &[char]) -> bool {
+    let head = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let (one, other) = (&one[head..], &other[head..]);
+    match (one, other) {
+        ([], []) => true,
+        ([_, rest @ ..], other) if rest == other => true,
+        (one, [_, rest @ ..]) if rest == one => true,
+        ([a, b, rest @ ..], [c, d, other @ ..]) if (a, b) == (d, c) && rest == other => true,
+        ([_, rest @ ..], [_, other @ ..]) => rest == other,
+        _ => false,
+    }
 }
 
 impl Lines {

@@ -84,6 +84,26 @@ fn a_person_is_told_from_a_path() {
 }
 
 #[test]
+fn what_is_nearly_a_name_is_known_by_it_and_other_words_are_not() {
+    for (named, word, _) in Named::ALL {
+        let letters: Vec<char> = word.chars().collect();
+        let [mut missing, mut other, mut swapped] = [(); 3].map(|()| letters.clone());
+        missing.remove(1);
+        other[2] = 'x';
+        swapped.swap(1, 2);
+        for wrong in [missing, other, swapped].into_iter().filter(|wrong| wrong.len() >= 4) {
+            let wrong: String = wrong.into_iter().collect();
+            assert_eq!(Named::near(&wrong), Some(named), "{wrong}");
+        }
+        assert_eq!(Named::near(&format!("{word}s")), Some(named));
+        assert_eq!(Named::near(&word.to_uppercase()), Some(named));
+    }
+    for word in ["nope", "alice", "param", "override", "dif", "buff", "symposium"] {
+        assert_eq!(Named::near(word), None, "{word}");
+    }
+}
+
+#[test]
 fn lines_of_a_text_are_cut_out_exactly() {
     let cut = |text: &'static str, first, last| Lines::new(first, last).and_then(|lines| lines.of(text));
     assert_eq!(cut("a\nb\nc\n", 2, 3), Some("b\nc"));
