@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use mlua::{Function, Result, Value};
 
+use crate::config::TerminalOptions;
 use crate::core::ids::{Moment, SessionKey, TerminalId};
 use crate::core::terminal::bar::name_of;
 use crate::core::terminal::shown::{Program, Shown};
@@ -136,6 +137,11 @@ impl Terminals {
 
     pub fn takes_input(&self, key: &Key) -> bool {
         self.open.get(key).is_none_or(|terminal| terminal.shown.program().typing)
+    }
+
+    /// Whether a program can be typed into, as far as the user lets it be.
+    pub fn can_type(&self, options: &TerminalOptions, key: &Key) -> bool {
+        options.input && self.is_running(key) && self.takes_input(key)
     }
 
     fn is_running(&self, key: &Key) -> bool {

@@ -12,7 +12,7 @@ use crate::nvim::app::App;
 use crate::nvim::editor::float::float;
 use crate::nvim::editor::{Buf, Win};
 use crate::nvim::follow;
-use crate::nvim::keys::page::{MORE, Page, page, preview_table, table};
+use crate::nvim::keys::page::{MORE, Page, TYPE, page, preview_table, table};
 use crate::nvim::run;
 
 impl App {
@@ -43,7 +43,14 @@ impl App {
         let Some(pane) = self.pane_of(here) else { return self.show_all_keys(None) };
         let (columns, _) = self.cx.editor.size();
         let session = self.cx.session_here().and_then(|key| self.cx.sessions.get(&key));
-        let can = |name: &str| session.is_none_or(|session| can(session, name));
+        let is_typed_into = self
+            .terminals
+            .of_buf(here)
+            .is_some_and(|key| self.terminals.can_type(&self.cx.config.terminal, &key));
+        let can = |name: &str| match name {
+            TYPE => is_typed_into,
+            name => session.is_none_or(|session| can(session, name)),
+        };
         let (keys, width) = (&self.cx.config.keys, usize::from(columns.saturating_sub(6)).min(90));
         let page = match self.checkpoints.is_preview(here) {
             true => preview_table(keys, width),

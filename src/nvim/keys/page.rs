@@ -36,7 +36,7 @@ const CHAPTERS: &[Chapter] = &[
         section: Section::Terminal,
         title: "In a terminal (:Acp terminals)",
         words: &[
-            ("i", "Type into the program; <C-\\><C-n> leaves it again."),
+            ("i", "Type into the program while it runs; <C-\\><C-n> leaves it again."),
             ("", ":Acp terminal kill ends it, :Acp terminal close closes the window."),
         ],
     },
@@ -193,17 +193,23 @@ pub fn preview_table(keys: &Keys, width: usize) -> Page {
         let known = PREVIEW.iter().find(|(name, _)| *name == key.name);
         known.map(|(_, label)| (*label).to_owned())
     };
-    columns(keys, Pane::Review, width, &label)
+    columns((keys, Pane::Review), beside_keys(Pane::Review), width, &label)
 }
 
 /// The keys of a buffer that `can` do something now, in columns.
 pub fn table(keys: &Keys, pane: Pane, width: usize, can: &dyn Fn(&str) -> bool) -> Page {
     let does_more = |key: &KeySpec| key.name != "click" && !key.name.ends_with("help");
-    columns(keys, pane, width, &|key| (does_more(key) && can(key.name)).then(|| label(key)))
+    let beside = if pane != Pane::Terminal || can(TYPE) { beside_keys(pane) } else { &[] };
+    columns((keys, pane), beside, width, &|key| (does_more(key) && can(key.name)).then(|| label(key)))
 }
 
-/// The keys of a buffer that have a label, in columns.
-fn columns(keys: &Keys, pane: Pane, width: usize, label: &dyn Fn(&KeySpec) -> Option<String>) -> Page {
+/// The keys of a buffer that have a label, and those beside them, in columns.
+fn columns(
+    (keys, pane): (&Keys, Pane),
+    beside: &[Word],
+    width: usize,
+    label: &dyn Fn(&KeySpec) -> Option<String>,
+) -> Page {
     // Those that do the same share a place. The mouse and this table itself need no word.
     let mut rows: Vec<(String, String)> = Vec::new();
     let of_pane = KEYS.iter().filter(|key| key.panes.contains(&pane));
@@ -216,7 +222,7 @@ fn columns(keys: &Keys, pane: Pane, width: usize, label: &dyn Fn(&KeySpec) -> Op
             None => rows.push((lhs, label)),
         }
     }
-    rows.extend(beside_keys(pane).iter().map(|(lhs, label)| ((*lhs).into(), (*label).into())));
+    rows.extend(beside.iter().map(|(lhs, label)| ((*lhs).into(), (*label).into())));
     let widest = |of: fn(&(String, String)) -> &str| rows.iter().map(|row| cells(of(row))).max().unwrap_or(0);
     let (of_keys, of_labels) = (widest(|row| &row.0), widest(|row| &row.1));
     // Two blanks between keys and labels, three between columns.
@@ -237,6 +243,9 @@ fn columns(keys: &Keys, pane: Pane, width: usize, label: &dyn Fn(&KeySpec) -> Op
     page.lines.push(format!(" {MORE} all keys · :Acp lists the commands"));
     page
 }
+
+/// Whether a terminal's program can be typed into is asked by this.
+pub const TYPE: &str = "type";
 
 /// What can be typed in a buffer that is no key of the plugin's, and what it is good for.
 fn beside_keys(pane: Pane) -> &'static [Word] {

@@ -83,16 +83,22 @@ impl Terminals {
         let now = cx.now();
         let label = |key: &Key| {
             let shown = &self.get(key)?.shown;
-            let program = shown.program();
-            let command = cut_middle(&one_line(&name_of(&program.command)), 80);
+            let command = cut_middle(&self.title(cx, key)?, 80);
             // The same command may have run often.
-            let began = cx.editor.time_of_day(program.started).unwrap_or_default();
+            let began = cx.editor.time_of_day(shown.program().started).unwrap_or_default();
             Some(format!("{:<15} {began}  {command}", shown.state().words(now)))
         };
         let items = all.iter().map(|key| label(key).unwrap_or_default()).collect();
         cx.offer("Terminals", "acp_terminal", items, move |terminals: &mut Self, cx, index| {
             act(terminals, cx, &all[index])
         });
+    }
+
+    /// What a command is called: as its tool call in the chat, where it has one.
+    fn title(&self, cx: &Context, key: &Key) -> Option<String> {
+        let program = self.get(key)?.shown.program();
+        let of_call = cx.sessions.get(&key.0).and_then(|session| session.title_of(&key.1));
+        Some(visible_line(&of_call.unwrap_or_else(|| one_line(&name_of(&program.command)))))
     }
 
     /// The terminal that the cursor is in, or on whose tool call it is.
@@ -181,8 +187,8 @@ impl Terminals {
     /// Has the locations found that the command names in its output, for the quickfix list.
     fn find_locations(&mut self, cx: &mut Context, key: &Key) -> Result<()> {
         let Some(terminal) = self.get(key) else { return Ok(()) };
-        let program = terminal.shown.program();
-        let (cwd, title) = (program.cwd.clone(), visible_line(&one_line(&name_of(&program.command))));
+        let cwd = terminal.shown.program().cwd.clone();
+        let title = self.title(cx, key).unwrap_or_default();
         let output = terminal.shown.raw().to_vec();
         cx.compute(Work::Places { output, cwd }, move |_: &mut Self, cx, outcome| match outcome {
             Outcome::Places(locations) => list_locations(cx, &title, &locations),
