@@ -516,6 +516,45 @@ fn closing_a_session_ends_its_agent_and_takes_the_chat_away() {
 }
 
 #[test]
+fn who_closes_a_chat_at_work_is_told_that_it_was_stopped_and_how_to_take_it_up() {
+    for (has_record, told) in [
+        (true, "stopped Fake in its turn; :Acp resume takes the session up again"),
+        (false, "stopped Fake in its turn; what it changed stays"),
+    ] {
+        let mut chat = Scripted::new(
+            &[],
+            steps([
+                initialized(json!({ "loadSession": true }), json!([])),
+                new_session("s1").into(),
+                vec![prompt(), says("At it.")],
+            ]),
+        );
+        chat.configure(&format!("record = {has_record}"));
+        chat.chat();
+        chat.send("go");
+        chat.wait_for("At it.");
+        chat.nvim.listen();
+        chat.nvim.command("Acp close");
+        chat.nvim.wait_until(|nvim| said(nvim).contains(&format!("{told}\"")), told);
+        assert_eq!(chat.nvim.exec_lua("return #_G.said", []).as_u64(), Some(1), "{}", said(&mut chat.nvim));
+    }
+}
+
+#[test]
+fn what_was_queued_in_a_chat_that_is_closed_at_work_is_said_to_be_in_the_history() {
+    let mut chat = Scripted::new(&[], steps([opened(), vec![prompt(), says("At it.")]]));
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("At it.");
+    chat.send("later");
+    chat.nvim.wait_for_screen("1 waiting");
+    chat.nvim.listen();
+    chat.nvim.command("Acp close");
+    let told = "stopped Fake in its turn; what it changed stays, :Acp history has what was queued";
+    chat.nvim.wait_until(|nvim| said(nvim).contains(told), told);
+}
+
+#[test]
 fn who_closes_a_chat_in_normal_mode_is_in_normal_mode_in_the_next_one() {
     ["", "<C-w>k", "<C-w>h"].into_iter().for_each(close_in_normal_mode);
 }

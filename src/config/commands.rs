@@ -564,7 +564,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "End the session and put its chat away; another session's chat takes its place. The agent ends with its last session. What the agent \
-               has stored of it stays; see |:Acp-sessions|.",
+               has stored of it stays; see |:Acp-sessions|. A turn that runs is stopped, which you are told with how to \
+               take the session up again.",
     },
     CommandSpec {
         name: "archive",

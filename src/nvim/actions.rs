@@ -175,7 +175,7 @@ impl App {
             "logout" => Sessions::log_out(&mut self.cx),
             "agents" => self.agents.open(&mut self.cx, args.bang),
             "plan" => self.with_session(|app, key| app.chats.toggle_plan(&app.cx, key)),
-            "close" => self.with_session(Self::close_session),
+            "close" => self.with_session(Self::close_by_user),
             "export" => self.chats.export(&mut self.cx, args),
             "rename" => self.sessions.rename(&mut self.cx, &args),
             "fork" => self.sessions.fork(&mut self.cx),

@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 
 use crate::core::ids::SessionKey;
 use crate::nvim::app::App;
+use crate::nvim::editor::Level;
 use crate::nvim::garbage::collect_garbage;
 
 impl App {
@@ -29,6 +30,16 @@ impl App {
         self.sessions.leave_agent(&mut self.cx, key);
         self.route()?;
         self.sessions.restart(&mut self.cx, key, launch);
+        Ok(())
+    }
+
+    /// Ends a session as its user wants it: they are told what is left of a turn that runs.
+    pub fn close_by_user(&mut self, key: SessionKey) -> Result<()> {
+        let stopped = self.sessions.stopped_by_closing(&self.cx, key);
+        self.close_session(key)?;
+        if let Some(text) = stopped {
+            self.cx.notify(text, Level::Info);
+        }
         Ok(())
     }
 

@@ -104,6 +104,19 @@ impl Sessions {
         }
         let name = |(agent, acp_id): (&str, &str)| SessionName { agent: agent.into(), acp_id: acp_id.into() };
         self.told_open = open.map(name).collect();
+    /// What to say when a session is closed whose agent is at work: that it is stopped, and what is left of it.
+    pub fn stopped_by_closing(&self, cx: &Context, key: SessionKey) -> Option<String> {
+        let session = cx.sessions.get(&key).filter(|session| session.is_in_turn())?;
+        let can = session.info.as_ref().map(|info| info.can).unwrap_or_default();
+        let is_kept = cx.config.record && session.acp_id.is_some() && self.recorded.contains_key(&key);
+        let left = match is_kept && (can.load || can.resume) {
+            true => ":Acp resume takes the session up again",
+            false => "what it changed stays",
+        };
+        let queued = if session.queue().is_empty() { "" } else { ", :Acp history has what was queued" };
+        Some(format!("stopped {} in its turn; {left}{queued}", session.name()))
+    }
+
         let sessions = self.told_open.clone();
         self.tell_record(cx, RecordRequest::TellOpen { sessions });
     }
