@@ -1001,6 +1001,50 @@ fn resume_takes_up_the_last_session_of_the_project() {
     assert!(second.transcript().contains("You\nRemember this"), "{}", second.transcript());
 }
 
+#[test]
+fn a_session_whose_last_turn_was_cut_off_says_so_when_it_is_taken_up() {
+    const CUT_OFF: &str =
+        "Cut off: Fake never finished its work on your last prompt; a part of it may be done.";
+    for (can, taken_up) in [
+        (json!({ "sessionCapabilities": { "resume": {} } }), "sends nothing of what was said"),
+        (json!({}), "This session can't be taken up again"),
+    ] {
+        let mut first = Scripted::new(
+            &[],
+            steps([
+                initialized(json!({ "loadSession": true }), json!([])),
+                new_session("s1").into(),
+                vec![prompt(), says("One."), ends("end_turn"), prompt(), says("Two.")],
+            ]),
+        );
+        talked(&mut first, "first");
+        first.send("second");
+        first.wait_for("Two.");
+        first.nvim.wait_until(|nvim| recorded(nvim).contains("second"), "the record");
+        let cwd = first.project.path().to_string_lossy().into_owned();
+        first.nvim.quit();
+        let mut again = steps([initialized(can, json!([]))]);
+        let resume = json!({ "expect": "session/resume", "params": { "sessionId": "s1" } });
+        again.extend([resume, json!({ "reply": "session/resume", "result": {} })]);
+        again.extend([prompt(), says("Three."), ends("end_turn")]);
+        let mut second = after(&first, again);
+        second.nvim.command(&format!("cd {cwd} | Acp resume"));
+        second.wait_for(taken_up);
+        second.wait_for(CUT_OFF);
+        if !taken_up.starts_with("sends") {
+            continue;
+        }
+        // Once a turn has had its end, there is nothing to say.
+        second.send("third");
+        second.wait_for("Done");
+        second.nvim.quit();
+        let mut third = after(&second, resumes());
+        third.nvim.command(&format!("cd {cwd} | Acp resume"));
+        third.wait_for(taken_up);
+        assert!(!third.transcript().contains("Cut off"), "{}", third.transcript());
+    }
+}
+
 /// Another Neovim with the state of this one, in its project, whose agent plays these steps.
 fn beside(first: &Scripted, steps: Vec<Value>) -> Scripted {
     let state = first.nvim.home().join("state").to_string_lossy().into_owned();

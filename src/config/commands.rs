@@ -511,7 +511,9 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "Take up the session of this project that was used last and is open neither here nor in \
-               another Neovim, with [agent] the last one with that agent.",
+               another Neovim, with [agent] the last one with that agent. Where the record has no end of its last \
+               turn, the chat says \"Cut off\": Neovim, the session or its agent ended before, and the agent may \
+               have done a part.",
     },
     CommandSpec {
         name: "fork",

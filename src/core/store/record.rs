@@ -57,6 +57,15 @@ pub enum Fact {
     Title(String),
     /// What the user calls it, which counts more.
     Name(String),
+    Turn(TurnFact),
+}
+
+/// What is known of the last turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnFact {
+    Began,
+    Ended,
 }
 
 /// A session by its agent's configured name and the agent's own id of it.
@@ -98,6 +107,9 @@ pub struct Kept {
     pub prompts: Vec<Prompt>,
     pub began: u64,
     pub used: u64,
+    /// Its last turn began, and nobody saw it end.
+    #[serde(default)]
+    pub is_cut_off: bool,
     /// Another Neovim has it open. No line says so.
     #[serde(default)]
     pub elsewhere: bool,
@@ -143,6 +155,7 @@ impl Kept {
             prompts: Vec::new(),
             began,
             used: began,
+            is_cut_off: false,
             elsewhere: false,
         };
         for Line { at, fact } in lines {
@@ -159,6 +172,7 @@ impl Kept {
                     kept.title = Some(title).filter(|title| !title.is_empty())
                 }
                 Fact::Title(_) => {}
+                Fact::Turn(turn) => kept.is_cut_off = turn == TurnFact::Began,
                 Fact::Name(name) => {
                     kept.named = !name.is_empty();
                     kept.title = Some(name).filter(|name| !name.is_empty());
@@ -181,6 +195,9 @@ impl Kept {
         if let Some(title) = self.title.clone() {
             let fact = if self.named { Fact::Name(title) } else { Fact::Title(title) };
             lines.push(Line { at: self.used, fact });
+        }
+        if self.is_cut_off {
+            lines.push(Line { at: self.used, fact: Fact::Turn(TurnFact::Began) });
         }
         lines
     }
@@ -275,6 +292,26 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_that_began_and_has_no_end_was_cut_off() {
+        use TurnFact::{Began, Ended};
+        let prompt = || Fact::Prompt("fix it".into());
+        for (turns, is_cut_off) in [
+            // Earlier versions said nothing of turns.
+            (vec![], false),
+            (vec![Began], true),
+            (vec![Began, Ended], false),
+            (vec![Began, Began, Ended], false),
+            (vec![Began, Ended, Began], true),
+        ] {
+            let facts = std::iter::once(prompt()).chain(turns.into_iter().map(Fact::Turn));
+            let kept = Kept::read(&record(facts.collect())).expect("a record");
+            assert_eq!(kept.is_cut_off, is_cut_off);
+            assert_eq!(Kept::read(&text(&kept.lines())).map(|again| again.is_cut_off), Some(is_cut_off));
+        }
+        assert!(record(vec![Fact::Turn(Began)]).ends_with("{\"at\":2,\"turn\":\"began\"}\n"));
+    }
+
+    #[test]
     fn a_line_that_was_cut_off_costs_only_itself() {
         let mut text = record(vec![Fact::Prompt("whole".into())]);
         text.push_str("{\"at\":9,\"prom\n{\"at\":10,\"prompt\":\"after\"}\n{\"at\":11,\"future\":{}}\n");
@@ -321,6 +358,7 @@ mod tests {
             "[a-c]{0,3}".prop_map(Fact::Prompt),
             "[a-c]{0,3}".prop_map(Fact::Title),
             "[a-c]{0,3}".prop_map(Fact::Name),
+            prop_oneof![Just(TurnFact::Began), Just(TurnFact::Ended)].prop_map(Fact::Turn),
         ], 0..12)) {
             let kept = Kept::read(&record(facts)).expect("a record");
             let again = Kept::read(&text(&kept.lines())).expect("a record");

@@ -146,6 +146,7 @@ mod tests {
             prompts,
             began: 0,
             used,
+            is_cut_off: false,
             elsewhere: false,
         }
     }

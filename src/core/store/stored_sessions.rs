@@ -63,7 +63,16 @@ pub fn as_kept(name: &str, stored: &StoredSession) -> Kept {
     let owner = Owner { agent, acp_id, cwd, called: None };
     let used = used(stored);
     let title = stored.title.clone();
-    Kept { owner, title, named: false, prompts: Vec::new(), began: used, used, elsewhere: false }
+    Kept {
+        owner,
+        title,
+        named: false,
+        prompts: Vec::new(),
+        began: used,
+        used,
+        is_cut_off: false,
+        elsewhere: false,
+    }
 }
 
 /// What a session is called that has a title here, which may be the user's, and one with its agent.
@@ -106,7 +115,16 @@ mod tests {
     fn kept(id: &str, cwd: &str, used: u64, prompt: &str) -> Kept {
         let owner = Owner { agent: "fake".into(), acp_id: id.into(), cwd: cwd.into(), called: None };
         let prompts = vec![Prompt { at: used, text: prompt.into() }];
-        Kept { owner, title: None, named: false, prompts, began: used, used, elsewhere: false }
+        Kept {
+            owner,
+            title: None,
+            named: false,
+            prompts,
+            began: used,
+            used,
+            is_cut_off: false,
+            elsewhere: false,
+        }
     }
 
     fn stored(id: &str, title: &str, updated: Option<&str>) -> Listed {

@@ -324,6 +324,7 @@ impl Sessions {
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         // An answer may be as long as the agent likes.
         let text = if is_heard { session.answer_text() } else { String::new() };
+        let is_told = !matches!(&end, TurnEnd::Failed(failure) if failure.kind == FailureKind::Disconnected);
         let commands = session.turn_ended(end, now);
         let auto = session.take_auto_turn();
         let (name, waits) = (session.name(), matches!(session.phase, Phase::Waiting { .. }));
@@ -331,6 +332,9 @@ impl Sessions {
         let turn = self.turn_of(key);
         let data = json!({ "stop_reason": reason, "error": failed, "turn": turn, "text": text, "auto": auto.as_ref().map(super::auto::data) });
         cx.emit("AcpTurnEnded", key, data);
+        if is_told {
+            self.keep_turn_end(cx, key);
+        }
         let ended = match auto.map(|auto| auto.words()).filter(|words| !words.is_empty()) {
             Some(words) => format!("{name} is done: {words}"),
             None => format!("{name} is done"),

@@ -3,18 +3,23 @@
 
 use mlua::Result;
 
-use crate::core::ids::{JobId, SessionKey};
+use crate::core::ids::{JobId, Moment, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Content, Launch, Reopen, Severity};
 use crate::core::session::Session;
 use crate::core::session::retold::Retold;
-use crate::core::store::record::{Fact, Kept, LONGEST_PROMPT, Line, Owner, RecordRequest, SessionName};
-use crate::core::text::cut;
+use crate::core::store::record::{
+    Fact, Kept, LONGEST_PROMPT, Line, Owner, RecordRequest, SessionName, TurnFact,
+};
+use crate::core::text::{cut, one_line};
 use crate::nvim::arguments::fail;
 use crate::nvim::context::{self, Context, Then};
 use crate::nvim::editor::Level;
 use crate::nvim::events::EditorEvent;
 use crate::nvim::sessions::Sessions;
+
+/// So much of two prompts tells whether they are the same one.
+const COMPARED: usize = 200;
 
 impl Sessions {
     fn tell_record(&self, cx: &mut Context, request: RecordRequest) {
@@ -31,9 +36,17 @@ impl Sessions {
         // Of a long one only the beginning is kept.
         let texts: Vec<&str> = texts.map(|text| cut(text.trim_start(), LONGEST_PROMPT)).collect();
         self.keep(cx, key, Line::prompt(cx.now().0, texts.join("\n").trim()));
+        self.keep(cx, key, Line { at: cx.now().0, fact: Fact::Turn(TurnFact::Began) });
         if self.begin_record(cx, key) && cx.sessions.get(&key).is_some_and(|session| session.title.is_some())
         {
             self.write_title(cx, key);
+        }
+    }
+
+    /// A turn has come to an end, whichever it was.
+    pub(super) fn keep_turn_end(&self, cx: &mut Context, key: SessionKey) {
+        if self.recorded.contains_key(&key) {
+            self.keep(cx, key, Line { at: cx.now().0, fact: Fact::Turn(TurnFact::Ended) });
         }
     }
 
@@ -91,19 +104,6 @@ impl Sessions {
         }
     }
 
-    /// Tells other Neovims which sessions are open here.
-    pub(super) fn tell_open(&mut self, cx: &mut Context) {
-        if !cx.config.record {
-            return;
-        }
-        let open = cx.sessions.values().filter(|session| !session.plays_recording());
-        let open = open.filter_map(|session| Some((session.agent_name.as_str(), session.stored_id()?)));
-        // This is asked at every change of a session, and nearly always nothing is new.
-        if open.clone().eq(self.told_open.iter().map(|told| (told.agent.as_str(), told.acp_id.as_str()))) {
-            return;
-        }
-        let name = |(agent, acp_id): (&str, &str)| SessionName { agent: agent.into(), acp_id: acp_id.into() };
-        self.told_open = open.map(name).collect();
     /// What to say when a session is closed whose agent is at work: that it is stopped, and what is left of it.
     pub fn stopped_by_closing(&self, cx: &Context, key: SessionKey) -> Option<String> {
         let session = cx.sessions.get(&key).filter(|session| session.is_in_turn())?;
@@ -117,6 +117,19 @@ impl Sessions {
         Some(format!("stopped {} in its turn; {left}{queued}", session.name()))
     }
 
+    /// Tells other Neovims which sessions are open here.
+    pub(super) fn tell_open(&mut self, cx: &mut Context) {
+        if !cx.config.record {
+            return;
+        }
+        let open = cx.sessions.values().filter(|session| !session.plays_recording());
+        let open = open.filter_map(|session| Some((session.agent_name.as_str(), session.stored_id()?)));
+        // This is asked at every change of a session, and nearly always nothing is new.
+        if open.clone().eq(self.told_open.iter().map(|told| (told.agent.as_str(), told.acp_id.as_str()))) {
+            return;
+        }
+        let name = |(agent, acp_id): (&str, &str)| SessionName { agent: agent.into(), acp_id: acp_id.into() };
+        self.told_open = open.map(name).collect();
         let sessions = self.told_open.clone();
         self.tell_record(cx, RecordRequest::TellOpen { sessions });
     }
@@ -204,15 +217,15 @@ impl Sessions {
         let now = cx.now();
         let Some(kept) = self.resumed.remove(&key) else { return };
         let Some(session) = cx.sessions.get_mut(&key) else { return };
-        if session.entries().len() > 1 || kept.prompts.is_empty() {
-            return;
+        if session.entries().len() <= 1 && !kept.prompts.is_empty() {
+            session.recall(kept.prompts.iter().map(|prompt| prompt.text.as_str()), now);
+            let text = format!(
+                "{} goes on where it was, but sends nothing of what was said: above is what you had asked.",
+                session.name()
+            );
+            session.notice(Severity::Info, text, now);
         }
-        session.recall(kept.prompts.iter().map(|prompt| prompt.text.as_str()), now);
-        let text = format!(
-            "{} goes on where it was, but sends nothing of what was said: above is what you had asked.",
-            session.name()
-        );
-        session.notice(Severity::Info, text, now);
+        say_cut_off(session, &kept, now);
     }
 
     /// A session that another Neovim has open, too, is open here.
@@ -232,12 +245,31 @@ impl Sessions {
         let Some(session) = cx.sessions.get_mut(&key) else { return };
         session.taking_up = None;
         session.recall(kept.prompts.iter().map(|prompt| prompt.text.as_str()), now);
+        say_cut_off(session, &kept, now);
         let text = format!(
             "This session can't be taken up again: {why}\nAbove is what you had asked in it; {restart} begins a new \
              session here."
         );
         session.notice(Severity::Warning, text, now);
     }
+}
+
+/// Says that the last turn of a session that is taken up had no end. One that another Neovim has open may go on there,
+/// and one that another program has gone on with has been asked something else since.
+fn say_cut_off(session: &mut Session, kept: &Kept, now: Moment) {
+    if !kept.is_cut_off || kept.elsewhere {
+        return;
+    }
+    let last = session.prompt_entries().pop().map(|(_, text)| one_line(&text));
+    let known = kept.prompts.last().map(|prompt| one_line(cut(&prompt.text, COMPARED)));
+    if last.zip(known).is_some_and(|(last, known)| !last.contains(&known)) {
+        return;
+    }
+    let text = format!(
+        "Cut off: {} never finished its work on your last prompt; a part of it may be done.",
+        session.name()
+    );
+    session.notice(Severity::Warning, text, now);
 }
 
 /// The session of this Neovim that an agent with this configured name knows by this id.
