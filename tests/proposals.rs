@@ -274,6 +274,55 @@ fn each_line_of_a_proposal_can_be_read_before_it_is_answered() {
 }
 
 #[test]
+fn a_picker_on_a_small_screen_hides_no_row_of_a_line_that_wraps() {
+    // Letters that stand nowhere else end what goes and what comes.
+    let line = |letter: &str, length: usize, end: &str| format!("{}{end}", letter.repeat(length - 1));
+    let cases: Vec<(usize, usize)> =
+        [20, 27, 28, 29, 56].iter().flat_map(|length| (0..4).map(|more| (*length, more))).collect();
+    let old = |at: usize, length: usize| format!("{at:02}{}\n", line("o", length - 2, "\u{df}"));
+    let text: String = cases
+        .iter()
+        .enumerate()
+        .map(|(at, (length, _))| format!("before\n{}\n\n\n\n", old(at, *length)))
+        .collect();
+    let change = |at: usize, (length, more): (usize, usize)| {
+        let new = format!("{}{}\n", "more\n".repeat(more), line("n", length, "\u{fe}"));
+        edit(&format!("c{at}"), &format!("Edit {at}"), json!([diff("a.txt", Some(&old(at, length)), &new)]))
+    };
+    let calls: Vec<Value> = cases.iter().enumerate().map(|(at, case)| change(at, *case)).collect();
+    for (size, options) in [
+        ((60, 14), "number"),
+        ((60, 14), "nonumber"),
+        ((60, 16), "number signcolumn=yes"),
+        ((70, 16), "nonumber"),
+        ((40, 20), "nonumber"),
+    ] {
+        for lines in [1, 0] {
+            let mut chat = asking(&[("a.txt", text.as_str())], &calls, (100, 30));
+            chat.nvim.resize(size.0, size.1);
+            chat.nvim.command(&format!("wincmd t | edit a.txt | setlocal {options} | set cmdheight={lines}"));
+            chat.nvim.command("wincmd b");
+            chat.send("go");
+            let mut opened = 0;
+            for (at, case) in cases.iter().enumerate() {
+                chat.wait_for(&format!("Edit {at}"));
+                wait_for_question(&mut chat.nvim);
+                if has_picker(&mut chat.nvim) {
+                    opened += 1;
+                    let screen = chat.nvim.screen();
+                    let is_shown = screen.contains('\u{df}')
+                        && screen.contains('\u{fe}')
+                        && screen.contains("Fake wants");
+                    assert!(is_shown, "{case:?} at {size:?} with {options}, {lines}:\n{screen}");
+                }
+                reject(&mut chat, &format!("p{at}"));
+            }
+            println!("{options} at {size:?}: {opened} of {}", cases.len());
+        }
+    }
+}
+
+#[test]
 fn the_words_of_a_long_line_on_a_page_stay_whole() {
     let line = "uncommonly lengthy vocabulary ".repeat(6);
     let text = format!("{line}\n{}", numbered("new", 60));
@@ -1235,6 +1284,68 @@ fn without_lines_for_commands_the_title_of_the_question_is_still_there() {
     chat.nvim.wait_for_screen(" MINE 120");
     chat.nvim.input("3<CR>");
     chat.wait_for("Answered.");
+}
+
+#[test]
+fn without_lines_for_commands_a_question_opens_or_its_call_says_how_it_is_answered() {
+    let changes = [(1, "one line"), (6, "a few lines"), (40, "more than the screen")];
+    for size in [(80, 24), (100, 30), (60, 14)] {
+        for (count, what) in changes {
+            let new: String = (1..=count).map(|number| format!("MINE {number}\n")).collect();
+            let change = json!([diff("mine.txt", Some("mine 120\n"), &new)]);
+            let mut chat = asking(&[], &[edit("c", "Edit mine.txt", change)], (100, 30));
+            chat.nvim.resize(size.0, size.1);
+            chat.nvim.command("set cmdheight=0");
+            chat.send("go");
+            wait_for_question(&mut chat.nvim);
+            let screen = chat.nvim.screen();
+            let opens = has_picker(&mut chat.nvim);
+            assert!(size.1 < 24 || opens == (count < 40), "{what} at {size:?}:\n{screen}");
+            assert!(!chat.nvim.screen().contains("Press ENTER"), "{what} at {size:?}:\n{screen}");
+            reject(&mut chat, "p0");
+            chat.wait_for("Answered.");
+        }
+    }
+}
+
+#[test]
+fn what_is_proposed_says_so_also_beside_a_long_line() {
+    let [long, longer] = ["x".repeat(70), "y ".repeat(70)];
+    let text = format!("first {long}\nsecond\n{longer}\nlast\n");
+    let changes = [
+        ("a long line", format!("first {long}\n"), "FIRST\n".to_owned()),
+        ("below a long line", "second\n".to_owned(), "second\nadded\n".to_owned()),
+        ("a line that wraps", format!("{longer}\n"), "THIRD\n".to_owned()),
+        ("below a line that wraps", format!("{longer}\nlast\n"), format!("{longer}\nadded\nlast\n")),
+    ];
+    for options in ["wrap", "nowrap"] {
+        for (what, old, new) in &changes {
+            let change = json!([diff("a.txt", Some(old), new)]);
+            let all = vec![
+                prompt(),
+                permission("p0", edit("c", "Edit a.txt", change)),
+                answered("p0"),
+                says("Answered."),
+                ends("end_turn"),
+            ];
+            let mut chat = started(
+                &[("a.txt", text.as_str())],
+                all,
+                (80, 30),
+                "permission = { open = 'never' }, window = { layout = 'bottom' }",
+            );
+            chat.nvim.command(&format!("wincmd t | edit a.txt | setlocal number {options}"));
+            chat.nvim.exec_lua("require('acp').send('go')", []);
+            chat.wait_for("Allow this edit?");
+            chat.nvim.wait_until(
+                |nvim| nvim.screen().lines().any(|row| row.contains("Fake proposes this")),
+                &format!("the label of {what} with {options}"),
+            );
+            chat.decide("reject");
+            chat.wait_for("Answered.");
+            chat.nvim.wait_until(|nvim| !nvim.screen().contains("proposes this"), "the label to go");
+        }
+    }
 }
 
 #[test]

@@ -217,6 +217,15 @@ end
 -- Bytes of JSON that Neovim's own highlighter may parse, as many as are read at once in a chat.
 local LONGEST_PARSED = 16384
 
+-- The rows on the screen of a buffer's lines in a window, without those that are not in the buffer; from 0.
+local function rows_of_lines(win, first, last)
+  if last < first then
+    return 0
+  end
+  local height = api.nvim_win_text_height(win, { start_row = first, end_row = last })
+  return height.all - height.fill
+end
+
 return {
   bar = margin_bar,
 
@@ -859,13 +868,31 @@ return {
     return math.max(math.min(bottom, vim.o.lines - covered) - top, 0)
   end,
 
-  -- The rows on the screen of a buffer's lines in a window, without those that are not in the buffer; from 0.
-  rows_of_lines = function(win, first, last)
-    if last < first then
-      return 0
+  rows_of_lines = rows_of_lines,
+
+  -- The same as soon as there are signs beside lines: Neovim has a column for them only when it has drawn the first one.
+  rows_beside_signs = function(win, first, last)
+    local rows, before = rows_of_lines(win, first, last), vim.wo[win].signcolumn
+    if not before:find("^auto") then
+      return rows
     end
-    local height = api.nvim_win_text_height(win, { start_row = first, end_row = last })
-    return height.all - height.fill
+    local function set(value)
+      api.nvim_win_call(win, function()
+        vim.cmd("noautocmd setlocal signcolumn=" .. value)
+      end)
+    end
+    set("yes")
+    local ok, beside = pcall(rows_of_lines, win, first, last)
+    set(before)
+    return ok and math.max(rows, beside) or rows
+  end,
+
+  -- The cells of a line's text in a window, and whether lines break there at other places than its right edge; from 0.
+  cells_of_line = function(win, row)
+    return api.nvim_win_call(win, function()
+      return vim.fn.virtcol({ row + 1, "$" }) - 1,
+        vim.wo.linebreak or vim.wo.breakindent or vim.o.showbreak ~= ""
+    end)
   end,
 
   -- Opens the fold that hides a line in a window; says whether one did. From 0.

@@ -86,7 +86,9 @@ impl ListChars {
 impl Appearance {
     /// As in a buffer; `budget` is what its colours may cost in all.
     pub fn of(editor: &Editor, buf: Buf, budget: Duration) -> Self {
-        let win = editor.wins_of(buf).first().copied();
+        // Of several windows the narrowest: what is broken for a wider one is cut there.
+        let width = |win: &Win| editor.win_size(*win).map_or(u16::MAX, |(columns, _)| columns);
+        let win = editor.wins_of(buf).into_iter().min_by_key(width);
         let list = win.and_then(|win| {
             let on: bool = editor.win_option(win, "list").ok()?;
             let chars = on.then(|| editor.win_option::<String>(win, "listchars"))?;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use mlua::{Function, Result, Table, Value};
 
+use crate::core::text::cells;
 use crate::core::text::visible::{visible, visible_line};
 use crate::nvim::editor::Editor;
 
@@ -141,12 +142,16 @@ pub fn rows_covered(editor: &Editor, prompt: &str, items: &[String]) -> usize {
     }
     let asks: String = pages(editor).and_then(|pages| pages.get("ASKS")).unwrap_or_default();
     let columns = usize::from(editor.size().0).max(1);
-    let rows = |text: &str, before: usize| (text.chars().count() + before).div_ceil(columns).max(1);
-    // The line above it, and the one that asks for a number.
-    let asks = rows(&asks, 0);
-    // Without lines for commands it scrolls more.
-    let more = if has_no_line(editor) { 1 + asks } else { 0 };
-    rows(prompt, 0) + items.iter().map(|item| rows(item, 3)).sum::<usize>() + 1 + asks + more
+    let rows = |text: &str, beside: usize| (cells(text) + beside).div_ceil(columns).max(1);
+    // The line above it, and the one that asks for a number, with the cursor behind it.
+    let asks = rows(&asks, 1);
+    // Of several rows Neovim draws all but the last twice, once something is drawn meanwhile.
+    let asks = asks * 2 - 1;
+    // Without lines for commands it scrolls more: by the row that is lost then, and one.
+    let more = if has_no_line(editor) { 2 } else { 0 };
+    let number = |at: usize| (at + 1).to_string().len() + ": ".len();
+    let items: usize = items.iter().enumerate().map(|(at, item)| rows(&plain(item), number(at))).sum();
+    rows(&plain(prompt), 0) + items + 1 + asks + more
 }
 
 /// Whether something draws Neovim's own picker over the middle of the screen, and not at its end.

@@ -226,11 +226,11 @@ impl Reviews {
 }
 
 /// What stands beside what a call proposes.
-fn label(cx: &Context, (key, entry): Call) -> String {
-    let Some(session) = cx.sessions.get(&key) else { return String::new() };
+fn label(cx: &Context, (key, entry): Call) -> (String, &'static str) {
+    let Some(session) = cx.sessions.get(&key) else { return (String::new(), "") };
     let waits = session.entry(entry).and_then(|entry| entry.tool()).map(|call| call.status);
     let how = if waits == Some(Status::Waiting) { " \u{b7} :Acp answer" } else { "" };
-    format!("{} proposes this{how}", session.name())
+    (format!("{} proposes this", session.name()), how)
 }
 
 /// The diffs of a call, by the buffers that hold their files.

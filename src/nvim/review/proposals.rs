@@ -12,12 +12,12 @@ use crate::core::changes::diff::{Hunk, Placed, PlacedState};
 use crate::core::changes::words::Words;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::text::visible::visible_line;
-use crate::nvim::diff_view::appearance::{Appearance, Shape};
+use crate::nvim::diff_view::appearance::{Appearance, Shape, cells};
 use crate::nvim::diff_view::marks::{
     SignedLines, forget_above_first_line, line, push, seen, show_above_first_line, virtual_lines, words_in,
 };
 use crate::nvim::editor::autocommands::Group;
-use crate::nvim::editor::{Buf, Editor};
+use crate::nvim::editor::{Buf, Editor, Win};
 
 /// A tool call of a session.
 pub type Call = (SessionKey, EntryId);
@@ -28,6 +28,7 @@ pub struct Proposals {
     drawn: HashMap<Call, Vec<Buf>>,
     /// Where they stood there last, and the last row that the text had then.
     stood: HashMap<(Call, Buf), (Vec<Placed>, usize)>,
+    labels: HashMap<(Call, Buf), Label>,
     /// What these buffers looked like when something was drawn in them last.
     shapes: HashMap<Buf, Shape>,
     /// What is still to be drawn.
@@ -43,8 +44,16 @@ pub struct Proposed {
     pub placed: Vec<Placed>,
     /// What of it is made already is shown among what is left to decide.
     pub made_shown: bool,
-    /// Says beside the first of it that it is not made yet.
-    pub label: String,
+    /// Says beside the first of it that it is not made yet, and how that is answered.
+    pub label: (String, &'static str),
+}
+
+/// What stands beside the first hunk of a call's that is not made yet.
+struct Label {
+    /// What it is, and how that is answered.
+    text: (String, &'static str),
+    row: usize,
+    mark: Option<i64>,
 }
 
 struct Waiting {
@@ -80,6 +89,15 @@ impl Proposals {
         self.drawn.iter().map(|(call, bufs)| (*call, bufs.clone())).collect()
     }
 
+    /// Says beside the first hunk of a call that is not made yet what it is: made changes look alike. Where the line leaves
+    /// no room for that in its window, it stands above; gives that line then.
+    pub fn place_label(&mut self, editor: &Editor, call: Call, buf: Buf) -> Result<Option<usize>> {
+        match self.labels.get_mut(&(call, buf)) {
+            Some(label) => label.place(editor, (buf, namespace(editor, call)?)),
+            None => Ok(None),
+        }
+    }
+
     /// Has a call's changes drawn in a buffer, in the place of those that are.
     pub fn begin(
         &mut self,
@@ -109,7 +127,11 @@ impl Proposals {
             seen.iter().any(|rows| hunk.row < rows.end && rows.start <= end)
         };
         hunks.sort_by_cached_key(|(_, hunk)| (is_seen(hunk), std::cmp::Reverse(hunk.row)));
-        put_label(editor, (buf, ns), &hunks, &label)?;
+        self.labels.remove(&(call, buf));
+        if let Some(row) = row_of_label(&hunks) {
+            self.labels.insert((call, buf), Label { text: label, row, mark: None });
+        }
+        self.place_label(editor, call, buf)?;
         self.forget(call, buf);
         self.waiting.push(Waiting { call, buf, tick, hunks, colours: COLOUR_BUDGET });
         let bufs = self.drawn.entry(call).or_default();
@@ -136,7 +158,8 @@ impl Proposals {
             self.shapes.insert(waiting.buf, appearance.shape.clone());
             while let Some((state, hunk)) = waiting.hunks.pop() {
                 editor.paint(waiting.buf, ns, marks_of(editor, &appearance, lines, state, &hunk)?)?;
-                if hunk.row == 0 {
+                // Also the label of what is added below the first line.
+                if hunk.row <= 1 {
                     show_above_first_line(editor, waiting.buf);
                 }
                 if Instant::now() >= until && !waiting.hunks.is_empty() {
@@ -172,6 +195,7 @@ impl Proposals {
         let Some(bufs) = self.drawn.remove(&call) else { return Ok(()) };
         self.waiting.retain(|waiting| waiting.call != call);
         self.stood.retain(|(other, _), _| *other != call);
+        self.labels.retain(|(other, _), _| *other != call);
         let (ns, anchors) = (namespace(editor, call)?, anchors(editor, call)?);
         for buf in bufs {
             if editor.buf_is_valid(buf) {
@@ -194,6 +218,7 @@ impl Proposals {
         }
         self.waiting.retain(|waiting| waiting.buf != buf);
         self.stood.retain(|(_, other), _| *other != buf);
+        self.labels.retain(|(_, other), _| *other != buf);
         for (call, bufs) in self.drawn.iter_mut().filter(|(_, bufs)| bufs.contains(&buf)) {
             bufs.retain(|other| *other != buf);
             editor.clear_namespace(buf, namespace(editor, *call)?, 0, -1)?;
@@ -254,6 +279,9 @@ pub fn changes_of(editor: &Editor, buf: Buf) -> Result<Group<'_>> {
     Group::new(editor, &format!("acp.proposals.{}", buf.0))
 }
 
+/// The cells of the sign that a line gets.
+const SIGN: usize = 2;
+
 /// What the colours of one call's changes in a file may cost.
 const COLOUR_BUDGET: Duration = Duration::from_millis(30);
 
@@ -261,25 +289,66 @@ fn namespace(editor: &Editor, call: Call) -> Result<i64> {
     editor.namespace(&format!("acp.diff.{}.{}", call.0.0, call.1.0))
 }
 
-/// Says beside the first hunk that is not made yet what it is: made changes look alike.
-fn put_label(
-    editor: &Editor,
-    (buf, ns): (Buf, i64),
-    hunks: &[(PlacedState, Arc<Hunk>)],
-    label: &str,
-) -> Result<()> {
+/// Where the first hunk begins that is not made yet.
+fn row_of_label(hunks: &[(PlacedState, Arc<Hunk>)]) -> Option<usize> {
     let proposed = hunks.iter().filter(|(state, _)| *state == PlacedState::Proposed).map(|(_, hunk)| hunk);
-    let Some(first) = proposed.min_by_key(|hunk| hunk.row) else { return Ok(()) };
+    let first = proposed.min_by_key(|hunk| hunk.row)?;
     // Lines that are added alone stand below the one before.
-    let row = if first.removed.is_empty() { first.row.saturating_sub(1) } else { first.row };
-    let label = editor.lua.create_string(visible_line(label))?;
-    let chunk = editor.lua.create_sequence_from([label, editor.lua.create_string("AcpToolWaiting")?])?;
-    let options = editor.table([
-        ("virt_text", Value::Table(editor.lua.create_sequence_from([chunk])?)),
-        ("virt_text_pos", editor.string("eol")?),
-        ("hl_mode", editor.string("combine")?),
-    ])?;
-    editor.set_extmark(buf, ns, (row.min(editor.line_count(buf)? - 1), 0), options).map(drop)
+    Some(if first.removed.is_empty() { first.row.saturating_sub(1) } else { first.row })
+}
+
+impl Label {
+    fn place(&mut self, editor: &Editor, (buf, ns): (Buf, i64)) -> Result<Option<usize>> {
+        let row = self.row.min(editor.line_count(buf)? - 1);
+        let label = visible_line(&self.text.0);
+        let whole = format!("{label}{}", self.text.1);
+        let appearance = Appearance::of(editor, buf, Duration::ZERO);
+        let room = room_behind(editor, &appearance, buf, row)?;
+        let fits = |text: &&String| room.is_none_or(|room| cells(editor, text) <= room);
+        let text = [&whole, &label].into_iter().find(fits);
+        let chunks = |text: &str| -> Result<Table> {
+            let chunk = [editor.string(text)?, editor.string("AcpToolWaiting")?];
+            editor.lua.create_sequence_from([editor.lua.create_sequence_from(chunk)?])
+        };
+        let options = match text {
+            Some(text) => editor.table([
+                ("virt_text", Value::Table(chunks(text)?)),
+                ("virt_text_pos", editor.string("eol")?),
+                ("hl_mode", editor.string("combine")?),
+            ])?,
+            None => {
+                let margin = appearance.margin(' ');
+                let line = chunks(&format!("{}{whole}", margin.as_deref().unwrap_or_default()))?;
+                editor.table([
+                    ("virt_lines", Value::Table(editor.lua.create_sequence_from([line])?)),
+                    ("virt_lines_above", Value::Boolean(true)),
+                    ("virt_lines_leftcol", Value::Boolean(margin.is_some())),
+                ])?
+            }
+        };
+        if let Some(mark) = self.mark {
+            options.set("id", mark)?;
+        }
+        self.mark = Some(editor.set_extmark(buf, ns, (row, 0), options)?);
+        Ok(text.is_none().then_some(row))
+    }
+}
+
+/// The cells that are free behind the text of a line, without a blank; nothing where no window shows it.
+fn room_behind(editor: &Editor, appearance: &Appearance, buf: Buf, row: usize) -> Result<Option<usize>> {
+    let width = |win: &Win| editor.win_size(*win).map_or(u16::MAX, |(columns, _)| columns);
+    let Some(win) = editor.wins_of(buf).into_iter().min_by_key(width) else { return Ok(None) };
+    let (taken, breaks_early): (usize, bool) = editor.helper("cells_of_line", (win, row))?;
+    let free = match appearance.room().filter(|room| *room > 0) {
+        // Only Neovim knows where its last row ends.
+        Some(room) if taken > room && breaks_early => 0,
+        Some(room) => taken.max(1).next_multiple_of(room) - taken,
+        None => {
+            let cut: Option<usize> = editor.helper("cuts_lines_at", win)?;
+            cut.unwrap_or_default().saturating_sub(SIGN + taken)
+        }
+    };
+    Ok(Some(free.saturating_sub(1)))
 }
 
 /// The marks that show a hunk in a buffer of so many lines.

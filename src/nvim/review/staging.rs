@@ -358,9 +358,12 @@ impl Reviews {
 
     /// Has the window show all hunks at once, if that can be. Says whether it does.
     fn show_in_file(&mut self, cx: &Context, win: Win, buf: Buf, file: &ProposedFile) -> Result<bool> {
+        let Some(call) = self.stage.as_ref().map(|stage| stage.call) else { return Ok(false) };
+        let editor = &cx.editor;
+        // The window is known only now.
+        let label = self.proposals.place_label(editor, call, buf)?;
         let Some(stage) = &self.stage else { return Ok(false) };
         let Some(lent) = &stage.lent else { return Ok(false) };
-        let editor = &cx.editor;
         let hunks = file.hunks();
         let (Some((_, top)), Some(end)) =
             (hunks.first(), hunks.iter().map(|(state, hunk)| hunk.row + held(*state, hunk)).max())
@@ -370,10 +373,12 @@ impl Reviews {
         };
         editor.helper::<()>("unfold", lent.kept.clone())?;
         let last = editor.line_count(buf)? - 1;
-        let first = top.row.saturating_sub(1).min(last);
+        // What is above the first line of a window is not seen.
+        let above = 1 + usize::from(label.is_some_and(|row| row < top.row));
+        let first = top.row.saturating_sub(above).min(last);
         let end = end.saturating_sub(1).clamp(first, last);
         let rows = |from: usize, to: usize| -> Result<usize> {
-            if to < from { Ok(0) } else { editor.helper("rows_of_lines", (win, from, to)) }
+            if to < from { Ok(0) } else { editor.helper("rows_beside_signs", (win, from, to)) }
         };
         // Lines that are longer than the screen is high need no measuring.
         if end - first > usize::from(editor.size().1) {
@@ -382,7 +387,7 @@ impl Reviews {
         let appearance = Appearance::of(editor, buf, Duration::ZERO);
         let beside: usize =
             hunks.iter().map(|(state, hunk)| rows_beside(cx, &appearance, *state, hunk)).sum();
-        let needed = rows(first, end)? + beside;
+        let needed = rows(first, end)? + beside + usize::from(label.is_some());
         let room: usize = editor.helper("rows_in_sight", (win, stage.covered))?;
         if needed > room || is_cut(cx, &appearance, win, file)? {
             return Ok(false);
