@@ -144,6 +144,75 @@ fn a_message_that_is_cut_does_not_say_the_opposite() {
 }
 
 #[test]
+fn what_to_do_stays_of_a_message_that_is_cut() {
+    let name = "src/some/folder/of_the_file.rs";
+    let told = [
+        (
+            format!("{name} has changed on the disk since it was read by the agent: :Acp answer decides"),
+            ": :Acp answer decides",
+        ),
+        (
+            format!("{name} has changed on the disk: :write once it is merged, or :write!"),
+            ": :write once it is merged, or :write!",
+        ),
+        (
+            format!("{name} is gone from the disk; its buffer keeps the text: :Acp settle in it chooses"),
+            ": :Acp settle in it chooses",
+        ),
+        (
+            format!(
+                "couldn't undo {name} and 2 more: it is not writable; :Acp checkpoints has what was kept"
+            ),
+            "; :Acp checkpoints has what was kept",
+        ),
+        (
+            format!(
+                "{name} was not opened, since it is outside the session's folders: <CR> in :Acp locations opens it"
+            ),
+            ": <CR> in :Acp locations opens it",
+        ),
+        ("Claude Code did not stop within 10 s; :Acp restart ends it and starts it again, :Acp stop only ends it".to_owned(),
+            "did not stop within 10 s; :Acp restart"),
+        // The command comes first in a long clause.
+        (
+            format!(
+                "{name} and some other files are waiting; :Acp review shows all of what is undecided and what of it is gone"
+            ),
+            "; :Acp review shows all of what",
+        ),
+    ];
+    for (text, what) in told {
+        let mut chat = beside();
+        chat.nvim.resize(80, 24);
+        chat.nvim.command("set ruler showcmd");
+        chat.nvim.exec_lua("require('acp.notify').show(..., vim.log.levels.INFO)", [text.as_str().into()]);
+        chat.nvim.wait_for_screen(":messages");
+        let screen = chat.nvim.screen();
+        let line = screen.lines().find(|line| line.contains(":messages")).unwrap_or_default();
+        let begins = line.starts_with(&format!("acp: {}", text.chars().take(7).collect::<String>()));
+        assert!(line.contains(what) && begins, "{text:?} is shown as\n{line}");
+        assert!(chat.nvim.messages().replace('\n', "").contains(&text), "{}", chat.nvim.messages());
+    }
+}
+
+#[test]
+fn a_notifier_that_cuts_lines_gets_short_ones() {
+    let mut chat = beside();
+    chat.nvim.resize(80, 24);
+    chat.nvim.exec_lua(
+        "local code = [[_G.shown = {} vim.notify = function(text) table.insert(_G.shown, text) end]]
+         loadstring(code, '@/plugins/snacks.nvim/lua/snacks/notifier.lua')()",
+        [],
+    );
+    let text = "src/some/folder/of_the_file.rs has changed on the disk, too: :Acp answer decides";
+    chat.nvim.exec_lua("require('acp.notify').show(..., vim.log.levels.INFO)", [text.into()]);
+    let shown = chat.nvim.exec_lua("return _G.shown[1]", []);
+    let shown = shown.as_str().expect("a text");
+    assert!(shown.lines().all(|line| line.chars().count() <= 32), "{shown}");
+    assert_eq!(shown.replace('\n', ""), format!("acp: {text}"));
+}
+
+#[test]
 fn who_types_sees_an_error_and_is_not_held_up_by_it() {
     let mut chat = beside();
     chat.nvim.input("i");

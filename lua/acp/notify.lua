@@ -52,7 +52,7 @@ local function ending(text, room)
     if at and width(text:sub(at)) <= room then
       return text:sub(at)
     elseif at and mark == "; " then
-      -- What to do begins with the command: of a long clause the end is what one can do without.
+      -- Of a long clause the end is what one can do without.
       return ""
     end
   end
@@ -64,6 +64,38 @@ local function ending(text, room)
   -- Not from the middle of a word.
   local space = tail:find(" ", 1, true)
   return space and space <= LONGEST_WORD and tail:sub(space) or tail
+end
+
+-- What a text says to do: the clause with its first command, such as `; :Acp answer decides`, and where the command ends.
+local function what_to_do(text)
+  local at, stop = text:find("[ (]:%a+!? ?%a*")
+  if not at then
+    return nil
+  end
+  local from = at
+  for _, mark in ipairs({ "; ", "%. ", ": ", ", ", " %(" }) do
+    local before = text:sub(1, at):find(mark .. "[^;.:,(]*$")
+    if before then
+      from = from == at and before or math.max(from, before)
+    end
+  end
+  return text:sub(from), stop
+end
+
+-- How a text is cut that has no room: its beginning and its end. What to do stays, also where little is left of the rest.
+local function halves(text, room)
+  local clause, stop = what_to_do(text)
+  if clause and (width(clause) <= room - LEAST_HEAD or width(text:sub(1, stop)) > room) then
+    local tail = beginning(clause, room - LEAST_HEAD)
+    local head = beginning(text, room - width(tail))
+    -- A long name is cut itself rather than left out.
+    return width(head) < LEAST_HEAD and vim.fn.printf("%." .. room - width(tail) .. "S", text) or head, tail, true
+  elseif clause then
+    -- What to do begins with the command: of a long clause the end is what one can do without.
+    return beginning(text, room), "", true
+  end
+  local tail = ending(text, math.floor(room / 2))
+  return beginning(text, room - width(tail)), tail, false
 end
 
 -- What a sentence says the opposite without.
@@ -103,8 +135,10 @@ local function fit(chunks, room, is_told)
     local text, group = unpack(chunks[1])
     local more = is_told and "" or " :messages"
     local left = room - width(more) - 1
-    local tail = ending(text, math.floor(left / 2))
-    local head = beginning(text, left - width(tail))
+    local head, tail, is_told_what_to_do = halves(text, left)
+    if is_told_what_to_do then
+      return { { head .. "…" .. tail, group }, { more, "Comment" } }
+    end
     local named = to_end_of_name(text, head)
     if named and width(named) <= left then
       head, tail = named, ending(text, left - width(named))
@@ -285,6 +319,12 @@ local function is_neovims_own(notify)
   return info.source == "?" or info.source:find("^@vim/") ~= nil
 end
 
+-- The cells of a line that snacks' notifier shows, which cuts what is longer; nothing where something else shows messages.
+local function line_of_snacks()
+  local source = debug.getinfo(vim.notify, "S").source
+  return source:find("snacks", 1, true) and math.max(math.floor(vim.o.columns * 0.4) - 2, 24) or nil
+end
+
 local deliver, show
 
 -- Whether a message can be shown without a hit-enter prompt. While Neovim waits for the rest of a command (`getchar()`,
@@ -418,7 +458,9 @@ local M = {}
 function M.show(text, level)
   if not is_neovims_own(vim.notify) then
     -- Without a title, which not all of them show, and those that do would say it twice.
-    vim.notify("acp: " .. text, level)
+    local room = line_of_snacks()
+    text = "acp: " .. text
+    vim.notify(room and table.concat(pieces(text, room), "\n") or text, level)
     return
   end
   text = text:gsub("%c", " ")

@@ -30,3 +30,36 @@ fn messages_fit_80_columns() {
     let long: Vec<&String> = all.iter().filter(|text| text.chars().count() > ROOM).collect();
     assert!(long.is_empty(), "to be said in {ROOM} characters: {long:#?}");
 }
+
+/// The cells of what to do that a message keeps which is cut on such a screen (`what_to_do` in `lua/acp/notify.lua`).
+const ROOM_TO_ACT: usize = 41;
+
+/// Texts that say what to do, each with a path of 30 characters for its first value, and the clause that says it.
+fn told_to_do(source: &str) -> Vec<(String, String)> {
+    let source = source.split("#[cfg(test)]").next().unwrap_or_default();
+    let expression = |text: &str| regex_lite::Regex::new(text).expect("an expression");
+    let literal = expression(r#""((?:[^"\\]|\\[\s\S])*)""#);
+    let (broken, value) = (expression(r"\\\n\s*"), expression(r"\{[^{}]*\}"));
+    let act = expression(r"(?:; |: |, |\. | \()(?:[^;:,.(]* )?:(?:Acp|write|edit|quit)");
+    let texts = literal.captures_iter(source).map(|found| broken.replace_all(&found[1], "").into_owned());
+    let path = "x".repeat(30);
+    let told = |text: String| {
+        let (head, clause) = text.split_at(act.find(&text)?.start());
+        let head = value.replace(head, path.as_str());
+        let clause = value.replace_all(clause, VALUE).into_owned();
+        Some((format!("{}{clause}", value.replace_all(&head, VALUE)), clause))
+    };
+    texts.filter_map(told).collect()
+}
+
+#[test]
+fn what_to_do_is_short_enough_to_stay_of_a_message_that_is_cut() {
+    let files = ["src/nvim", "src/core/session"].into_iter().flat_map(rust_files);
+    let all: Vec<(String, String)> = files.flat_map(|file| told_to_do(&read(&file))).collect();
+    assert!(all.len() > 60, "they are found: {}", all.len());
+    let is_long = |(whole, clause): &&(String, String)| {
+        whole.chars().count() > ROOM && clause.chars().count() > ROOM_TO_ACT
+    };
+    let long: Vec<_> = all.iter().filter(is_long).collect();
+    assert!(long.is_empty(), "to be said in {ROOM_TO_ACT} characters: {long:#?}");
+}

@@ -28,13 +28,10 @@ impl Session {
         let can = self.info.as_ref().is_some_and(|info| info.can.fork);
         Some(match &self.phase {
             Phase::Ending { .. } | Phase::Gone => {
-                format!("{name} has ended; :Acp restart starts it again, and then the session can be forked")
+                format!("{name} has ended; :Acp restart starts it, then fork")
             }
             Phase::Opening { .. } => "the session isn't open yet; it can be forked once it is".to_owned(),
-            _ if !can => format!(
-                "{name} can't fork a session; :AcpChat! begins another one, and :Acp export writes down for it what was \
-                 said here"
-            ),
+            _ if !can => format!("{name} can't fork a session; :AcpChat! begins another one"),
             Phase::LoginNeeded => format!("{name} wants you to log in first: :Acp login"),
             Phase::Waiting { .. } | Phase::Working { .. } | Phase::Cancelling { .. } => {
                 "a turn is running; fork the session once it is over, or stop it: :Acp cancel".to_owned()

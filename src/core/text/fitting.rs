@@ -14,6 +14,17 @@ pub fn cut_middle(text: &str, width: usize) -> String {
     format!("{start}…{end}")
 }
 
+/// The cells of a message that is shown whole on a screen of 80 columns.
+const MESSAGE: usize = 80 - 12 - "acp: ".len();
+
+/// Of a name that is cut to less nobody knows what it is.
+const SHORTEST_NAME: usize = 16;
+
+/// A message that begins with a name. The middle of that gives way to what is said about it.
+pub fn message_about(name: &str, said: &str) -> String {
+    format!("{}{said}", cut_middle(name, MESSAGE.saturating_sub(taken(said)).max(SHORTEST_NAME)))
+}
+
 /// Cuts a text to `width` cells, at its end.
 pub fn cut_end(text: &str, width: usize) -> String {
     match width {
@@ -24,7 +35,7 @@ pub fn cut_end(text: &str, width: usize) -> String {
 }
 
 /// The same between words, unless little would be left then.
-fn cut_at_word(text: &str, width: usize) -> String {
+pub fn cut_at_word(text: &str, width: usize) -> String {
     if taken(text) <= width {
         return text.to_owned();
     }
@@ -110,6 +121,15 @@ pub fn taken(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_message_says_about_a_long_name_is_whole() {
+        let said = " changed on the disk, too: :Acp answer decides";
+        assert_eq!(message_about("a.rs", said), format!("a.rs{said}"));
+        let long = message_about("src/some/folder/of_the_file.rs", said);
+        assert_eq!(long, format!("src/some…_file.rs{said}"));
+        assert!(taken(&long) <= MESSAGE);
+    }
 
     #[test]
     fn a_text_is_cut_to_cells() {

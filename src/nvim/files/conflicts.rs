@@ -107,7 +107,7 @@ impl Files {
                 let name = cx.short_name(job.session(), &job.path);
                 let text = format!(
                     "{name}: you and the disk changed {which}: the buffer keeps yours; \
-                     :edit! takes those of the disk, :write! puts yours there"
+                     :edit! takes the disk's, :write! yours"
                 );
                 cx.note(job.session(), Severity::Warning, text);
             }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use mlua::Result;
 
 use crate::core::text::Text;
+use crate::core::text::fitting::message_about;
 use crate::nvim::buffers::is_modified;
 use crate::nvim::buffers::saving::stamp_of;
 use crate::nvim::context::Context;
@@ -101,8 +102,7 @@ impl Files {
         let Some(path) = cx.buffers.name_of(buf).map(Path::to_owned) else { return Ok(()) };
         let name = cx.short_name(None, &path);
         if cx.conflicts.about(&path) {
-            let text =
-                format!("{name} has changed on the disk, too: :Acp answer decides, :write! puts yours there");
+            let text = message_about(&name, " changed on the disk, too: :Acp answer decides");
             cx.notify(text, Level::Warn);
             return Ok(());
         }
@@ -115,9 +115,7 @@ impl Files {
             // It has become known meanwhile.
             return self.write_what_was_refused(cx, buf, &path);
         }
-        let text = format!(
-            "{name} has changed on the disk: :write again once that is merged; :write! puts yours there"
-        );
+        let text = message_about(&name, " changed on the disk: :write once it is merged");
         cx.notify(text, Level::Warn);
         self.take_what_was_found(cx, path)
     }
@@ -131,7 +129,8 @@ impl Files {
         }
         let name = cx.short_name(None, path);
         if cx.editor.changedtick(buf)? != refused {
-            cx.notify(format!("{name} has changed, also on the disk: look and :write again"), Level::Warn);
+            let text = message_about(&name, " changed, also on the disk: look and :write again");
+            cx.notify(text, Level::Warn);
             return Ok(());
         }
         cx.run_effect("couldn't write", move |editor| -> std::result::Result<(), String> {

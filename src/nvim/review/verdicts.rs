@@ -298,7 +298,7 @@ impl Reviews {
             0 => String::new(),
             more => format!(" and {more} more {}", plural(more, "file")),
         };
-        let text = format!("couldn't undo {name}{more}: {why}; :Acp checkpoints shows what was kept of it");
+        let text = format!("couldn't undo {name}{more}: {why}; :Acp checkpoints has what was kept");
         cx.notify(text, Level::Warn);
         Ok(())
     }
