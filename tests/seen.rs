@@ -522,6 +522,25 @@ fn what_others_change_between_two_turns_is_listed_as_such() {
     assert_eq!(ran.chat.project.read("b.txt"), LINES.replace("four", "4"));
 }
 
+#[test]
+fn a_list_of_changes_names_the_agent_only_where_it_has_changed_something() {
+    let mut ran =
+        Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &[turn_that_runs(&["sed -i s/two/TWO/ a.txt"])]);
+    let title = |ran: &mut Ran| {
+        ran.chat.nvim.command("Acp changes quickfix");
+        let title = ran.chat.nvim.exec_lua("return vim.fn.getqflist({ title = true }).title", []);
+        ran.chat.nvim.command("cclose");
+        title.as_str().expect("a title").to_owned()
+    };
+    ran.open_chat();
+    ran.outside("sed", &["-i", "s/four/4/", "b.txt"]);
+    ran.wait_for_changes("b.txt +1 -1, changed from outside");
+    assert_eq!(title(&mut ran), "Changed from outside");
+    ran.turn();
+    ran.wait_for_changes("a.txt 1 hunk · +1 -1\nb.txt +1 -1, changed from outside");
+    assert_eq!(title(&mut ran), "Changed by Fake and from outside");
+}
+
 /// Each runs in the project while no call of an agent does.
 const OUTSIDE: &[(&str, &str)] = &[
     ("git checkout of a branch", "git checkout -q other"),

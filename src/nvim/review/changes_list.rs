@@ -42,6 +42,9 @@ struct Listing {
 impl Listing {
     fn of(reviews: &Reviews, cx: &Context, key: Option<SessionKey>) -> Self {
         let mut changed = key.map(|key| reviews.changed_by(cx, key)).unwrap_or_default();
+        let mut unknown = key.map(|key| removed_unseen(cx, key)).unwrap_or_default();
+        let from_outside = key.map_or(0, |_| reviews.changed_outside(cx, key).count());
+        let has_agents = changed.len() + unknown.len() > from_outside;
         for (path, what, ranges) in reviews.undecided_from_before(cx, key) {
             match changed.iter_mut().find(|(known, ..)| *known == path) {
                 // Changed again since.
@@ -52,11 +55,9 @@ impl Listing {
                 None => changed.push((path, what, ranges)),
             }
         }
-        let mut unknown = key.map(|key| removed_unseen(cx, key)).unwrap_or_default();
         unknown.extend(key.and_then(|_| reviews.stats.outside_left_out()));
-        let session = key.and_then(|key| cx.sessions.get(&key));
-        let title = session.map(|session| format!("Changed by {}", session.name()));
-        let title = title.unwrap_or_else(|| "Undecided from before".to_owned());
+        let name = key.and_then(|key| cx.sessions.get(&key)).map(|session| session.name());
+        let title = title_of(&name.unwrap_or_default(), has_agents, from_outside > 0);
         Self { key, title, changed, unknown }
     }
 
@@ -101,7 +102,7 @@ impl Reviews {
 
     /// What is known of the changes of a session's, and of others in its folders.
     fn changed_by(&self, cx: &Context, key: SessionKey) -> Vec<Changed> {
-        let outside = self.stats.outside().filter(|(path, _)| is_in_folders(cx, Some(key), path));
+        let outside = self.changed_outside(cx, Some(key));
         let is_listed = |path: &Path| self.stats.of(key).any(|(other, _)| other == path);
         // A renamed file is one.
         let is_old = |path: &Path| self.renamed.iter().any(|(to, from)| from == path && is_listed(to));
@@ -134,6 +135,15 @@ impl Reviews {
         let told = self.only_reported(key);
         changed.extend(told.into_iter().map(|path| (path, "as its tool calls say".to_owned(), Vec::new())));
         changed
+    }
+
+    /// What others have changed in the folders of a session.
+    fn changed_outside<'a>(
+        &'a self,
+        cx: &'a Context,
+        key: Option<SessionKey>,
+    ) -> impl Iterator<Item = (&'a Path, &'a Changes)> {
+        self.stats.outside().filter(move |(path, _)| is_in_folders(cx, key, path))
     }
 
     /// What is undecided since before Neovim was started, in the folders of a session, or of the project at hand.
@@ -272,6 +282,16 @@ impl Reviews {
         let empty = cx.editor.lua.create_table()?;
         cx.editor.func::<Value>("setqflist", (empty, " ", what))?;
         cx.editor.command("botright copen")
+    }
+}
+
+/// Whose changes a list is of, which is not empty.
+fn title_of(name: &str, has_agents: bool, has_others: bool) -> String {
+    match (has_agents, has_others) {
+        (true, false) => format!("Changed by {name}"),
+        (true, true) => format!("Changed by {name} and from outside"),
+        (false, true) => "Changed from outside".to_owned(),
+        (false, false) => "Undecided from before".to_owned(),
     }
 }
 
