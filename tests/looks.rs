@@ -300,6 +300,11 @@ fn acp_alone_is_a_small_page_that_says_what_each_command_does_and_runs_it() {
         for name in ["Chat", "Answer", "Review", "checkpoints", "build", "<CR> runs it"] {
             assert!(screen.contains(name), "{name} at {columns}: {screen}");
         }
+        let touches = |row: &&str| {
+            let inside = row.split('│').nth(1);
+            inside.is_some_and(|inside| !inside.starts_with(' ') || !inside.ends_with(' '))
+        };
+        assert_eq!(screen.lines().find(touches), None, "a row at {columns} touches the border:\n{screen}");
         chat.nvim.input("<Tab>");
         chat.nvim.wait_for_screen("Show or hide the chat");
         chat.nvim.input("j");
@@ -394,6 +399,52 @@ fn tables_are_aligned_for_the_width_that_the_chat_has_now() {
     resize(&mut chat, 60);
     chat.nvim.wait_for_screen(&closed);
     chat.nvim.wait_for_screen(&growing);
+}
+
+/// The rows of the screen from one that holds a text on, as far as the chat's windows go.
+fn rows_of_chat(nvim: &mut Nvim) -> Vec<String> {
+    let place = nvim.exec_lua(
+        "local win = vim.fn.bufwinid(require('acp').status().sessions[1].buffer)
+         local at = vim.api.nvim_win_get_position(win)
+         return { at[1], at[2], vim.api.nvim_win_get_height(win), vim.api.nvim_win_get_width(win) }",
+        [],
+    );
+    let number = |at: usize| place[at].as_u64().expect("a number") as usize;
+    let screen = nvim.screen();
+    let rows = screen.lines().skip(number(0)).take(number(2));
+    rows.map(|row| row.chars().skip(number(1)).take(number(3)).collect()).collect()
+}
+
+#[test]
+fn each_row_of_a_question_has_a_bar_in_the_margin_however_narrow_its_window_is() {
+    let call =
+        json!({ "toolCallId": "c", "title": "Run it", "kind": "execute", "rawInput": { "command": "make" } });
+    let options = json!([
+        { "optionId": "a", "name": "Yes, this once", "kind": "allow_once" },
+        { "optionId": "b", "name": "Yes, allow it always", "kind": "allow_always" },
+        { "optionId": "c", "name": "Yes, and all commands like this one from now on", "kind": "allow_always" },
+        { "optionId": "r", "name": "No, and say what else to do", "kind": "reject_once" },
+    ]);
+    let asks = support::script::asks(
+        "p",
+        "session/request_permission",
+        json!({ "toolCall": call, "options": options }),
+    );
+    for columns in [30, 40, 46, 60, 80] {
+        let mut chat = Scripted::sized(FIVE, steps([prompt(), asks.clone()]), columns, 30);
+        chat.configure("permission = { open = 'never' }");
+        chat.nvim.command("edit a.txt");
+        chat.chat();
+        chat.send("go");
+        chat.wait_for("what else to do");
+        chat.nvim.wait_until(|nvim| rows_of_chat(nvim).concat().contains("rule"), "the answers");
+        let rows = rows_of_chat(&mut chat.nvim);
+        let first = rows.iter().position(|row| row.contains("Allow")).expect("the question");
+        let last = rows.iter().rposition(|row| row.contains("rule")).expect("the last answer");
+        for row in &rows[first..=last] {
+            assert!(row.starts_with(['▎', '▏']), "{row:?} at {columns}:\n{}", chat.nvim.screen());
+        }
+    }
 }
 
 // What is told.

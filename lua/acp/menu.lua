@@ -42,7 +42,8 @@ local function layout(groups, width)
   for _, group in ipairs(groups) do
     local line = (" %-9s"):format(group.name)
     for _, subcommand in ipairs(group.subcommands) do
-      if #line + 2 + #subcommand.name > width and #line > 10 then
+      -- A blank before the border, as behind the one at the left.
+      if #line + 2 + #subcommand.name + 1 > width and #line > 10 then
         lines[#lines + 1] = line
         line = (" "):rep(10)
       end

@@ -240,7 +240,7 @@ impl Drawing {
 }
 
 /// A line of no more bytes fits into any window that a chat is read in.
-const MAX_SHORT_LINE_BYTES: usize = 30;
+const MAX_SHORT_LINE_BYTES: usize = 16;
 
 /// Colours the looks of what has none. What is yanked finds the characters by it.
 pub const UNPRINTABLE: &str = "AcpUnprintable";
