@@ -7,14 +7,14 @@ use crate::core::session::status::{mode, model};
 use crate::core::session::{Phase, Session};
 use crate::core::text::bar::{Part, bar};
 use crate::core::text::cells;
-use crate::core::text::fitting::cut_middle;
+use crate::core::text::fitting::{cut_end, cut_middle};
 use crate::core::text::visible::visible_line;
 use crate::core::transcript::{price, progress, running_time};
 use crate::nvim::chat::TICK;
 
 /// The transcript's bar, in the format of 'winbar', for a window of `width` cells. Where that is
-/// narrow a long title is cut in its middle first, then the facts that matter least go, then the title, then the other
-/// facts. `place` is where the agent is, if that is to be told.
+/// narrow a long title is cut in its middle first, then the facts that matter least go, then where the agent is if the
+/// title is short, then the title, then the other facts. `place` is where the agent is, if that is to be told.
 pub fn transcript(
     session: &Session,
     now: Moment,
@@ -44,13 +44,18 @@ pub fn transcript(
     if icons && !waits && matches!(session.phase, Phase::Working { .. } | Phase::Opening { .. }) {
         state = format!("{} {state}", spinner(now));
     }
-    let name = visible_line(&session.name());
+    // The state is what one looks at.
+    let name = match width.saturating_sub(4 + cells(&state)) {
+        room if room >= SHORTEST_NAME => cut_end(&visible_line(&session.name()), room),
+        _ => String::new(),
+    };
     // What is always there: a blank at both ends, the name, two blanks, the state.
     let fixed = 4 + cells(&name) + cells(&state);
     let room = width.saturating_sub(fixed + 3);
     let place = place.and_then(|place| fitting_place(&visible_line(place), room.min(LONGEST_PLACE)));
     let (pressing, minor) = (pressing_facts(session, now), minor_facts(session));
-    let firm = usize::from(place.is_some()) + pressing.len();
+    let is_placed = place.is_some();
+    let firm = usize::from(is_placed) + pressing.len();
     let mut facts: Vec<String> =
         place.into_iter().chain(shortened(pressing)).chain(shortened(minor)).collect();
     let of_facts = |facts: &[String]| facts.iter().map(|fact| cells(fact) + 3).sum::<usize>();
@@ -62,11 +67,20 @@ pub fn transcript(
     let title = visible_line(session.title.as_deref().unwrap_or_default());
     // It ends well before what follows begins, which has the same colour.
     let room = |facts: &[String]| width.saturating_sub(fixed + of_facts(facts) + 2);
-    let with_room_for = |needed: usize| {
+    let with_room_for = |facts: &[String], firm: usize, needed: usize| {
         let mut counts = (firm.min(facts.len())..=facts.len()).rev();
         counts.find(|count| room(&facts[..*count]) >= cells(&title).min(needed))
     };
-    let fewer = with_room_for(ENOUGH_OF_TITLE).or_else(|| with_room_for(LITTLE_OF_TITLE));
+    let fewer = [ENOUGH_OF_TITLE, LITTLE_OF_TITLE];
+    let fewer = fewer.into_iter().find_map(|needed| with_room_for(&facts, firm, needed));
+    let is_short = !title.is_empty() && cells(&title) <= LITTLE_OF_TITLE;
+    if fewer.is_none() && is_short && is_placed && !facts.is_empty() {
+        let without_place = facts.split_off(1);
+        match with_room_for(&without_place, firm - 1, LITTLE_OF_TITLE) {
+            Some(count) => facts = without_place[..count].to_vec(),
+            None => facts.extend(without_place),
+        }
+    }
     facts.truncate(fewer.unwrap_or(facts.len()));
     let title = match room(&facts) {
         room if room >= cells(&title).min(SHORTEST_TITLE) => cut_middle(&title, room),
@@ -114,6 +128,9 @@ fn fitting_place(place: &str, room: usize) -> Option<String> {
         None => (room >= SHORTEST_PLACE).then(|| cut_middle(bare, room)),
     }
 }
+
+/// A name that is cut to fewer characters says nothing.
+const SHORTEST_NAME: usize = 3;
 
 /// A longer title that is cut to fewer characters says nothing.
 const SHORTEST_TITLE: usize = 8;
@@ -302,7 +319,8 @@ mod tests {
         assert_eq!(plain(&session, 0, 45), " demo  A title t…h too long%=ctx 50%% · ready ");
         assert_eq!(plain(&session, 0, 32), " demo  A title …too long%=ready ");
         assert_eq!(plain(&session, 0, 24), " demo  %=ctx 50%% · ready ");
-        assert_eq!(plain(&session, 0, 10), " demo  %=ready ");
+        assert_eq!(plain(&session, 0, 12), " de…  %=ready ");
+        assert_eq!(plain(&session, 0, 10), "   %=ready ");
     }
 
     #[test]
@@ -321,6 +339,26 @@ mod tests {
         assert_eq!(plain(&session, 0, 38), " demo  Fix it%=ctx 50%% · ready ");
         assert_eq!(plain(&session, 0, 21), " demo  Fix it%=ready ");
         assert_eq!(plain(&session, 0, 20), " demo  %=ready ");
+    }
+
+    #[test]
+    fn where_the_agent_is_gives_way_to_a_short_title() {
+        let mut session = idle();
+        let title = |session: &mut Session, title: &str| {
+            session.apply(Update::Info { title: Some(Some(title.into())), updated_at: None }, Moment(0));
+        };
+        title(&mut session, "The tour");
+        session.prompt(vec![Content::Text("x".into())], Moment(0));
+        let bar = |session: &Session, width| {
+            let bar = transcript(session, Moment(12_000), width, (Some("editing acp-tour.lua"), true));
+            let plain = bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text));
+            plain.collect::<String>()
+        };
+        assert_eq!(bar(&session, 40), " demo  The tour%=⣾ working 12 s ");
+        assert_eq!(bar(&session, 55), " demo  The tour%=editing acp-tour.lua · ⣾ working 12 s ");
+        // A long one is not worth it.
+        title(&mut session, "A title that is much too long for it");
+        assert_eq!(bar(&session, 43), " demo  %=acp-tour.lua · ⣾ working 12 s ");
     }
 
     #[test]
