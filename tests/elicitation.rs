@@ -141,6 +141,33 @@ fn an_input_of_a_plugins_is_given_no_more_than_its_title_has_room_for() {
 }
 
 #[test]
+fn a_prompt_to_type_at_has_no_half_of_a_question_at_80_columns() {
+    let schema = object(
+        json!({
+            "name": { "type": "string", "title": "Name of the branch", "maxLength": 40 },
+            "note": { "type": "string", "title": "Note", "description": "what the reviewers should look at first" },
+        }),
+        json!(["name"]),
+    );
+    let message = "Please tell me a few things about the release";
+    let mut all = opened();
+    all.extend([prompt(), form("f", message, schema), answered("f"), ends("end_turn")]);
+    let mut chat = Scripted::sized(&[], all, 80, 24);
+    chat.chat();
+    chat.send("go");
+    let last =
+        |nvim: &mut Nvim| nvim.screen().trim_end().lines().last().unwrap_or_default().trim_end().to_owned();
+    // What has no room is in the chat.
+    chat.nvim.wait_until(|nvim| last(nvim).contains("Name of the branch"), "the first field");
+    assert_eq!(last(&mut chat.nvim), "Name of the branch, at most 40 characters:");
+    assert!(chat.transcript().contains(message), "{}", chat.transcript());
+    chat.nvim.input("main<CR>");
+    chat.nvim.wait_until(|nvim| last(nvim).contains("Note"), "the second field");
+    assert_eq!(last(&mut chat.nvim), "Note, what the reviewers should look at first (optional):");
+    chat.nvim.input("<Esc>");
+}
+
+#[test]
 fn each_control_is_asked_for_in_the_agents_order_and_gone_over_before_it_is_sent() {
     let schema = object(
         json!({

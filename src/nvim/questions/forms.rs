@@ -13,9 +13,9 @@ use crate::core::session::entry::Body;
 use crate::core::session::form::{Choice, Control, Field, Filling};
 use crate::core::session::outside::OutsideUse;
 use crate::core::session::{OpenAsk, Session, Wanted};
-use crate::core::text::capitalized;
-use crate::core::text::fitting::{cut_end, cut_middle};
+use crate::core::text::fitting::{cut_at_word, cut_end, cut_middle};
 use crate::core::text::url_check::Warning;
+use crate::core::text::{capitalized, cells};
 use crate::nvim::arguments::fail;
 use crate::nvim::context::{self, Context};
 use crate::nvim::editor::picker::{is_builtin_input, plain};
@@ -26,6 +26,8 @@ use crate::nvim::questions::Questions;
 const KIND: &str = "acp_elicitation";
 /// The longest part of an agent's text in one line of a picker.
 const LONGEST: usize = 60;
+/// Less of a part of a prompt is not worth its room.
+const LEAST: usize = 16;
 /// The longest prompt of a line to type in that a plugin draws: it is a title there, of a window of 60 cells.
 const TITLE: usize = 56;
 /// The longest prompt of a list.
@@ -581,16 +583,17 @@ fn field_prompt(cx: &Context, step: &Step, room: usize) -> String {
         None => String::new(),
     };
     let optional = if field.required { "" } else { " (optional)" };
-    // What the answer must be like comes first, then whose question it is, then the rest.
-    let left = room.saturating_sub([&label, &hint, optional].map(|part| part.chars().count()).iter().sum());
-    let mut head = String::new();
-    if left > 16 {
-        head = headline(cx, step.key, step.ask, left.min(LONGEST) - 3) + " · ";
-    }
-    let left = left.saturating_sub(head.chars().count());
-    let about = field.description.as_deref().map(plain).filter(|about| !about.is_empty() && left > 16);
+    // What the answer must be like comes first, then what it is about, then the whole question, or else who asks: half a
+    // question says nothing, and the chat has it all.
+    let left = room.saturating_sub([&*label, &hint, optional].map(cells).iter().sum());
+    let about = field.description.as_deref().map(plain).filter(|about| !about.is_empty() && left > LEAST);
     let before = if ends_sentence { " " } else { ", " };
-    let about = about.map(|about| before.to_owned() + &cut_end(&about, left - 2)).unwrap_or_default();
+    let about = about.map(|about| before.to_owned() + &cut_at_word(&about, left - 2)).unwrap_or_default();
+    let left = left.saturating_sub(cells(&about));
+    let whole = headline(cx, step.key, step.ask, usize::MAX);
+    let asks = whole.split_once(": ").map(|(asks, _)| asks.to_owned()).filter(|_| left > LEAST);
+    let head = [Some(whole), asks].into_iter().flatten().map(|head| head + " · ");
+    let head = head.into_iter().find(|head| cells(head) <= left).unwrap_or_default();
     cut_end(&format!("{head}{label}{about}{hint}{optional}"), room)
 }
 
