@@ -8,15 +8,18 @@ use crate::core::session::Session;
 use crate::core::session::status::state;
 use crate::core::store::record::{Kept, ago, holds};
 use crate::core::store::stored_sessions::{Earlier, state_of};
-use crate::core::text::fitting::{cut_between_words, taken};
+use crate::core::text::fitting::{cut_between_words, cut_end, taken};
 use crate::core::text::one_line;
 
 /// So many bytes of what was said in a session are put into its item.
 const MAX_ITEM: usize = 2000;
 
-/// The cells of the longest title, and those that it has in any case.
+/// The cells of the longest title, and those that it has as long as the agent's name can be cut instead.
 const TITLE: usize = 60;
-const SHORTEST_TITLE: usize = 20;
+const SHORTEST_TITLE: usize = 12;
+
+/// Less of the agent's name says nothing.
+const SHORTEST_NAME: usize = 4;
 
 /// What the items of a list are made for.
 #[derive(Clone, Copy, Debug)]
@@ -29,10 +32,19 @@ pub struct List<'a> {
     pub width: usize,
 }
 
-/// An item's beginning: the middle of the title gives way to what it stands between.
-fn titled(before: &str, title: &str, behind: &str, width: usize) -> String {
-    let room = width.saturating_sub(taken(before) + taken(behind)).clamp(SHORTEST_TITLE, TITLE);
-    format!("{before}{}{behind}", cut_between_words(title, room))
+/// An item's beginning: the middle of the title gives way to the state behind it, and then the agent's name.
+fn titled(agent: &str, title: &str, state: &str, width: usize) -> String {
+    // What follows is cut at least.
+    let room = width.saturating_sub(taken(state) + 1);
+    let before = match agent {
+        "" => String::new(),
+        agent => {
+            let most = room.saturating_sub(taken(title).min(SHORTEST_TITLE) + 2);
+            format!("{}: ", cut_end(agent, most.max(SHORTEST_NAME)))
+        }
+    };
+    let room = room.saturating_sub(taken(&before)).min(TITLE);
+    format!("{before}{}{state}", cut_between_words(title, room))
 }
 
 /// Whether all these words were said in the session, or are in its title.
@@ -51,7 +63,7 @@ pub fn of_session(session: &Session, width: usize) -> String {
         "waiting" => "waiting for you",
         state => state,
     };
-    let mut item = titled(&format!("{}: ", session.name()), &whole, &format!(" · {state}"), width);
+    let mut item = titled(&session.name(), &whole, &format!(" · {state}"), width);
     let last = session.prompts().last().map(|prompt| one_line(prompt)).filter(|last| *last != whole);
     if let Some(last) = last {
         item.push_str(&format!(" · {last}"));
@@ -74,7 +86,7 @@ fn of_kept(kept: &Kept, state: StoredState, agent: &str, list: List<'_>) -> Stri
     let whole = kept.headline();
     let used =
         if kept.used > 0 { format!(" · {}", ago(now.saturating_sub(kept.used))) } else { String::new() };
-    let mut item = titled(&format!("{agent}: "), &whole, &format!("{}{used}", of_state(state)), width);
+    let mut item = titled(agent, &whole, &format!("{}{used}", of_state(state)), width);
     if !kept.is_of(root) {
         item.push_str(&format!(" · {}", kept.owner.cwd.display()));
     }
@@ -111,12 +123,9 @@ fn of_state(state: StoredState) -> &'static str {
     }
 }
 
-/// A text of at most `width` characters.
+/// A text of at most `width` cells.
 pub fn shortened(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    cut_end(text, width)
 }
 
 #[cfg(test)]
@@ -126,6 +135,7 @@ mod tests {
     use crate::core::message::{Content, Opened, Place};
     use crate::core::session::AgentRun;
     use crate::core::store::record::{Owner, Prompt};
+    use crate::core::text::cells;
 
     fn open(prompts: &[&str]) -> Session {
         let mut session = Session::new(SessionKey(1), AgentRun::DEMO, Place::default(), Moment(0));
@@ -176,7 +186,7 @@ mod tests {
         let item = |width| of_session(&session, width);
         let shown = "demo: a very long name for a session that goes on… columns (fork) · working · hello";
         assert_eq!(item(80), shown);
-        assert_eq!(item(54), "demo: a very long name for a session… (fork) · working · hello");
+        assert_eq!(item(55), "demo: a very long name for a session… (fork) · working · hello");
         let kept = kept(Some(&format!("{name} (fork)")), 1000, &[]);
         let shown = of_recorded(&kept, "demo", List { width: 50, ..list("/p", 1000) });
         assert_eq!(shown, "demo: a very long name for a… (fork) · just now");
@@ -187,6 +197,28 @@ mod tests {
             of_stored(&stored, 74),
             "a very long name for a… (fork) (2026-11-22 10:00) · gone, says the agent"
         );
+    }
+
+    #[test]
+    fn no_title_and_no_name_of_an_agent_takes_the_state_of_a_session_out_of_sight() {
+        let name = "a name for a session that goes on and on and on";
+        let mut session = open(&["hello"]);
+        session.rename(name);
+        let mut kept = kept(Some(name), 1000, &[]);
+        kept.elsewhere = true;
+        let agent = "An agent with a name of many words";
+        for width in 34..80 {
+            let open = shortened(&of_session(&session, width), width);
+            assert!(open.contains(" · working"), "{open:?} in {width}");
+            let recorded = of_recorded(&kept, agent, List { width, ..list("/p", 1000) });
+            let recorded = shortened(&recorded, width);
+            assert!(recorded.contains(" · open in another Neovim"), "{recorded:?} in {width}");
+            assert!(cells(&open) <= width && cells(&recorded) <= width, "{open:?} {recorded:?} in {width}");
+        }
+        // Wide characters take two cells each.
+        session.rename(&"日本語の題名".repeat(9));
+        let open = shortened(&of_session(&session, 50), 50);
+        assert!(open.contains(" · working") && cells(&open) <= 50, "{open:?}");
     }
 
     #[test]

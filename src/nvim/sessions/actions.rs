@@ -18,6 +18,9 @@ use crate::nvim::events::EditorEvent;
 use crate::nvim::lua_data::to_lua;
 use crate::nvim::sessions::{Purpose, Sessions};
 
+/// So many cells of an item pickers of plugins show.
+const PICKER_WIDTH: usize = 70;
+
 impl Sessions {
     /// Lets the user choose among the sessions of this Neovim and those that are remembered; with words
     /// only among those in which they were said.
@@ -51,7 +54,7 @@ impl Sessions {
                 words => fail(format!("there is no session with {:?} in it", words.join(" "))),
             };
         }
-        let (now, root, width) = (cx.now().0, cx.root(), item_width(cx));
+        let (now, root, width) = (cx.now().0, cx.root(), seen_width(cx));
         let list = List { root: &root, words, now, width };
         let mut items: Vec<String> = live
             .iter()
@@ -65,7 +68,7 @@ impl Sessions {
             of_earlier(earlier, &agent, list)
         }));
         items.extend(late.iter().map(|agent| format!("Earlier sessions of {} …", cx.agent_name(*agent))));
-        let items = items.iter().map(|item| shortened(item, width)).collect();
+        let items = items.iter().map(|item| shortened(item, item_width(cx))).collect();
         let purpose = self.listing_for.clone();
         let prompt = if let Purpose::Rename(_) = purpose { "Rename" } else { "Sessions" };
         cx.offer(prompt, "acp_session", items, move |sessions: &mut Self, cx, index| {
@@ -172,7 +175,7 @@ impl Sessions {
         stored: Vec<StoredSession>,
     ) -> Result<()> {
         let name = cx.agent_name(agent);
-        let width = item_width(cx);
+        let width = seen_width(cx);
         let items = stored.iter().map(|stored| of_stored(stored, width)).collect();
         match purpose {
             Purpose::TakeUp => {}
@@ -228,7 +231,7 @@ impl Sessions {
         let is_open = |stored: &StoredSession| {
             cx.sessions.values().any(|session| session.acp_id.as_ref() == Some(&stored.acp_id))
         };
-        let width = item_width(cx);
+        let width = seen_width(cx);
         let item = |stored: &StoredSession| match archived && is_open(stored) {
             true => format!("{} · open here; its chat goes with it", of_stored(stored, width)),
             false => of_stored(stored, width),
@@ -263,11 +266,12 @@ impl Sessions {
                     None => fail("no earlier session is remembered"),
                 };
             }
-            let (now, root, width) = (cx.now().0, cx.root(), item_width(cx));
+            let (now, root, width) = (cx.now().0, cx.root(), seen_width(cx));
             let told = names_told(stored.iter());
             let item = |kept: &Kept| {
                 let agent = cx.called(&kept.owner.agent, told.get(&kept.owner.agent));
-                shortened(&of_recorded(kept, &agent, List { root: &root, words: &[], now, width }), width)
+                let list = List { root: &root, words: &[], now, width };
+                shortened(&of_recorded(kept, &agent, list), item_width(cx))
             };
             let items = stored.iter().map(item).collect();
             cx.offer("Forget for good", "acp_session", items, move |_: &mut Self, cx, index| {
@@ -280,7 +284,7 @@ impl Sessions {
 }
 
 fn confirm_deletion(cx: &mut Context, agent: AgentId, stored: StoredSession) {
-    let question = format!("Delete {} for good?", of_stored(&stored, item_width(cx)));
+    let question = format!("Delete {} for good?", of_stored(&stored, seen_width(cx)));
     let items = vec!["No".to_owned(), "Yes, delete it".to_owned()];
     cx.offer(&question, "acp_confirm", items, move |sessions: &mut Sessions, cx, answer| {
         if answer == 1 {
@@ -314,5 +318,13 @@ fn item_width(cx: &Context) -> usize {
     match picker::is_builtin(&cx.editor) {
         true => usize::from(cx.editor.size().0).saturating_sub(6).max(30),
         false => 400,
+    }
+}
+
+/// How much of an item is seen: what tells sessions apart has to be in that.
+fn seen_width(cx: &Context) -> usize {
+    match picker::is_builtin(&cx.editor) {
+        true => item_width(cx),
+        false => usize::from(cx.editor.size().0).saturating_sub(10).clamp(30, PICKER_WIDTH),
     }
 }
