@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::filter::Filter;
 use super::line::{By, Decision, Line, Outcome, What};
 use crate::core::inspector::line::clock;
+use crate::core::text::cells;
 use crate::core::text::civil_date::date_of;
 use crate::core::text::fitting::{cut_end, cut_middle, filled};
 use crate::core::text::visible::visible_line;
@@ -31,15 +32,16 @@ pub fn line(line: &Line, look: Look) -> String {
     let mark = if line.is_trouble() { '!' } else { ' ' };
     let when = format!("{} {}", &day(line.at, look.offset)[5..], &clock(line.at, look.offset)[..8]);
     let agent = cut_end(&visible_line(&line.agent), AGENT);
-    let head = format!("{mark} {when} {agent:<AGENT$} {:<WHAT$} ", line.what.word());
+    let after_agent = " ".repeat(AGENT.saturating_sub(cells(&agent)));
+    let head = format!("{mark} {when} {agent}{after_agent} {:<WHAT$} ", line.what.word());
     let subject = visible_line(&subject(line));
     // What the subject leaves free is the rule's.
     let short = verdict(line, LONGEST_RULE);
-    let needed = head.chars().count() + subject.chars().count() + short.chars().count() + 2;
+    let needed = cells(&head) + cells(&subject) + cells(&short) + 2;
     let verdict = verdict(line, LONGEST_RULE + look.width.saturating_sub(needed));
-    let room = look.width.saturating_sub(head.chars().count() + verdict.chars().count() + 2).max(8);
+    let room = look.width.saturating_sub(cells(&head) + cells(&verdict) + 2).max(8);
     let subject = cut_middle(&subject, room);
-    let gap = room.saturating_sub(subject.chars().count());
+    let gap = room.saturating_sub(cells(&subject));
     format!("{head}{subject}{}  {verdict}", " ".repeat(gap)).trim_end().to_owned()
 }
 
@@ -196,6 +198,36 @@ mod tests {
         (write.decision, write.by) = (Some(Decision::Rejected), Some(By::Person));
         for width in [70, 80, 140] {
             assert!(line(&write, Look { width, offset: 0 }).chars().count() <= width, "{width}");
+        }
+    }
+
+    #[test]
+    fn columns_stand_below_each_other_however_wide_their_characters_are() {
+        let verdict = |line: &Line| {
+            let shown = super::line(line, LOOK);
+            let at = shown.find("rejected").expect("a verdict");
+            assert_eq!(cells(&shown), LOOK.width, "{shown}");
+            cells(&shown[..at])
+        };
+        let what = |line: &Line| {
+            let shown = super::line(line, LOOK);
+            cells(&shown[..shown.find("write").expect("what was done")])
+        };
+        let of = |agent: &str, path: &str| {
+            let mut write = base(What::Write);
+            (write.agent, write.paths) = (agent.into(), vec![path.into()]);
+            (write.decision, write.by) = (Some(Decision::Rejected), Some(By::Person));
+            write
+        };
+        let plain = of("claude", "/p/a.rs");
+        for (agent, path) in [
+            ("日本語", "/p/a.rs"),
+            ("claude", "/p/日本語.rs"),
+            ("claude", "/p/日本語日本語日本語日本語日本語日本語日本語日本語.rs"),
+            ("an agent of a long name", "/p/a.rs"),
+        ] {
+            let line = of(agent, path);
+            assert_eq!((what(&line), verdict(&line)), (what(&plain), verdict(&plain)), "{agent} {path}");
         }
     }
 
