@@ -71,7 +71,8 @@ fn a_comment_on_a_files_line_of_the_review_is_on_its_first_line() {
     nvim.command("call search('^a.txt')");
     nvim.input("gc");
     nvim.wait_for_screen("Comment on a.txt:1");
-    nvim.input("A It is fine.<C-s>");
+    // The cursor is behind what is there, as at the end of a new one.
+    nvim.input(" It is fine.<C-s>");
     nvim.wait_for_screen("why this file? It is fine.");
     assert_eq!(nvim.exec_lua("return vim.bo.modified", []), false.into());
 }
@@ -159,7 +160,7 @@ fn what_is_left_in_the_window_is_a_draft_which_can_be_edited_and_deleted() {
     nvim.input(":Acp comments send<CR>");
     nvim.wait_for_screen("all comments are drafts");
     nvim.command("2");
-    write(nvim, "Acp comment", "A done<Esc><CR>");
+    write(nvim, "Acp comment", " done<Esc><CR>");
     assert_eq!(listed(nvim), "a.txt|2| half done");
     write(nvim, "4Acp comment", "another<Esc>:quit<CR>");
     assert_eq!(listed(nvim), "a.txt|2| half done\na.txt|4| (draft) another");
@@ -167,7 +168,7 @@ fn what_is_left_in_the_window_is_a_draft_which_can_be_edited_and_deleted() {
     nvim.command("Acp! comment");
     assert_eq!(listed(nvim), "a.txt|2| half done");
     nvim.command("2");
-    write(nvim, "Acp comment", "ggdG:write<CR>");
+    write(nvim, "Acp comment", "<Esc>ggdG:write<CR>");
     nvim.input(":Acp comments<CR>");
     nvim.wait_for_screen("there is no comment yet");
 }
@@ -235,4 +236,19 @@ fn a_comment_whose_window_was_left_for_the_list_is_gone_on_with_and_done_in_norm
         assert_eq!(chat.nvim.exec_lua("return vim.bo.filetype", []), "acp-comment".into());
         assert_eq!(listed(&mut chat.nvim), "a.txt|2| why?");
     }
+}
+
+#[test]
+fn a_comment_is_typed_on_at_its_end_however_often_its_window_opens() {
+    let mut chat = opened();
+    write(&mut chat.nvim, "2Acp comment", "why these?<CR>both<C-s>");
+    for more in [" of", " them"] {
+        chat.nvim.command("2");
+        write(&mut chat.nvim, "Acp comment", &format!("{more}<C-s>"));
+        chat.nvim.wait_until(|nvim| nvim.mode().name == "n", "normal mode in the file");
+    }
+    chat.nvim.command("2 | Acp comment");
+    chat.nvim.wait_for_screen("both of them");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "insert mode");
+    assert_eq!(chat.nvim.buffer_text(0), "why these?\nboth of them");
 }

@@ -185,17 +185,15 @@ impl Reviews {
             ("title", editor.string(title)?),
             ("footer", editor.string(format!(" {keys} "))?),
         ])?;
-        let (is_new, last) =
-            (comment.text.is_empty(), (lines.len(), lines.last().map_or(0, |line| line.len())));
+        let last = (lines.len(), lines.last().map_or(0, |line| line.len()));
         let win = editor.open_win(buf, true, config)?;
         editor.set_win_option(win, "wrap", true)?;
         editor.set_win_option(win, "linebreak", true)?;
         self.writing = Some(Writing { buf, win, comment });
         editor.helper::<()>("edit_comment", (buf, self.comment_written(cx)?, self.comment_left(cx, buf)?))?;
-        match is_new {
-            true => editor.command("startinsert"),
-            false => editor.set_cursor(win, last.0, last.1),
-        }
+        editor.set_cursor(win, last.0, last.1)?;
+        // Behind what is there.
+        editor.command("startinsert!")
     }
 
     fn comment_written(&self, cx: &Context) -> Result<Function> {
