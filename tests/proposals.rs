@@ -295,7 +295,7 @@ fn a_picker_on_a_small_screen_hides_no_row_of_a_line_that_wraps() {
         ((60, 14), "nonumber"),
         ((60, 16), "number signcolumn=yes"),
         ((70, 16), "nonumber"),
-        ((40, 20), "nonumber"),
+        ((50, 20), "nonumber"),
     ] {
         for lines in [1, 0] {
             let mut chat = asking(&[("a.txt", text.as_str())], &calls, (100, 30));
