@@ -241,8 +241,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         without_library: false,
         help: "Allow what the agent asks for, this once if that is offered. With [option], answer with that \
                one of the options offered; never with one that rejects, whatever it is called. If several \
-               questions wait, it is for the one under the cursor in the chat, else for the one that you saw \
-               last, and a message says which it was. If you have seen none of them, you are asked which is \
+               questions wait, it is for the one under the cursor, else for one of the chat that you are in, else for \
+               the one that you saw last, and a message says which it was. If you have seen none of them, you are asked which is \
                meant; not while more keys are typed already, which would be for that list.",
     },
     CommandSpec {
@@ -266,8 +266,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "Open again what waits for you: what the agent wants to know, what it asks permission for, or a \
-               conflict; see |acp-questions|. Of several it is the one under the cursor in the chat, else the one \
-               that you saw last. With `decline` tell it no, with `cancel` give no answer; these \
+               conflict; see |acp-questions|. Of several it is the one under the cursor, else one of the chat that \
+               you are in, else the one that you saw last. With `decline` tell it no, with `cancel` give no answer; these \
                two are for forms and pages, not for permission.",
     },
     CommandSpec {

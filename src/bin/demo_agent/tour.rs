@@ -90,7 +90,7 @@ pub fn play(turn: &mut Turn) -> Played {
 fn closing(edited: &Edited, skipped: &[&str]) -> String {
     let mut text = "That was the tour.".to_owned();
     match edited {
-        Edited::Written => text.push_str(" Run /tour again to undo the edit."),
+        Edited::Written => text.push_str(" `:Acp undo last` takes the edit back."),
         Edited::Rejected => text.push_str(" The edit is still yours to allow: /edit."),
         Edited::Failed | Edited::Skipped => {}
     }

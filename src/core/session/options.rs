@@ -44,6 +44,17 @@ pub fn in_order(options: &[ConfigOption]) -> Vec<&ConfigOption> {
     let before = options[..=model].iter().filter(|option| !is(option, "model_config")).count();
     [&others[..before], &own, &others[before..]].concat()
 }
+/// The most values that a message lists.
+const LISTED: usize = 8;
+
+/// What there is to choose from, for a message.
+pub fn listed<S: AsRef<str>>(values: &[S]) -> String {
+    let first: Vec<&str> = values.iter().take(LISTED).map(AsRef::as_ref).collect();
+    let more = values.len() - first.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", first.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,11 +5,8 @@ use crate::core::ids::{Moment, SessionKey};
 use crate::core::message::{Command, ConfigOption, Named, OptionKind, OptionValue, Severity};
 use crate::core::session::Session;
 use crate::core::session::defaults::{Preference, Unset, What, remembered};
-use crate::core::session::options::{models, modes};
+use crate::core::session::options::{listed, models, modes};
 use crate::core::store::remembered::What as Choice;
-
-/// The most values that a message lists.
-const LISTED: usize = 8;
 
 /// Why a default can't be set now.
 enum Lack {
@@ -106,12 +103,8 @@ impl Preference {
         match lack {
             Lack::Kind if self.remembered => format!("{title} offers no {what} ({place})"),
             Lack::Kind => format!("{title} offers no {what}: {place} is left out"),
-            Lack::Value(mut values) => {
-                let more = values.len().saturating_sub(LISTED);
-                values.truncate(LISTED);
-                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-                let values = values.join(", ");
-                format!("{title} has no {what} {:?} ({place}); it has {values}{more}", self.value)
+            Lack::Value(values) => {
+                format!("{title} has no {what} {:?} ({place}); it has {}", self.value, listed(&values))
             }
         }
     }

@@ -52,17 +52,22 @@ pub fn transcript(
     // What is always there: a blank at both ends, the name, two blanks, the state.
     let fixed = 4 + cells(&name) + cells(&state);
     let room = width.saturating_sub(fixed + 3);
-    let place = place.and_then(|place| fitting_place(&visible_line(place), room.min(LONGEST_PLACE)));
     let (pressing, minor) = (pressing_facts(session, now), minor_facts(session));
+    let of_facts = |facts: &[String]| facts.iter().map(|fact| cells(fact) + 3).sum::<usize>();
+    // Where the agent is leaves room for how it works.
+    let pressing: Vec<String> = shortened(pressing).collect();
+    let room = room.saturating_sub(of_facts(&pressing));
+    let place = place.and_then(|place| fitting_place(&visible_line(place), room.min(LONGEST_PLACE)));
     let is_placed = place.is_some();
     let firm = usize::from(is_placed) + pressing.len();
-    let mut facts: Vec<String> =
-        place.into_iter().chain(shortened(pressing)).chain(shortened(minor)).collect();
-    let of_facts = |facts: &[String]| facts.iter().map(|fact| cells(fact) + 3).sum::<usize>();
+    let mut facts: Vec<String> = place.into_iter().chain(pressing).chain(shortened(minor)).collect();
     while !facts.is_empty() && fixed + of_facts(&facts) > width {
-        // That nobody is asked is to be seen in any room.
-        let short = facts.pop().filter(|fact| fact.starts_with("auto: ")).map(|_| "auto".to_owned());
-        facts.extend(short);
+        // That nobody is asked is to be seen in any room, and it is short.
+        let long = facts.iter().position(|fact| fact.starts_with("auto: "));
+        match long.filter(|_| facts.len() <= firm) {
+            Some(at) => facts[at] = "auto".to_owned(),
+            None => drop(facts.pop()),
+        }
     }
     let title = visible_line(session.title.as_deref().unwrap_or_default());
     // It ends well before what follows begins, which has the same colour.
@@ -246,8 +251,8 @@ mod tests {
     use super::*;
     use crate::core::ids::{AskId, SessionKey};
     use crate::core::message::{
-        Content, Cost, Limit, LimitStatus, Opened, PermissionKind, PermissionOption, Place, ToolCallPatch,
-        Update,
+        Content, Cost, Limit, LimitStatus, Modes, Named, Opened, PermissionKind, PermissionOption, Place,
+        ToolCallPatch, Update,
     };
     use crate::core::session::AgentRun;
     use crate::core::session::auto::{Auto, AutoQuestions};
@@ -372,6 +377,25 @@ mod tests {
         assert_eq!(plain(&session, 0, 40), " demo  %=auto: waits · waiting for you ");
         assert_eq!(plain(&session, 0, 34), " demo  %=auto · waiting for you ");
         assert_eq!(plain(&session, 0, 25), " demo  %=waiting for you ");
+    }
+
+    #[test]
+    fn a_narrow_bar_drops_where_the_agent_is_before_how_it_works() {
+        let mut session = idle();
+        let available = vec![Named { id: "ask".into(), name: "Ask".into(), description: None }];
+        let modes = Some(Modes { current: "ask".into(), available });
+        session.opened(Opened { modes, ..Opened::default() }, Moment(0));
+        session.set_auto(Some(Auto { questions: AutoQuestions::Wait, reason: None }), Moment(0));
+        let bar = |width| {
+            let bar = transcript(&session, Moment(0), width, (Some("editing acp-tour.lua"), false));
+            let plain = bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text));
+            plain.collect::<String>()
+        };
+        assert_eq!(bar(70), " demo  %=editing acp-tour.lua · auto: waits · Ask · ready ");
+        assert_eq!(bar(48), " demo  %=acp-tour.lua · auto: waits · Ask · ready ");
+        assert_eq!(bar(36), " demo  %=auto: waits · Ask · ready ");
+        assert_eq!(bar(27), " demo  %=auto · Ask · ready ");
+        assert_eq!(bar(22), " demo  %=auto · ready ");
     }
 
     #[test]

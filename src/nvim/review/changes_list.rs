@@ -43,7 +43,7 @@ impl Listing {
     fn of(reviews: &Reviews, cx: &Context, key: Option<SessionKey>) -> Self {
         let mut changed = key.map(|key| reviews.changed_by(cx, key)).unwrap_or_default();
         let mut unknown = key.map(|key| removed_unseen(cx, key)).unwrap_or_default();
-        let from_outside = key.map_or(0, |_| reviews.changed_outside(cx, key).count());
+        let from_outside = key.map_or(0, |_| reviews.files_changed_outside(cx, key).count());
         let has_agents = changed.len() + unknown.len() > from_outside;
         for (path, what, ranges) in reviews.undecided_from_before(cx, key) {
             match changed.iter_mut().find(|(known, ..)| *known == path) {
@@ -102,7 +102,7 @@ impl Reviews {
 
     /// What is known of the changes of a session's, and of others in its folders.
     fn changed_by(&self, cx: &Context, key: SessionKey) -> Vec<Changed> {
-        let outside = self.changed_outside(cx, Some(key));
+        let outside = self.files_changed_outside(cx, Some(key));
         let is_listed = |path: &Path| self.stats.of(key).any(|(other, _)| other == path);
         // A renamed file is one.
         let is_old = |path: &Path| self.renamed.iter().any(|(to, from)| from == path && is_listed(to));
@@ -138,7 +138,7 @@ impl Reviews {
     }
 
     /// What others have changed in the folders of a session.
-    fn changed_outside<'a>(
+    fn files_changed_outside<'a>(
         &'a self,
         cx: &'a Context,
         key: Option<SessionKey>,

@@ -6,7 +6,7 @@ use mlua::Result;
 use crate::core::ids::SessionKey;
 use crate::core::message::{Command, OptionKind, OptionValue};
 use crate::core::session::Session;
-use crate::core::session::options::{chosen_name, in_order, models, modes};
+use crate::core::session::options::{chosen_name, in_order, listed, models, modes};
 use crate::core::session::status::mode;
 use crate::core::store::remembered::What;
 use crate::nvim::arguments::{Args, NO_SESSION, fail};
@@ -94,7 +94,11 @@ impl Sessions {
             .and_then(|session| session.options.iter().find(|option| option.id == id))
             .map(|option| (option.kind.clone(), option.name.clone()));
         match found {
-            None => fail(format!("the agent has no option {id:?}")),
+            None => {
+                let options = cx.sessions.get(&key).map(|session| in_order(&session.options));
+                let ids: Vec<&String> = options.iter().flatten().map(|option| &option.id).collect();
+                fail(format!("the agent has no option {id:?}; it has {}", listed(&ids)))
+            }
             Some((OptionKind::Toggle { current }, _)) => {
                 let (word, bang) = match word.as_deref() {
                     Some(word) => (Some(word.trim_end_matches('!')), word.ends_with('!')),
@@ -136,12 +140,18 @@ impl Sessions {
             let found = find(&word).map(|(id, _)| (id, remember));
             let found = found.or_else(|| Some((&find(word.strip_suffix('!')?)?.0, true)));
             let Some((id, remember)) = found else {
-                return fail(format!("the agent has no {name} {word:?}"));
+                let ids: Vec<&String> = values.iter().map(|(id, _)| id).collect();
+                return fail(format!("the agent has no {name} {word:?}; it has {}", listed(&ids)));
             };
             self.chosen_by_user(cx, key, what, (id.clone(), remember));
             return Ok(());
         }
-        let items = values.iter().map(|(_, name)| name.clone()).collect();
+        let current = cx.sessions.get(&key).and_then(|session| session.chosen_value(&what));
+        let item = |(id, name): &(String, String)| match current.as_ref() == Some(id) {
+            true => format!("{name} (now)"),
+            false => name.clone(),
+        };
+        let items = values.iter().map(item).collect();
         let title = match remember {
             true => format!("Choose a {name} for this project"),
             false => format!("Choose a {name}"),
