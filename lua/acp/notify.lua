@@ -89,7 +89,9 @@ local function halves(text, room)
     local tail = beginning(clause, room - LEAST_HEAD)
     local head = beginning(text, room - width(tail))
     -- A long name is cut itself rather than left out.
-    return width(head) < LEAST_HEAD and vim.fn.printf("%." .. room - width(tail) .. "S", text) or head, tail, true
+    return width(head) < LEAST_HEAD and vim.fn.printf("%." .. room - width(tail) .. "S", text) or head,
+      tail,
+      true
   elseif clause then
     -- What to do begins with the command: of a long clause the end is what one can do without.
     return beginning(text, room), "", true
