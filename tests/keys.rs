@@ -369,6 +369,20 @@ fn each_window_says_what_can_be_done_in_it_and_is_there_afterwards() {
 }
 
 #[test]
+fn in_a_file_that_an_agent_has_changed_the_keys_are_those_for_changes() {
+    let mut all = vec![prompt()];
+    all.extend(writes("a.txt", "one\nTWO\n"));
+    all.push(ends("end_turn"));
+    let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], steps(all));
+    chat.change_beside("a.txt");
+    chat.nvim.wait_for_screen("- two");
+    chat.nvim.command("Acp keys");
+    chat.nvim.wait_for_screen(":Acp keep");
+    let screen = chat.nvim.screen();
+    assert!(screen.contains("]c") && !screen.contains("In the queue"), "{screen}");
+}
+
+#[test]
 fn the_page_of_commands_says_its_keys() {
     let mut chat = Scripted::new(&[], steps([prompt()]));
     chat.nvim.command("Acp");

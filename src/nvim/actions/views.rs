@@ -96,7 +96,8 @@ impl App {
             "acp-queue" => Some(Pane::Queue),
             "acp-proposal" => Some(Pane::Proposal),
             "acp-comment" => Some(Pane::Comment),
-            _ => None,
+            // One that an agent has changed.
+            _ => self.reviews.path_of(buf).map(|_| Pane::File),
         }
     }
 
@@ -113,7 +114,8 @@ impl App {
             Some(Pane::Queue) => Some("queue_edit"),
             Some(Pane::Proposal) => Some("ask"),
             Some(Pane::Comment) => Some("comment_save"),
-            _ => None,
+            Some(Pane::File) => Some("next_hunk"),
+            Some(Pane::Prompt) | None => None,
         };
         let page = page(&self.cx.config.keys, usize::from(columns.saturating_sub(6)).min(90), first);
         self.show_page_of_keys(&page).map(drop)

@@ -251,6 +251,12 @@ pub const TYPE: &str = "type";
 fn beside_keys(pane: Pane) -> &'static [Word] {
     match pane {
         Pane::Prompt => &[("@", "add context"), ("/", "the agent's commands")],
+        Pane::File => &[
+            (":Acp keep", "keep a change"),
+            (":Acp undo", "undo it"),
+            (":Acp review", "all changes"),
+            (":Acp comment", "comment on lines"),
+        ],
         Pane::Terminal => &[("i", "type into the program"), ("<C-\\><C-n>", "leave it again")],
         _ => &[],
     }
