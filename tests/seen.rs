@@ -11,7 +11,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::script::{Scripted, awaits, ends, prompt, runs_alone, says, steps, turn_that_runs, writes};
+use support::script::{
+    Scripted, awaits, ends, prompt, runs_alone, says, steps, turn_that_runs, update, writes,
+};
 
 /// A Neovim in a project, and an agent that plays these turns.
 struct Ran {
@@ -764,6 +766,31 @@ fn a_file_that_is_opened_while_a_command_changes_it_has_all_of_the_change() {
         ran.chat
             .nvim
             .wait_until(|nvim| nvim.buffer_text(0) == LINES.trim_end(), "the buffer to have it, too");
+    }
+}
+
+#[test]
+fn what_an_agent_changed_in_the_moment_before_it_was_gone_is_its_own() {
+    let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "title": "Edit", "kind": "edit",
+        "status": "in_progress", "locations": [{ "path": "$PROJECT/a.txt" }] });
+    let turn = vec![
+        prompt(),
+        update(call),
+        json!({ "run": ["sed", "-i", "s/two/TWO/", "$PROJECT/a.txt"] }),
+        json!({ "exit": 1 }),
+    ];
+    for name in ["a.txt", "b.txt"] {
+        let mut ran = Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &[turn.clone()]);
+        ran.edit(name);
+        ran.open_chat();
+        ran.chat.nvim.command("AcpChat");
+        ran.chat.nvim.command("startinsert");
+        ran.chat.send("Go on");
+        ran.chat.nvim.wait_for_screen("ended");
+        ran.chat.nvim.stop_insert();
+        ran.chat.nvim.command("wincmd h");
+        let review = ran.review("TWO");
+        assert!(review.contains("a.txt  1 hunk") && review.contains("Fake: Edit"), "{review}");
     }
 }
 

@@ -494,6 +494,16 @@ impl Connection {
         self.withdraw(&EndReason::All);
         self.deferred.end();
         self.file_queue.end().await;
+        // What was changed until now is told while it is known who was at work.
+        let settle = async {
+            for session in self.sessions.keys() {
+                self.shared.folder_indexes.settle(session).await;
+            }
+        };
+        tokio::select! {
+            () = settle => {}
+            _ = leaving.wait_for(Option::is_some) => {}
+        }
         for session in self.sessions.keys() {
             self.shared.terminals.end_session(session);
             self.shared.watch.closed(session);

@@ -181,7 +181,12 @@ impl Player {
                 self.asked.insert(id.to_string(), method.to_owned());
             }
             (Some(id), None) => {
-                self.open_prompts.remove(&id.to_string());
+                if self.open_prompts.remove(&id.to_string())
+                    && let Some(disk) = &mut self.disk
+                {
+                    // No agent ends a turn in which it still writes.
+                    disk.finish();
+                }
                 match self.client_ids.remove(&id.to_string()) {
                     Some(real) => message["id"] = real,
                     None => {
