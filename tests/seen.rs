@@ -780,7 +780,7 @@ fn what_an_agent_changed_in_the_moment_before_it_was_gone_is_its_own() {
         json!({ "exit": 1 }),
     ];
     for name in ["a.txt", "b.txt"] {
-        let mut ran = Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &[turn.clone()]);
+        let mut ran = Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], std::slice::from_ref(&turn));
         ran.edit(name);
         ran.open_chat();
         ran.chat.nvim.command("AcpChat");
