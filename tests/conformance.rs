@@ -511,9 +511,9 @@ fn options_stand_in_the_agents_order_and_a_models_own_next_to_it() {
     );
     // The options stand for the modes of old.
     chat.nvim.command("Acp mode");
-    assert_eq!(picker(&mut chat.nvim, 2), ["The new", "The newer"]);
+    assert_eq!(picker(&mut chat.nvim, 2), ["The new (now)", "The newer"]);
     chat.nvim.command("Acp config tools");
-    assert_eq!(picker(&mut chat.nvim, 3), ["The x", "The y"]);
+    assert_eq!(picker(&mut chat.nvim, 3), ["The x (now)", "The y"]);
     chat.nvim.command("Acp model small");
     assert_eq!(
         chat.got("session/set_config_option")["params"],

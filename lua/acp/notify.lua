@@ -323,7 +323,8 @@ end
 
 -- The cells of a line that snacks' notifier shows, which cuts what is longer; nothing where something else shows messages.
 local function line_of_snacks()
-  local source = debug.getinfo(vim.notify, "S").source
+  -- Some plugins put a table there that can be called.
+  local source = type(vim.notify) == "function" and debug.getinfo(vim.notify, "S").source or ""
   return source:find("snacks", 1, true) and math.max(math.floor(vim.o.columns * 0.4) - 2, 24) or nil
 end
 
