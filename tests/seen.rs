@@ -79,14 +79,12 @@ impl Ran {
         found
     }
 
-    /// Waits until `:Acp changes` lists this.
+    /// Waits until `:Acp changes` lists this. Pickers are caught from then on: where nothing is known yet, one comes later.
     #[track_caller]
     fn wait_for_changes(&mut self, all: &str) {
         let listed = "local found = {}
-                      local select = vim.ui.select
                       vim.ui.select = function(items) found = items end
                       vim.cmd('Acp changes')
-                      vim.ui.select = select
                       return table.concat(found, '\\n')";
         let is_listed = |nvim: &mut support::Nvim| nvim.exec_lua(listed, []).as_str() == Some(all);
         self.chat.nvim.wait_until(is_listed, &format!("the changes to be {all:?}"));

@@ -44,6 +44,7 @@ pub fn in_order(options: &[ConfigOption]) -> Vec<&ConfigOption> {
     let before = options[..=model].iter().filter(|option| !is(option, "model_config")).count();
     [&others[..before], &own, &others[before..]].concat()
 }
+
 /// The most values that a message lists.
 const LISTED: usize = 8;
 
