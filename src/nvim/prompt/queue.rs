@@ -110,7 +110,7 @@ impl Prompts {
         if !cx.sessions.get_mut(&key).is_some_and(|session| session.forget_edited()) {
             return;
         }
-        let brings = cx.config.keys.get("older_prompt").first().map_or(":Acp prompts", String::as_str);
+        let brings = cx.config.keys.get("older_prompt").first().map_or(":Acp history", String::as_str);
         cx.notify(format!("no longer queued; {brings} in the prompt brings it back"), Level::Info);
         cx.raise(EditorEvent::SessionChanged(key));
     }
