@@ -495,13 +495,8 @@ impl Connection {
         self.deferred.end();
         self.file_queue.end().await;
         // What was changed until now is told while it is known who was at work.
-        let settle = async {
-            for session in self.sessions.keys() {
-                self.shared.folder_indexes.settle(session).await;
-            }
-        };
         tokio::select! {
-            () = settle => {}
+            () = self.shared.folder_indexes.settle_all(self.sessions.keys()) => {}
             _ = leaving.wait_for(Option::is_some) => {}
         }
         for session in self.sessions.keys() {

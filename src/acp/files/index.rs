@@ -275,23 +275,37 @@ impl FolderIndexes {
 
     /// Has all told that was changed in the session's folders until now, and waits for that, but not long.
     pub async fn settle(&self, session: SessionKey) {
-        if let Some(done) = self.check(session) {
-            // What has not been looked at by then is told of later.
-            let _ = timeout(self.0.patience, done).await;
-        }
+        self.settle_all([session]).await;
     }
 
-    fn check(&self, session: SessionKey) -> Option<oneshot::Receiver<()>> {
+    /// The same for several sessions. Folders that they share are looked at once.
+    pub async fn settle_all(&self, sessions: impl IntoIterator<Item = SessionKey>) {
+        let checks = self.check(sessions);
+        let all = async {
+            for done in checks {
+                // A worker that has gone has nothing more to tell.
+                let _ = done.await;
+            }
+        };
+        // What has not been looked at by then is told of later.
+        let _ = timeout(self.0.patience, all).await;
+    }
+
+    fn check(&self, sessions: impl IntoIterator<Item = SessionKey>) -> Vec<oneshot::Receiver<()>> {
         let table = lock(&self.0.table);
-        let number = table.sessions.get(&session)?.worker?;
-        let worker = table.workers.iter().find(|worker| worker.number == number)?;
-        if let Some(watch) = &worker.watch {
-            watch.drain();
-        }
-        let (done, wait) = oneshot::channel();
-        // The same as in `Running::drop`.
-        let _ = worker.messages.send(Message::Check(self.0.common.now(), done));
-        Some(wait)
+        let numbers: BTreeSet<_> =
+            sessions.into_iter().filter_map(|session| table.sessions.get(&session)?.worker).collect();
+        let workers = table.workers.iter().filter(|worker| numbers.contains(&worker.number));
+        let check = |worker: &Running| {
+            if let Some(watch) = &worker.watch {
+                watch.drain();
+            }
+            let (done, wait) = oneshot::channel();
+            // The same as in `Running::drop`.
+            let _ = worker.messages.send(Message::Check(self.0.common.now(), done));
+            wait
+        };
+        workers.map(check).collect()
     }
 
     fn tell_all(&self, message: impl Fn() -> Message) {
@@ -343,7 +357,7 @@ impl FolderIndexes {
     /// Has told what calls have changed that are over: once for all of which an agent told together, since each time a
     /// thread is woken and the system is asked.
     pub fn calls_ended(&self, session: SessionKey) {
-        drop(self.check(session));
+        drop(self.check([session]));
     }
 
     pub fn asked(&self, session: SessionKey, call: &ToolCallId, news: CallNews, at: Millis) {
@@ -395,7 +409,7 @@ impl FolderIndexes {
         let now = self.activities(|activities, now| activities.command_ended(session, terminal, now));
         self.0.common.pass(now);
         self.0.common.holders.command_ended(session, terminal);
-        drop(self.check(session));
+        drop(self.check([session]));
     }
 
     /// Nor is anything left of what it has started.
