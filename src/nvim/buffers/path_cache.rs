@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::core::maps::{FastMap, FastSet};
+use crate::core::message::Place;
 
 /// How long a name counts before it is asked for again. It goes on counting until the answer is there.
 const FRESH: Duration = Duration::from_secs(1);
@@ -73,6 +74,11 @@ impl Names {
 /// Links resolved as far as the path exists, or the path as it is until that is known.
 pub fn canonical(path: &Path) -> PathBuf {
     NAMES.with_borrow_mut(|names| names.get(path, Instant::now()))
+}
+
+/// Whether a file lies in one of a session's folders.
+pub fn is_in_folders(place: &Place, path: &Path) -> bool {
+    place.folders().any(|root| path.starts_with(canonical(root)))
 }
 
 /// The background has resolved these. Gives the paths that are called something else than was thought.

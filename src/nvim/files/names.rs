@@ -36,9 +36,7 @@ impl Files {
                 self.renamed(cx, buf)?;
             }
         }
-        let is_root = |session: &Session| {
-            [&session.place.cwd].into_iter().chain(&session.place.additional).any(|root| news.contains(root))
-        };
+        let is_root = |session: &Session| session.place.folders().any(|root| news.contains(root));
         // What lies in a folder is only known by what the folder is called.
         if cx.sessions.values().any(is_root) { self.guard_all(cx) } else { Ok(()) }
     }

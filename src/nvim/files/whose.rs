@@ -8,7 +8,7 @@ use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Activity, Cause, ToolKind};
 use crate::core::session::Session;
 use crate::core::session::tool_call::{Status, ToolCall};
-use crate::nvim::buffers::path_cache::canonical;
+use crate::nvim::buffers::path_cache::{canonical, is_in_folders};
 use crate::nvim::context::Context;
 use crate::nvim::files::Files;
 
@@ -27,7 +27,7 @@ impl Files {
 
     /// The same, or else one in whose folders the file lies.
     pub fn any_session_of(&self, cx: &Context, path: &Path) -> Option<SessionKey> {
-        let in_folders = || cx.sessions.values().find(|session| is_in_folders(session, path));
+        let in_folders = || cx.sessions.values().find(|session| is_in_folders(&session.place, path));
         self.session_about(cx, path).or_else(|| in_folders().map(|session| session.key))
     }
 
@@ -36,7 +36,8 @@ impl Files {
     pub fn guess_writers(&self, cx: &Context, path: &Path) -> Writers {
         let touched: Vec<SessionKey> =
             self.watching.sessions_of(path).into_iter().chain(self.views.sessions_of(path)).collect();
-        let has_to_do = |session: &&Session| touched.contains(&session.key) || is_in_folders(session, path);
+        let has_to_do =
+            |session: &&Session| touched.contains(&session.key) || is_in_folders(&session.place, path);
         let writer = |session: &Session| {
             let named = call_about(cx, session.key, path);
             let open = session.open_calls().filter(|(_, call)| may_be_writing(call)).map(|(entry, _)| entry);
@@ -59,12 +60,6 @@ fn may_be_writing(call: &ToolCall) -> bool {
 
 fn may_write(call: &ToolCall) -> bool {
     !matches!(call.kind, ToolKind::Read | ToolKind::Search | ToolKind::Fetch | ToolKind::Think)
-}
-
-/// Whether a file lies in one of a session's folders.
-pub fn is_in_folders(session: &Session, path: &Path) -> bool {
-    let place = &session.place;
-    [&place.cwd].into_iter().chain(&place.additional).any(|root| path.starts_with(canonical(root)))
 }
 
 /// The newest tool call of a session that speaks of a file, and does more than read it.

@@ -150,8 +150,7 @@ fn send_with_note(cx: &mut Context, held: Held, text: String) {
 /// The files in the session's folders with unsaved edits, by name.
 fn unsaved_of(cx: &Context, session: SessionKey) -> Vec<(PathBuf, Buf)> {
     let Some(session) = cx.sessions.get(&session) else { return Vec::new() };
-    let roots: Vec<PathBuf> =
-        [&session.place.cwd].into_iter().chain(&session.place.additional).map(|p| canonical(p)).collect();
+    let roots: Vec<PathBuf> = session.place.folders().map(|folder| canonical(folder)).collect();
     let mut unsaved: Vec<(PathBuf, Buf)> = cx
         .buffers
         .all()

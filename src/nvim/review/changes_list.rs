@@ -10,6 +10,7 @@ use crate::core::changes::review_page::left_in;
 use crate::core::changes::scope::{Origin, Scope};
 use crate::core::changes::unknown_change::removes_ignored;
 use crate::core::ids::SessionKey;
+use crate::core::session::Session;
 use crate::core::session::entry::Entry;
 use crate::core::session::tool_call::Status;
 use crate::core::session::tool_input;
@@ -18,7 +19,7 @@ use crate::core::text::fitting::cut_middle;
 use crate::core::text::visible::visible_line;
 use crate::nvim::arguments::{Args, NO_SESSION, fail};
 use crate::nvim::buffers::open;
-use crate::nvim::buffers::path_cache::canonical;
+use crate::nvim::buffers::path_cache::{canonical, is_in_folders};
 use crate::nvim::context::Context;
 use crate::nvim::editor::Level;
 use crate::nvim::editor::code_window::code_window;
@@ -41,9 +42,12 @@ struct Listing {
 
 impl Listing {
     fn of(reviews: &Reviews, cx: &Context, key: Option<SessionKey>) -> Self {
-        let mut changed = key.map(|key| reviews.changed_by(cx, key)).unwrap_or_default();
-        let mut unknown = key.map(|key| removed_unseen(cx, key)).unwrap_or_default();
-        let from_outside = key.map_or(0, |_| reviews.files_changed_outside(cx, key).count());
+        let session = key.and_then(|key| cx.sessions.get(&key));
+        let outside = session.map(|session| reviews.changed_in_folders(session)).unwrap_or_default();
+        let from_outside = outside.len();
+        let mut changed =
+            session.map(|session| reviews.changed_by(cx, session.key, outside)).unwrap_or_default();
+        let mut unknown = session.map(removed_unseen).unwrap_or_default();
         let has_agents = changed.len() + unknown.len() > from_outside;
         for (path, what, ranges) in reviews.undecided_from_before(cx, key) {
             match changed.iter_mut().find(|(known, ..)| *known == path) {
@@ -55,8 +59,8 @@ impl Listing {
                 None => changed.push((path, what, ranges)),
             }
         }
-        unknown.extend(key.and_then(|_| reviews.stats.outside_left_out()));
-        let name = key.and_then(|key| cx.sessions.get(&key)).map(|session| session.name());
+        unknown.extend(session.and_then(|_| reviews.stats.outside_left_out()));
+        let name = session.map(|session| session.name());
         let title = title_of(&name.unwrap_or_default(), has_agents, from_outside > 0);
         Self { key, title, changed, unknown }
     }
@@ -100,16 +104,16 @@ impl Reviews {
         Ok(())
     }
 
-    /// What is known of the changes of a session's, and of others in its folders.
-    fn changed_by(&self, cx: &Context, key: SessionKey) -> Vec<Changed> {
-        let outside = self.files_changed_outside(cx, Some(key));
+    /// What is known of the changes of a session's, and of those that others have made in its folders.
+    fn changed_by(&self, cx: &Context, key: SessionKey, outside: Vec<(&Path, &Changes)>) -> Vec<Changed> {
         let is_listed = |path: &Path| self.stats.of(key).any(|(other, _)| other == path);
         // A renamed file is one.
         let is_old = |path: &Path| self.renamed.iter().any(|(to, from)| from == path && is_listed(to));
         let agents = self.stats.of(key).filter(|(path, _)| !is_old(path));
         let agents = agents.map(|(path, changes)| (path, changes, ""));
         let left = self.left_of(key);
-        let all = agents.chain(outside.map(|(path, changes)| (path, changes, ", changed from outside")));
+        let all = agents
+            .chain(outside.into_iter().map(|(path, changes)| (path, changes, ", changed from outside")));
         let mut changed: Vec<Changed> = all
             .map(|(path, changes, whose)| {
                 let times =
@@ -138,12 +142,8 @@ impl Reviews {
     }
 
     /// What others have changed in the folders of a session.
-    fn files_changed_outside<'a>(
-        &'a self,
-        cx: &'a Context,
-        key: Option<SessionKey>,
-    ) -> impl Iterator<Item = (&'a Path, &'a Changes)> {
-        self.stats.outside().filter(move |(path, _)| is_in_folders(cx, key, path))
+    fn changed_in_folders(&self, session: &Session) -> Vec<(&Path, &Changes)> {
+        self.stats.outside().filter(|(path, _)| is_in_folders(&session.place, path)).collect()
     }
 
     /// What is undecided since before Neovim was started, in the folders of a session, or of the project at hand.
@@ -152,7 +152,12 @@ impl Reviews {
         let is_old = |path: &Path| {
             self.renamed.iter().any(|(to, from)| from == path && left.contains_key(to.as_path()))
         };
-        let here = left.iter().filter(|(path, _)| is_in_folders(cx, key, path) && !is_old(path));
+        let session = key.and_then(|key| cx.sessions.get(&key));
+        let is_here = |path: &Path| match session {
+            Some(session) => is_in_folders(&session.place, path),
+            None => path.starts_with(canonical(&cx.root())),
+        };
+        let here = left.iter().filter(|(path, _)| is_here(path) && !is_old(path));
         here.map(|(path, hunks)| {
             let (what, ranges) = match self.left_in_file(path, hunks) {
                 Some((what, ranges)) => (format!("{what}, "), ranges),
@@ -295,20 +300,9 @@ fn title_of(name: &str, has_agents: bool, has_others: bool) -> String {
     }
 }
 
-/// Whether a file is in the folders of a session, or else of the project at hand.
-fn is_in_folders(cx: &Context, key: Option<SessionKey>, path: &Path) -> bool {
-    match key.and_then(|key| cx.sessions.get(&key)) {
-        Some(session) => {
-            let mut roots = std::iter::once(&session.place.cwd).chain(&session.place.additional);
-            roots.any(|root| path.starts_with(canonical(root)))
-        }
-        None => path.starts_with(canonical(&cx.root())),
-    }
-}
-
 /// What commands of a session have removed without anyone knowing what it was.
-fn removed_unseen(cx: &Context, key: SessionKey) -> Vec<String> {
-    let entries = cx.sessions.get(&key).map(|session| session.entries()).unwrap_or_default();
+fn removed_unseen(session: &Session) -> Vec<String> {
+    let entries = session.entries();
     let mut all: Vec<String> = Vec::new();
     for call in entries.iter().filter_map(Entry::tool).filter(|call| call.status != Status::Rejected) {
         let line = call.raw_input.as_ref().and_then(tool_input::command);

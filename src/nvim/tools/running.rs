@@ -75,7 +75,7 @@ impl Tools {
         let Some(running) = self.running.get(&run) else { return };
         let Some(session) = cx.sessions.get(&running.session) else { return };
         let place = session.place.clone();
-        let roots = std::iter::once(&place.cwd).chain(&place.additional).map(|root| canonical(root));
+        let roots = place.folders().map(|root| canonical(root));
         let call = Call {
             run,
             session: running.session,
