@@ -14,8 +14,11 @@ pub fn cut_middle(text: &str, width: usize) -> String {
     format!("{start}…{end}")
 }
 
+/// What of a message's line is for others: what Neovim keeps of it, and the name before the message.
+pub const BESIDE_MESSAGE: usize = 12 + "acp: ".len();
+
 /// The cells of a message that is shown whole on a screen of 80 columns.
-const MESSAGE: usize = 80 - 12 - "acp: ".len();
+const MESSAGE: usize = 80 - BESIDE_MESSAGE;
 
 /// Of a name that is cut to less nobody knows what it is.
 const SHORTEST_NAME: usize = 16;

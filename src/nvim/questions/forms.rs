@@ -50,7 +50,7 @@ struct Step {
 
 /// The list for a question: its entries, and what each stands for.
 struct Items<T> {
-    question: (SessionKey, AskId),
+    ask: AskId,
     prompt: String,
     items: Vec<(String, T)>,
 }
@@ -253,7 +253,7 @@ impl Questions {
             ("Type another".to_owned(), false),
         ];
         let prompt = field_prompt(cx, &step, ROOM);
-        let items = Items { question: (step.key, step.ask), prompt, items };
+        let items = Items { ask: step.ask, prompt, items };
         self.offer_items(cx, items, move |this, cx, keep| {
             if !keep {
                 this.ask_typed(cx, step, String::new());
@@ -283,7 +283,7 @@ impl Questions {
         let mut items: Vec<_> = items.into_iter().map(item).collect();
         items.extend(ways_out(cx, &step));
         let prompt = field_prompt(cx, &step, ROOM);
-        let items = Items { question: (step.key, step.ask), prompt, items };
+        let items = Items { ask: step.ask, prompt, items };
         self.offer_items(cx, items, move |this, cx, pick| this.picked(cx, &step, pick));
     }
 
@@ -327,7 +327,7 @@ impl Questions {
             .cloned()
             .collect();
         let prompt = field_prompt(cx, &step, ROOM);
-        let items = Items { question: (step.key, step.ask), prompt, items };
+        let items = Items { ask: step.ask, prompt, items };
         self.offer_items(cx, items, move |this, cx, pick| match pick {
             Many::Switch(value) => {
                 let mut chosen = chosen;
@@ -387,7 +387,7 @@ impl Questions {
             Ok(_) => headline,
             Err(problem) => format!("{headline} · {problem}"),
         };
-        let items = Items { question: (key, ask), prompt, items };
+        let items = Items { ask, prompt, items };
         self.offer_items(cx, items, move |this, cx, review| match review {
             Review::Ask { field, back } => {
                 this.ask_field(cx, Step { key, ask, field, back, problem: None });
@@ -405,7 +405,7 @@ impl Questions {
         items: Items<T>,
         then: impl FnOnce(&mut Self, &mut Context, T) -> Result<()> + 'static,
     ) {
-        let Items { question: (_, ask), prompt, items } = items;
+        let Items { ask, prompt, items } = items;
         let (items, mut meant): (Vec<String>, Vec<T>) = items.into_iter().unzip();
         let then = context::then(move |this: &mut Self, cx, index: Option<usize>| match index {
             Some(index) => then(this, cx, meant.swap_remove(index)),
@@ -448,7 +448,7 @@ impl Questions {
             ("Decline: tell the agent no".to_owned(), Page::Decline),
             ("Cancel: give no answer".to_owned(), Page::Cancel),
         ];
-        let items = Items { question: (key, ask), prompt, items };
+        let items = Items { ask, prompt, items };
         self.offer_items(cx, items, move |this, cx, page| match page {
             Page::Open => {
                 this.visit(cx, (key, ask), move |editor| open(editor, &url));

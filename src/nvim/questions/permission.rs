@@ -15,7 +15,7 @@ use crate::core::session::entry::Body;
 use crate::core::session::tool_call::ASKED;
 use crate::core::session::{OpenAsk, Pick, Session};
 use crate::core::store::allowlist::Choice;
-use crate::core::text::fitting::{cut_end, cut_middle};
+use crate::core::text::fitting::{BESIDE_MESSAGE, cut_end, cut_middle};
 use crate::core::transcript::rules;
 use crate::nvim::arguments::{NO_SESSION, fail};
 use crate::nvim::context::{self, Context};
@@ -274,7 +274,8 @@ impl Questions {
         let wait = if more == 1 { "waits" } else { "wait" };
         let rest = format!(" \u{b7} {more} more {wait}");
         // How many wait is what one can't do without.
-        let room = usize::from(cx.editor.size().0).saturating_sub(rest.chars().count() + BESIDE_MESSAGE);
+        let room =
+            usize::from(cx.editor.size().0).saturating_sub(rest.chars().count() + BESIDE_MESSAGE + VERDICT);
         let prompt = cut_end(&prompt, room.max(LEAST_PROMPT));
         Some(format!("{verdict}: {prompt}{rest}"))
     }
@@ -314,8 +315,8 @@ impl Decision {
 /// A picker has room for so much, in characters; the chat and the details have all of it.
 const REQUEST: usize = 160;
 
-/// What of a message's line is for others: what Neovim keeps of it, the name before the message, and the verdict.
-const BESIDE_MESSAGE: usize = 12 + 5 + 10;
+/// The verdict before a question, and what is between them.
+const VERDICT: usize = 10;
 
 /// What is said of a question at least.
 const LEAST_PROMPT: usize = 16;

@@ -16,7 +16,7 @@ use crate::core::session::staged::{Cover, Shape};
 use crate::core::session::{Session, Wanted};
 use crate::core::text::fitting::cut_end;
 use crate::nvim::arguments::fail;
-use crate::nvim::context::{self, ChatBuffers, Context, Then};
+use crate::nvim::context::{self, Context, Then};
 use crate::nvim::editor::autocommands::Group;
 use crate::nvim::editor::picker::OpenPicker;
 use crate::nvim::editor::{AFTER_PICKER, Editor, Level, picker};
@@ -185,7 +185,7 @@ impl Questions {
         let Some(chat) = cx.chats.get(&key) else { return };
         let hidden = chat.window(&cx.editor).is_none();
         // A message would stand over the command line that is being typed.
-        if is_in(chat, &cx.editor)
+        if cx.here().chat == Some(key)
             || hidden
             || cx.is_away
             || blocking
@@ -371,8 +371,8 @@ fn waiting(cx: &Context) -> Vec<Waiting> {
 fn waiting_sign(cx: &Context, key: SessionKey, ask: AskId) -> Option<String> {
     let (mode, blocking) = cx.editor.mode();
     let typing = mode.starts_with(['i', 'R', 't']) && !blocking;
-    let chat = cx.chats.get(&key)?;
-    if !typing || is_in(chat, &cx.editor) || !cx.config.notify {
+    let is_there = cx.here().chat == Some(key) || !cx.chats.contains_key(&key);
+    if !typing || is_there || !cx.config.notify {
         return None;
     }
     let how = match cx.config.permission.open {
@@ -402,8 +402,7 @@ fn on_mode_change(editor: &Editor) -> Result<()> {
 
 /// What to type for a question whose picker was closed. In a prompt's insert mode a command would be text.
 fn how_to_answer(cx: &Context) -> String {
-    let chat = cx.chats.values().find(|chat| is_in(chat, &cx.editor));
-    let is_typing = chat.is_some() && cx.editor.mode().0.starts_with('i');
+    let is_typing = cx.here().chat.is_some() && cx.editor.mode().0.starts_with('i');
     let sends = cx.config.keys.shown("send_insert");
     let keys = cx.config.keys.shown("answer");
     match keys.is_empty() {
@@ -413,11 +412,6 @@ fn how_to_answer(cx: &Context) -> String {
         true => ":Acp answer".to_owned(),
         false => format!(":Acp answer, or {keys} in the chat"),
     }
-}
-
-/// Whether the user is in a chat.
-fn is_in(chat: &ChatBuffers, editor: &Editor) -> bool {
-    editor.current_buf().is_ok_and(|buf| buf == chat.prompt || buf == chat.transcript)
 }
 
 /// Whether a picker would take the keys of somebody who is writing.
