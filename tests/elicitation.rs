@@ -97,6 +97,15 @@ fn page(id: &str, url: &str) -> Value {
     )
 }
 
+/// A chat whose agent will show one form, on a screen of so many columns and rows.
+fn one_form(message: &str, schema: Value, (columns, rows): (u16, u16)) -> Scripted {
+    let mut all = opened();
+    all.extend([prompt(), form("f", message, schema), answered("f"), ends("end_turn")]);
+    let mut chat = Scripted::sized(&[], all, columns, rows);
+    chat.chat();
+    chat
+}
+
 /// A turn of these steps, sent on its way.
 fn turn(parts: impl IntoIterator<Item = Value>, picks: &[&str]) -> Scripted {
     let mut all = opened();
@@ -128,10 +137,7 @@ fn an_input_of_a_plugins_is_given_no_more_than_its_title_has_room_for() {
         json!(["name"]),
     );
     let message = "I have a long story to tell of why I want to know all of this from you";
-    let mut all = opened();
-    all.extend([prompt(), form("f", message, schema), answered("f"), ends("end_turn")]);
-    let mut chat = Scripted::sized(&[], all, 140, 40);
-    chat.chat();
+    let mut chat = one_form(message, schema, (140, 40));
     answers(&mut chat.nvim, &[]);
     chat.send("go");
     let asked = seen_count(&mut chat.nvim, 1);
@@ -150,10 +156,7 @@ fn a_prompt_to_type_at_has_no_half_of_a_question_at_80_columns() {
         json!(["name"]),
     );
     let message = "Please tell me a few things about the release";
-    let mut all = opened();
-    all.extend([prompt(), form("f", message, schema), answered("f"), ends("end_turn")]);
-    let mut chat = Scripted::sized(&[], all, 80, 24);
-    chat.chat();
+    let mut chat = one_form(message, schema, (80, 24));
     chat.send("go");
     let last =
         |nvim: &mut Nvim| nvim.screen().trim_end().lines().last().unwrap_or_default().trim_end().to_owned();
@@ -500,10 +503,7 @@ fn neovims_own_pickers_do_with_keys() {
         }),
         json!(["colour"]),
     );
-    let mut all = opened();
-    all.extend([prompt(), form("f", &"Which one? ".repeat(30), schema), answered("f"), ends("end_turn")]);
-    let mut chat = Scripted::new(&[], all);
-    chat.chat();
+    let mut chat = one_form(&"Which one? ".repeat(30), schema, (100, 30));
     chat.send("go");
     chat.nvim.wait_for_screen("2: blue");
     // Typed ahead of the questions.
@@ -773,10 +773,7 @@ fn pickers_that_answer_later_do_as_well() {
             "type": "string", "enum": ["a", "b"] } } }),
         json!([]),
     );
-    let mut all = opened();
-    all.extend([prompt(), form("f", "Tell me", schema), answered("f"), ends("end_turn")]);
-    let mut chat = Scripted::new(&[], all);
-    chat.chat();
+    let mut chat = one_form("Tell me", schema, (100, 30));
     let picks = ["Ada", "[ ] b", "Done", "Send"].map(rmpv::Value::from).to_vec();
     chat.nvim.exec_lua(PICKERS, [rmpv::Value::Array(picks), true.into()]);
     chat.send("go");
@@ -786,10 +783,7 @@ fn pickers_that_answer_later_do_as_well() {
 #[test]
 fn events_tell_of_a_question_and_of_its_answer() {
     let schema = object(json!({ "who": { "type": "string" } }), json!([]));
-    let mut all = opened();
-    all.extend([prompt(), form("f", "Tell me", schema), answered("f"), ends("end_turn")]);
-    let mut chat = Scripted::new(&[], all);
-    chat.chat();
+    let mut chat = one_form("Tell me", schema, (100, 30));
     answers(&mut chat.nvim, &["secret", "Send"]);
     chat.nvim.exec_lua(
         "_G.events = {}

@@ -106,6 +106,16 @@ fn begun(chat: &mut Scripted) -> u64 {
     buf
 }
 
+/// The same after a second turn, before which the user has changed the first line and not saved it.
+fn with_unsaved_edits(chat: &mut Scripted) -> u64 {
+    let buf = begun(chat);
+    go_to(&mut chat.nvim, buf);
+    chat.nvim.input("ccmine<Esc>");
+    chat.nvim.wait_until(|nvim| modified(nvim, buf), "unsaved edits");
+    turn(chat, 2);
+    buf
+}
+
 fn wait_for_picker(nvim: &mut Nvim) -> String {
     nvim.wait_until(|nvim| nvim.exec_lua("return #_G.seen", []).as_u64() > Some(0), "a picker");
     nvim.exec_lua("return table.remove(_G.seen)", []).as_str().expect("a text").to_owned()
@@ -282,11 +292,7 @@ fn an_agent_has_not_seen_a_file_that_was_taken_away_and_put_back_while_it_worked
         [asks("before"), vec![update(call)], asks("while"), written].concat(),
     ]);
     let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], steps);
-    let buf = begun(&mut chat);
-    go_to(&mut chat.nvim, buf);
-    chat.nvim.input("ccmine<Esc>");
-    chat.nvim.wait_until(|nvim| modified(nvim, buf), "unsaved edits");
-    turn(&mut chat, 2);
+    let buf = with_unsaved_edits(&mut chat);
     assert_eq!(chat.answer("r")["result"]["content"], "mine\ntwo\n");
     chat.nvim.stop_insert();
     chat.nvim.exec_lua("require('acp').send('go')", []);
@@ -680,11 +686,7 @@ fn conflict_with_the_disk() -> (Scripted, u64) {
     let last = [edited("a.txt"), read("r4", "a.txt")].concat();
     let script = turns([vec![], read("r", "a.txt"), edited("a.txt"), last]);
     let mut chat = Scripted::new(&[("a.txt", "one\ntwo\n")], script);
-    let buf = begun(&mut chat);
-    go_to(&mut chat.nvim, buf);
-    chat.nvim.input("ccmine<Esc>");
-    chat.nvim.wait_until(|nvim| modified(nvim, buf), "unsaved edits");
-    turn(&mut chat, 2);
+    let buf = with_unsaved_edits(&mut chat);
     chat.project.write("a.txt", "agent's\ntwo\nthree\n");
     turn(&mut chat, 3);
     chat.nvim.stop_insert();

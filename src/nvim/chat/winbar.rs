@@ -265,7 +265,12 @@ mod tests {
 
     /// The bar without its colours, and without what a click on it is for.
     fn plain(session: &Session, now: u64, width: usize) -> String {
-        let bar = transcript(session, Moment(now), width, (None, false));
+        plain_with(session, now, width, (None, false))
+    }
+
+    /// The same with where the agent is, and with icons.
+    fn plain_with(session: &Session, now: u64, width: usize, look: (Option<&str>, bool)) -> String {
+        let bar = transcript(session, Moment(now), width, look);
         let bar = bar.replace(&format!("%@{CLICKED}@"), "").replace("%X", "");
         bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text)).collect()
     }
@@ -355,9 +360,7 @@ mod tests {
         title(&mut session, "The tour");
         session.prompt(vec![Content::Text("x".into())], Moment(0));
         let bar = |session: &Session, width| {
-            let bar = transcript(session, Moment(12_000), width, (Some("editing acp-tour.lua"), true));
-            let plain = bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text));
-            plain.collect::<String>()
+            plain_with(session, 12_000, width, (Some("editing acp-tour.lua"), true))
         };
         assert_eq!(bar(&session, 40), " demo  The tour%=⣾ working 12 s ");
         assert_eq!(bar(&session, 55), " demo  The tour%=editing acp-tour.lua · ⣾ working 12 s ");
@@ -386,11 +389,7 @@ mod tests {
         let modes = Some(Modes { current: "ask".into(), available });
         session.opened(Opened { modes, ..Opened::default() }, Moment(0));
         session.set_auto(Some(Auto { questions: AutoQuestions::Wait, reason: None }), Moment(0));
-        let bar = |width| {
-            let bar = transcript(&session, Moment(0), width, (Some("editing acp-tour.lua"), false));
-            let plain = bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text));
-            plain.collect::<String>()
-        };
+        let bar = |width| plain_with(&session, 0, width, (Some("editing acp-tour.lua"), false));
         assert_eq!(bar(70), " demo  %=editing acp-tour.lua · auto: waits · Ask · ready ");
         assert_eq!(bar(48), " demo  %=acp-tour.lua · auto: waits · Ask · ready ");
         assert_eq!(bar(36), " demo  %=auto: waits · Ask · ready ");
@@ -401,11 +400,7 @@ mod tests {
     #[test]
     fn a_narrow_bar_names_the_place_alone_and_cuts_it_to_nothing_that_is_no_name() {
         let session = idle();
-        let bar = |width| {
-            let bar = transcript(&session, Moment(0), width, (Some("editing acp-tour.lua"), false));
-            let plain = bar.split("%#").map(|part| part.split_once('#').map_or(part, |(_, text)| text));
-            plain.collect::<String>()
-        };
+        let bar = |width| plain_with(&session, 0, width, (Some("editing acp-tour.lua"), false));
         assert_eq!(bar(60), " demo  %=editing acp-tour.lua · ready ");
         assert_eq!(bar(30), " demo  %=acp-tour.lua · ready ");
         assert_eq!(bar(27), " demo  %=ready ");
