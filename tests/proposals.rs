@@ -703,6 +703,22 @@ fn who_puts_away_what_they_are_asked_about_finds_it_in_the_chat() {
 }
 
 #[test]
+fn who_closes_a_chat_while_it_asks_has_their_file_back() {
+    for lines in [60, 120] {
+        let new = numbered("new", lines);
+        let mut chat =
+            asking(&[], &[edit("c", "Write new.txt", json!([diff("new.txt", None, &new)]))], (80, 24));
+        chat.send("go");
+        chat.nvim.wait_for_screen("+ new 1");
+        chat.nvim.stop_insert();
+        chat.nvim.command("Acp close");
+        let mine = "return vim.fn.bufname() .. ' ' .. vim.fn.line('w0') .. ' ' .. vim.fn.line('.')";
+        chat.nvim.wait_until(|nvim| nvim.exec_lua(mine, []) == "mine.txt 120 123".into(), "the file");
+        assert_nothing_is_left(&mut chat.nvim, "a closed chat");
+    }
+}
+
+#[test]
 fn who_shows_another_file_where_they_are_asked_finds_the_proposal_in_the_chat_and_brings_it_back() {
     let text = numbered("line", 20);
     let of_a_line = diff("a.txt", Some("line 5\n"), "LINE FIVE\n");

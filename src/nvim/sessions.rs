@@ -34,6 +34,7 @@ use crate::core::store::record::{Kept, SessionName};
 use crate::core::store::remembered::{Remembered, What};
 use crate::core::store::stored_states::StoredStates;
 use crate::nvim::context::Context;
+use crate::nvim::events::EditorEvent;
 
 /// What is done with what the record holds.
 type AfterRecall = Box<dyn FnOnce(&mut Sessions, &mut Context, Vec<Kept>) -> Result<()>>;
@@ -163,6 +164,8 @@ impl Sessions {
         if let Some(session) = cx.sessions.remove(&key) {
             cx.discard(session);
         }
+        // What it asked about is on the screen.
+        cx.raise(EditorEvent::QuestionsChanged);
         self.resumed.remove(&key);
         self.open_twice.remove(&key);
         self.tell_open(cx);
