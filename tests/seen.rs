@@ -541,6 +541,23 @@ fn a_list_of_changes_names_the_agent_only_where_it_has_changed_something() {
     assert_eq!(title(&mut ran), "Changed by Fake and from outside");
 }
 
+#[test]
+fn what_is_undecided_of_a_closed_chat_is_listed_without_one_and_in_the_next_one() {
+    let mut ran =
+        Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &[turn_that_runs(&["sed -i s/two/TWO/ a.txt b.txt"])]);
+    ran.open_chat();
+    ran.turn();
+    ran.wait_for_changes("a.txt 1 hunk · +1 -1\nb.txt 1 hunk · +1 -1");
+    ran.chat.nvim.command("Acp close");
+    let left = "a.txt 1 hunk · +1 -1, undecided from before\nb.txt 1 hunk · +1 -1, undecided from before";
+    ran.wait_for_changes(left);
+    ran.edit("b.txt");
+    ran.chat.nvim.command("Acp keep file");
+    ran.wait_for_changes("a.txt 1 hunk · +1 -1, undecided from before");
+    ran.open_chat();
+    ran.wait_for_changes("a.txt 1 hunk · +1 -1, undecided from before");
+}
+
 /// Each runs in the project while no call of an agent does.
 const OUTSIDE: &[(&str, &str)] = &[
     ("git checkout of a branch", "git checkout -q other"),

@@ -1,6 +1,7 @@
 //! What was behind each change of an agent's, and which hunks the user means when they keep or undo some: by the
 //! line, file, call, turn or session. The reviews of the files themselves are left to `file_review`.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -122,6 +123,11 @@ impl Origins {
 
     pub fn get(&self, id: OriginId) -> Option<&Origin> {
         self.0.get(id.0 as usize)
+    }
+
+    /// The sessions that had a part in any change.
+    pub fn sessions(&self) -> BTreeSet<SessionKey> {
+        self.0.iter().flat_map(Origin::all).map(|each| each.session).collect()
     }
 
     /// The latest origin of a session, or of any.

@@ -71,7 +71,7 @@ impl Listing {
 }
 
 impl Reviews {
-    /// Lists what the session at hand has changed, and what is undecided from before Neovim was started.
+    /// Lists what the session at hand has changed, and what is undecided of chats that are closed.
     pub fn show_changes(&mut self, cx: &mut Context, args: &Args) -> Result<()> {
         if let Some(other) = args.first().filter(|word| *word != "quickfix") {
             return fail(format!("changes takes quickfix or nothing, not {other:?}"));
@@ -146,9 +146,10 @@ impl Reviews {
         self.stats.outside().filter(|(path, _)| is_in_folders(&session.place, path)).collect()
     }
 
-    /// What is undecided since before Neovim was started, in the folders of a session, or of the project at hand.
+    /// What is undecided of chats that are closed, also since before Neovim was started, in the folders of a session, or
+    /// of the project at hand.
     fn undecided_from_before(&self, cx: &Context, key: Option<SessionKey>) -> Vec<Changed> {
-        let left = self.left_of(SessionKey::EARLIER);
+        let left = self.left_of_closed(cx);
         let is_old = |path: &Path| {
             self.renamed.iter().any(|(to, from)| from == path && left.contains_key(to.as_path()))
         };
@@ -216,6 +217,19 @@ impl Reviews {
         listed
             .filter_map(|(path, file)| Some((path.to_owned(), file.meant(&scope, &self.origins, path)?)))
             .collect()
+    }
+
+    /// The same for all sessions that are not open any more.
+    fn left_of_closed(&self, cx: &Context) -> BTreeMap<PathBuf, Vec<usize>> {
+        let closed = self.origins.sessions().into_iter().filter(|key| !cx.sessions.contains_key(key));
+        let mut left: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
+        for (path, hunks) in closed.flat_map(|key| self.left_of(key)) {
+            let all = left.entry(path).or_default();
+            all.extend(hunks);
+            all.sort_unstable();
+            all.dedup();
+        }
+        left
     }
 
     /// What is left of the changes of a file, in the review's words, and where; nothing where the review doesn't know.
