@@ -199,6 +199,13 @@ local function joined(room)
   return chunks
 end
 
+-- The cells of a line that snacks' notifier shows, which cuts what is longer; nothing where something else shows messages.
+local function line_of_snacks()
+  -- Some plugins put a table there that can be called.
+  local source = type(vim.notify) == "function" and debug.getinfo(vim.notify, "S").source or ""
+  return source:find("snacks", 1, true) and math.max(math.floor(vim.o.columns * 0.4) - 2, 24) or nil
+end
+
 local function close()
   if float and api.nvim_win_is_valid(float) then
     pcall(api.nvim_win_close, float, true)
@@ -251,8 +258,9 @@ local function show_float()
       style = "minimal",
       focusable = false,
       noautocmd = true,
-      -- Over the messages of noice, which stand in the same line.
-      zindex = 65,
+      -- Over the messages of noice, which stand in the same line, and those of snacks, which fill the column; but not over
+      -- a completion menu (100) without need.
+      zindex = line_of_snacks() and 101 or 65,
     })
     vim.o.shortmess = before
     float = ok and win or nil
@@ -319,13 +327,6 @@ local function is_neovims_own(notify)
     end
   end
   return info.source == "?" or info.source:find("^@vim/") ~= nil
-end
-
--- The cells of a line that snacks' notifier shows, which cuts what is longer; nothing where something else shows messages.
-local function line_of_snacks()
-  -- Some plugins put a table there that can be called.
-  local source = type(vim.notify) == "function" and debug.getinfo(vim.notify, "S").source or ""
-  return source:find("snacks", 1, true) and math.max(math.floor(vim.o.columns * 0.4) - 2, 24) or nil
 end
 
 local deliver, show
