@@ -1008,6 +1008,46 @@ fn what_a_chat_asks_is_asked_and_answered_there_whatever_another_chat_asks() {
 }
 
 #[test]
+fn of_two_chats_with_the_same_agent_each_question_says_whose_it_is() {
+    let titled = |session: &str, title: &str| {
+        let update = json!({ "sessionUpdate": "session_info_update", "title": title });
+        json!({ "send": { "method": "session/update", "params": { "sessionId": session, "update": update } } })
+    };
+    let second = |mut step: Value| {
+        step["send"]["params"]["sessionId"] = "s2".into();
+        step
+    };
+    let change = edit("d", "Edit mine.txt", json!([diff("mine.txt", Some("mine 120\n"), "theirs\n")]));
+    let all = vec![
+        prompt(),
+        titled("s1", "Parser"),
+        permission("first", long().0),
+        json!({ "expect": "session/new" }),
+        json!({ "reply": "session/new", "result": { "sessionId": "s2" } }),
+        prompt(),
+        titled("s2", "Tests"),
+        second(permission("second", change)),
+        answered("second"),
+        answered("first"),
+    ];
+    let mut chat = started(&[], all, (140, 40), "");
+    window(&mut chat.nvim);
+    chat.send("go");
+    // Alone it needs no title.
+    chat.nvim.wait_for_screen("Fake: new.txt");
+    chat.nvim.stop_insert();
+    chat.nvim.command("AcpChat!");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "the prompt of the second chat");
+    chat.send("go on");
+    chat.nvim.wait_for_screen("3: Reject");
+    chat.nvim.wait_for_screen("Fake (Tests) wants to");
+    assert!(chat.nvim.screen().contains("Fake (Tests) proposes this"), "{}", chat.nvim.screen());
+    chat.nvim.input("3<CR>");
+    assert_eq!(chat.answer("second")["result"]["outcome"]["optionId"], "r");
+    chat.nvim.wait_for_screen("Fake (Parser): new.txt");
+}
+
+#[test]
 fn a_question_about_more_than_the_screen_is_answered_by_a_digit_on_its_call() {
     let mut chat = asking(&[], &[long().0], (80, 24));
     chat.send("go");

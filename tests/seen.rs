@@ -543,8 +543,10 @@ fn a_list_of_changes_names_the_agent_only_where_it_has_changed_something() {
 
 #[test]
 fn what_is_undecided_of_a_closed_chat_is_listed_without_one_and_in_the_next_one() {
-    let mut ran =
-        Ran::new(&[("a.txt", LINES), ("b.txt", LINES)], &[turn_that_runs(&["sed -i s/two/TWO/ a.txt b.txt"])]);
+    let mut ran = Ran::new(
+        &[("a.txt", LINES), ("b.txt", LINES)],
+        &[turn_that_runs(&["sed -i s/two/TWO/ a.txt b.txt"])],
+    );
     ran.open_chat();
     ran.turn();
     ran.wait_for_changes("a.txt 1 hunk · +1 -1\nb.txt 1 hunk · +1 -1");

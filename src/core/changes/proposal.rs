@@ -11,6 +11,7 @@ use crate::core::changes::diff::{Hunk, Placed, PlacedState, place};
 use crate::core::changes::hunk_page::{About, Page, plural, shown, sides, visible, visible_counts};
 use crate::core::changes::review_edits::{ADDED, REMOVED};
 use crate::core::message::FileDiff;
+use crate::core::text::fitting::cut_end;
 use crate::core::text::{Text, cells};
 
 /// So many lines of a file stand around a hunk.
@@ -206,8 +207,11 @@ impl ProposalPage {
     }
 }
 
+/// Less of an agent's name would say nothing.
+const AGENT_ROOM: usize = 12;
+
 /// The bar above a page, in the format of 'winbar', for a window of this width. Where there is too little room the
-/// agent goes first, and then the beginning of the file's name.
+/// agent's name is cut and goes first, and then the beginning of the file's name.
 pub fn proposal_bar(agent: &str, name: &str, counts: (usize, usize), how: &str, width: usize) -> String {
     let (added, removed) = counts;
     let answers = format!(" {how} answers ");
@@ -216,7 +220,11 @@ pub fn proposal_bar(agent: &str, name: &str, counts: (usize, usize), how: &str, 
     let counts = Some(format!("  +{added} -{removed}")).filter(|counts| fixed + cells(counts) <= width);
     let counts = counts.unwrap_or_default();
     let rest = fixed + cells(&counts);
-    let agent = if rest + cells(agent) + 2 <= width { format!("{agent}: ") } else { String::new() };
+    let room = width.saturating_sub(rest + 2);
+    let agent = match room >= cells(agent).min(AGENT_ROOM) {
+        true => format!("{}: ", cut_end(agent, room)),
+        false => String::new(),
+    };
     let escape = |text: &str| text.replace('%', "%%");
     format!(
         "%#AcpWinbar# {}%<{}%#AcpMeta#{counts}%=%#AcpToolWaiting#{}",
@@ -329,6 +337,8 @@ mod tests {
         assert!(bar(80).contains(" Fake 1%%: %<src/a%%.rs%#AcpMeta#  +10 -0%="), "{}", bar(80));
         assert!(bar(40).contains(" %<src/a%%.rs%#AcpMeta#"), "{}", bar(40));
         assert!(bar(40).ends_with("%#AcpToolWaiting# <CR> answers "), "{}", bar(40));
+        let titled = proposal_bar("Demo agent (Parser of all files)", "src/a.rs", (10, 0), "<CR>", 50);
+        assert!(titled.contains(" Demo agent (Pars\u{2026}: %<src/a.rs"), "{titled}");
     }
 
     #[test]

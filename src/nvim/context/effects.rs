@@ -79,12 +79,23 @@ impl Context {
     }
 
     /// The text with the session's title after the agent's name, where the name alone is that of several.
-    fn with_title(&self, key: SessionKey, text: &str) -> Option<String> {
-        let session = self.sessions.get(&key)?;
-        let (name, title) = (session.name(), session.title.as_deref()?);
+    pub fn with_title(&self, key: SessionKey, text: &str) -> Option<String> {
+        let named = self.name_among_all(key);
+        // Questions say it by themselves.
+        let rest =
+            text.strip_prefix(&self.sessions.get(&key)?.name()).filter(|_| !text.starts_with(&named))?;
+        Some(format!("{named}{rest}"))
+    }
+
+    /// What a session's agent is called, with the session's title where others have agents of that name.
+    pub fn name_among_all(&self, key: SessionKey) -> String {
+        let Some(session) = self.sessions.get(&key) else { return String::new() };
+        let name = session.name();
         let is_one_of_several = self.sessions.values().filter(|other| other.name() == name).count() > 1;
-        let rest = text.strip_prefix(&name).filter(|_| is_one_of_several)?;
-        Some(format!("{name} ({}){rest}", cut_end(&visible_line(title), TITLE_ROOM)))
+        match session.title.as_deref().filter(|_| is_one_of_several) {
+            Some(title) => format!("{name} ({})", cut_end(&visible_line(title), TITLE_ROOM)),
+            None => name,
+        }
     }
 
     /// Sets off a `User` autocommand, if anybody listens.

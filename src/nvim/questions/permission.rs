@@ -122,7 +122,11 @@ impl Questions {
 
     /// Who asks for what, in a line.
     pub fn permission_prompt(cx: &Context, key: SessionKey, ask: AskId) -> Option<String> {
-        let session = cx.sessions.get(&key)?;
+        let prompt = Self::prompt_without_title(cx.sessions.get(&key)?, ask)?;
+        Some(cx.with_title(key, &prompt).unwrap_or(prompt))
+    }
+
+    fn prompt_without_title(session: &Session, ask: AskId) -> Option<String> {
         let open = session.open_ask(ask).filter(|open| open.is_permission())?;
         if let Some(prompt) = Self::outside_prompt(session, ask) {
             return Some(prompt);

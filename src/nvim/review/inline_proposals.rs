@@ -230,7 +230,7 @@ fn label(cx: &Context, (key, entry): Call) -> (String, &'static str) {
     let Some(session) = cx.sessions.get(&key) else { return (String::new(), "") };
     let waits = session.entry(entry).and_then(|entry| entry.tool()).map(|call| call.status);
     let how = if waits == Some(Status::Waiting) { " \u{b7} :Acp answer" } else { "" };
-    (format!("{} proposes this", session.name()), how)
+    (format!("{} proposes this", cx.name_among_all(key)), how)
 }
 
 /// The diffs of a call, by the buffers that hold their files.

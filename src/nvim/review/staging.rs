@@ -443,8 +443,7 @@ impl Reviews {
         made: ProposalPage,
         name: &str,
     ) -> Result<Shape> {
-        let agent = cx.sessions.get(&call.0).map(|session| session.name()).unwrap_or_default();
-        let about = PageBar { agent, name: name.to_owned(), counts: made.counts };
+        let about = PageBar { agent: cx.name_among_all(call.0), name: name.to_owned(), counts: made.counts };
         let bar = bar_for(cx, &about, win)?;
         let Some(stage) = &mut self.stage else { return Ok(Shape::Nothing) };
         let before = stage.page.take().filter(|shown| cx.editor.buf_is_loaded(shown.buf));
