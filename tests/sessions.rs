@@ -1002,6 +1002,55 @@ fn resume_takes_up_the_last_session_of_the_project() {
 }
 
 #[test]
+fn a_new_chat_says_how_to_go_on_with_the_last_one_until_it_has_a_prompt_of_its_own() {
+    const OFFER: &str = ":Acp resume goes on with your last chat";
+    let new_chat = |can: Value| {
+        let turn = vec![prompt(), ends("end_turn")];
+        steps([initialized(can, json!([])), new_session("s2").into(), turn])
+    };
+    let mut first = Scripted::new(&[], one_turn());
+    first.chat();
+    first.wait_for("g? keys");
+    first.send("Remember this");
+    first.wait_for("Done");
+    assert!(!first.transcript().contains("your last chat"), "{}", first.transcript());
+    let cwd = first.project.path().to_string_lossy().into_owned();
+    let can = || json!({ "loadSession": true });
+    // While another Neovim shows it, it is not to be taken up.
+    let mut meanwhile = beside(&first, new_chat(can()));
+    meanwhile.chat();
+    meanwhile.wait_for("g? keys");
+    meanwhile.nvim.command("Acp resume");
+    meanwhile.nvim.wait_until(|nvim| said(nvim).contains("open in another Neovim"), "to be told");
+    assert!(!meanwhile.transcript().contains("your last chat"), "{}", meanwhile.transcript());
+    meanwhile.nvim.quit();
+    first.nvim.quit();
+
+    let mut second = after(&first, new_chat(can()));
+    second.nvim.command(&format!("cd {cwd}"));
+    second.chat();
+    second.wait_for(OFFER);
+    second.wait_for("just now \u{b7} Remember this");
+    second.send("Something else");
+    second.wait_for("ended without an answer");
+    assert!(!second.transcript().contains("your last chat"), "{}", second.transcript());
+
+    // An agent that can't take it up offers nothing, nor is there anything in another folder.
+    for (can, cwd) in [(json!({}), cwd.as_str()), (can(), ".")] {
+        let mut third = after(&first, new_chat(can));
+        third.nvim.command(&format!("cd {cwd}"));
+        third.chat();
+        third.wait_for("g? keys");
+        // The record is read in the order in which it is asked for.
+        third.nvim.exec_lua("require('acp').sessions(function(all) _G.known = #all end)", []);
+        third.nvim.wait_until(|nvim| nvim.exec_lua("return _G.known == 1", []) == true.into(), "the record");
+        assert!(!third.transcript().contains("your last chat"), "{}", third.transcript());
+        third.send("Something else");
+        third.wait_for("ended without an answer");
+    }
+}
+
+#[test]
 fn a_session_whose_last_turn_was_cut_off_says_so_when_it_is_taken_up() {
     const CUT_OFF: &str =
         "Cut off: Fake never finished its work on your last prompt; a part of it may be done.";

@@ -20,6 +20,7 @@ pub mod entry;
 mod forking;
 pub mod form;
 mod going_on;
+mod last_chat;
 mod left;
 mod left_commands;
 pub mod lifecycle;
@@ -215,6 +216,8 @@ pub struct Session {
     reconnected: u32,
     /// The agent is there, and does not know the session any more.
     is_lost: bool,
+    /// The chat that the user had here before this one, until they have asked something.
+    last_chat: Option<entry::LastChat>,
 }
 
 /// Where a prompt stood that is being edited.
@@ -363,6 +366,7 @@ impl Session {
             opening_times: 0,
             reconnected: 0,
             is_lost: false,
+            last_chat: None,
         };
         session.add(
             Body::Greeting(Greeting::Connecting { name: name.to_owned(), command: command.to_owned() }),

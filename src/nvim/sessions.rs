@@ -37,7 +37,8 @@ use crate::nvim::context::Context;
 use crate::nvim::events::EditorEvent;
 
 /// What is done with what the record holds.
-type AfterRecall = Box<dyn FnOnce(&mut Sessions, &mut Context, Vec<Kept>) -> Result<()>>;
+type AfterRecall =
+    Box<dyn FnOnce(&mut Sessions, &mut Context, std::result::Result<Vec<Kept>, String>) -> Result<()>>;
 
 /// What is done with what is remembered for projects, or with why it can't be had.
 type AfterChoices =

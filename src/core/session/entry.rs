@@ -128,6 +128,16 @@ pub enum Steps {
     Replay(Pace),
 }
 
+/// The chat that the user had last in this project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastChat {
+    pub title: String,
+    /// How long ago it was used.
+    pub ago: String,
+    /// What takes it up.
+    pub command: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Greeting {
     Connecting {
@@ -144,6 +154,7 @@ pub enum Greeting {
         /// It runs in a sandbox.
         is_confined: bool,
         steps: Steps,
+        last: Option<LastChat>,
     },
     /// The agent wants a login first.
     LoginNeeded {

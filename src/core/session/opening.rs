@@ -71,7 +71,8 @@ impl Session {
             None => Steps::Prompt,
         };
         let is_confined = self.sandbox.is_some();
-        self.greet(Greeting::Ready { title: self.name(), version, is_confined, steps });
+        let last = self.last_chat_to_offer().filter(|_| steps == Steps::Prompt && is_new);
+        self.greet(Greeting::Ready { title: self.name(), version, is_confined, steps, last });
         let mut commands = if is_new { self.set_defaults(now) } else { Vec::new() };
         commands.extend(self.go_on_after_login(now));
         commands

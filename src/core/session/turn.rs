@@ -193,6 +193,7 @@ impl Session {
         self.suggestions.clear();
         let hint = self.unknown_command(&text);
         if !again {
+            self.forget_last_chat();
             self.add(Body::User { text, attachments }, now);
             if let Some(hint) = hint {
                 self.notice(Severity::Info, hint, now);

@@ -6,7 +6,8 @@ use super::last_words;
 use super::wording::wait;
 use crate::core::message::{AuthKind, AuthMethod, FailureKind, Reopen};
 use crate::core::replay::Pace;
-use crate::core::session::entry::{Greeting, Restart, Steps};
+use crate::core::session::entry::{Greeting, LastChat, Restart, Steps};
+use crate::core::text::fitting::cut_between_words;
 use crate::core::text::{capitalized, one_line};
 
 pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
@@ -24,7 +25,7 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             drawing.line(format!("{title} is opening a session …"), Some("AcpAgent"));
             drawing.line(format!("You can type already; {cancel} stops it."), Some("AcpMeta"));
         }
-        Greeting::Ready { title, version, is_confined, steps } => {
+        Greeting::Ready { title, version, is_confined, steps, last } => {
             let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
             drawing.line(format!("{title}{version}"), Some("AcpAgent"));
             if *is_confined {
@@ -32,6 +33,9 @@ pub fn draw(drawing: &mut Drawing, greeting: &Greeting, hints: &Hints) {
             }
             for line in first_steps(*steps, hints) {
                 drawing.line(line, Some("AcpMeta"));
+            }
+            if let Some(last) = last {
+                draw_last_chat(drawing, last);
             }
         }
         Greeting::LoginNeeded { title, methods, message } => {
@@ -91,6 +95,17 @@ fn first_steps(steps: Steps, hints: &Hints) -> Vec<String> {
         Steps::Replay(Pace::Step) => hints.steps_of_replay(),
     }
 }
+
+/// Both lines fit into half of 80 columns, where the command names no agent.
+fn draw_last_chat(drawing: &mut Drawing, last: &LastChat) {
+    let LastChat { title, ago, command } = last;
+    let room = HALF.saturating_sub(ago.len() + 5);
+    let title = cut_between_words(&one_line(title), room);
+    drawing.line(format!("{command} goes on with your last chat"), Some("AcpMeta"));
+    drawing.line(format!("  {ago} \u{b7} {title}"), Some("AcpMeta"));
+}
+
+const HALF: usize = 40;
 
 fn draw_logins(drawing: &mut Drawing, title: &str, (methods, message): (&[AuthMethod], &str), hints: &Hints) {
     drawing.line(format!("{title} wants you to log in"), Some("AcpToolWaiting"));

@@ -74,12 +74,16 @@ impl Sessions {
         session.recovery = cx.config.recovery.wanted();
         session.budget.bounds = cx.config.limits.bounds();
         let is_new = session.taking_up.is_none();
+        let plays_recording = session.plays_recording();
         if let Some(info) = self.processes.info(agent) {
             session.connected(info.clone());
         }
         cx.sessions.insert(key, session);
         if is_new {
             self.recall_choices(cx, key);
+        }
+        if is_new && !plays_recording {
+            self.recall_last_chat(cx, key);
         }
         // The agent starts while the chat is being made.
         if running.is_none() {

@@ -7,9 +7,10 @@ use crate::core::ids::{JobId, Moment, SessionKey};
 use crate::core::locations::Look;
 use crate::core::message::{Command, Content, Launch, Reopen, Severity};
 use crate::core::session::Session;
+use crate::core::session::entry::LastChat;
 use crate::core::session::retold::Retold;
 use crate::core::store::record::{
-    Fact, Kept, LONGEST_PROMPT, Line, Owner, RecordRequest, SessionName, TurnFact,
+    Fact, Kept, LONGEST_PROMPT, Line, Owner, RecordRequest, SessionName, TurnFact, ago,
 };
 use crate::core::text::{cut, one_line};
 use crate::nvim::arguments::fail;
@@ -143,10 +144,48 @@ impl Sessions {
         if !cx.config.record {
             return then(self, cx, Vec::new());
         }
+        self.ask_record(cx, move |sessions, cx, kept| {
+            let kept = kept.unwrap_or_else(|why| {
+                cx.notify(why, Level::Warn);
+                Vec::new()
+            });
+            then(sessions, cx, kept)
+        });
+        Ok(())
+    }
+
+    fn ask_record(
+        &mut self,
+        cx: &mut Context,
+        then: impl FnOnce(&mut Self, &mut Context, std::result::Result<Vec<Kept>, String>) -> Result<()> + 'static,
+    ) {
         let job = cx.next_job();
         self.recalls.insert(job, Box::new(then));
         self.tell_record(cx, RecordRequest::Recall { job });
-        Ok(())
+    }
+
+    /// The first chat of this Neovim in a project says how to go on with the one that the user had there before.
+    pub(super) fn recall_last_chat(&mut self, cx: &mut Context, key: SessionKey) {
+        let Some(session) = cx.sessions.get(&key) else { return };
+        let (root, name) = (session.place.cwd.clone(), session.agent_name.clone());
+        let is_other = |session: &&Session| session.key != key && session.place.cwd == root;
+        // `:Acp resume` looks in the folder that the user is in.
+        if !cx.config.record || root != cx.root() || cx.sessions.values().any(|session| is_other(&session)) {
+            return;
+        }
+        self.ask_record(cx, move |_, cx, kept| {
+            // Nobody has asked for it: a record that can't be read is told to who does, and with the first prompt.
+            let kept = kept.unwrap_or_default();
+            let mut free = kept.iter().filter(|kept| kept.is_of(&root) && !kept.elsewhere).enumerate();
+            let Some((at, last)) = free.find(|(_, kept)| kept.owner.agent == name) else { return Ok(()) };
+            let command = if at == 0 { ":Acp resume".to_owned() } else { format!(":Acp resume {name}") };
+            let ago = ago(cx.now().0.saturating_sub(last.used));
+            if let Some(session) = cx.sessions.get_mut(&key) {
+                session.had_before(LastChat { title: last.headline(), ago, command });
+                cx.raise(EditorEvent::SessionChanged(key));
+            }
+            Ok(())
+        });
     }
 
     pub fn recalled(
@@ -156,11 +195,9 @@ impl Sessions {
         kept: std::result::Result<Vec<Kept>, String>,
     ) -> Result<()> {
         let Some(then) = self.recalls.remove(&job) else { return Ok(()) };
-        let kept = kept.unwrap_or_else(|why| {
-            cx.notify(why, Level::Warn);
-            Vec::new()
-        });
-        let stored = kept.into_iter().filter(|kept| open_as(cx, &kept.owner).is_none()).collect();
+        let not_open =
+            |kept: Vec<Kept>| kept.into_iter().filter(|kept| open_as(cx, &kept.owner).is_none()).collect();
+        let stored = kept.map(not_open);
         then(self, cx, stored)
     }
 
