@@ -775,6 +775,31 @@ fn allowed_always_asks_once_and_auto_mode_asks_never() {
 }
 
 #[test]
+fn an_answer_for_the_session_counts_for_every_later_call_of_the_kind() {
+    let folder = Folder::new("settled");
+    let mut editor = Editor::new("allow_always");
+    let (mut agent, session) = Agent::open(&folder.0, &everything());
+    // Three are asked about at once; what is answered there counts from the next one on.
+    for (command, asked) in
+        [("/files", 3), ("/files", 0), ("/long", 0), ("/edit", 0), ("/ask", 1), ("/ask", 0)]
+    {
+        let prompt = agent.prompt(&session, command);
+        let messages = editor.serve(&mut agent, prompt);
+        let asks = requests(&messages);
+        let asks = asks.iter().filter(|method| **method == "session/request_permission").count();
+        assert_eq!(asks, asked, "{command}: {}", said(&messages));
+    }
+    let mut editor = Editor::new("reject_always");
+    let (mut agent, session) = Agent::open(&folder.0, &everything());
+    for asked in [true, false] {
+        let prompt = agent.prompt(&session, "/ask");
+        let messages = editor.serve(&mut agent, prompt);
+        assert_eq!(requests(&messages).contains(&"session/request_permission"), asked, "{}", said(&messages));
+        assert_eq!(updates(&messages, "tool_call_update").last().unwrap()["status"], "failed");
+    }
+}
+
+#[test]
 fn a_slow_turn_is_cancelled_at_once_and_the_next_one_works() {
     let folder = Folder::new("slow");
     let (mut agent, session) = Agent::open(&folder.0, &json!({}));

@@ -174,8 +174,8 @@ fn allowed(
     diff: ToolCallContent,
     location: ToolCallLocation,
 ) -> Played<bool> {
-    if turn.settings.mode == Mode::Auto || turn.memory.edits_allowed {
-        return Ok(true);
+    if let Some(allowed) = settled(turn) {
+        return Ok(allowed);
     }
     let fields = ToolCallUpdateFields::new()
         .title(title.to_owned())
@@ -184,9 +184,15 @@ fn allowed(
         .content(vec![diff])
         .locations(vec![location]);
     let chosen = turn.ask(ToolCallUpdate::new(call.clone(), fields), options())?;
-    turn.memory.edits_allowed |=
-        chosen.as_ref().is_some_and(|option| option.kind == PermissionOptionKind::AllowAlways);
     Ok(chosen.as_ref().is_some_and(is_allowed))
+}
+
+/// Whether files are changed without a question, or left alone without one.
+pub fn settled(turn: &Turn) -> Option<bool> {
+    match turn.settings.mode {
+        Mode::Auto => Some(true),
+        Mode::Ask => turn.settled(ToolKind::Edit),
+    }
 }
 
 /// The answers to a question about a file.

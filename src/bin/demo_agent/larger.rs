@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use crate::command;
 use crate::files::{self, Proposal, options};
-use crate::settings::Mode;
 use crate::turn::{Played, Turn, under};
 
 /// Lines of the long proposal.
@@ -85,12 +84,13 @@ pub fn several(turn: &mut Turn) -> Played {
         calls.push(call.clone());
         asks.push((ToolCallUpdate::new(call, fields), options()));
     }
-    let asks_nobody = turn.settings.mode == Mode::Auto || turn.memory.edits_allowed;
-    let chosen = if asks_nobody { Vec::new() } else { turn.ask_all(asks)? };
+    let settled = files::settled(turn);
+    let chosen = if settled.is_some() { Vec::new() } else { turn.ask_all(asks)? };
     let mut written = 0;
     for (index, (call, (_, proposal))) in calls.iter().zip(proposals).enumerate() {
-        let allowed = asks_nobody
+        let chosen =
             || chosen.get(index).is_some_and(|option| option.as_ref().is_some_and(files::is_allowed));
+        let allowed = settled.unwrap_or_else(chosen);
         let done = allowed && write(turn, &proposal.path, proposal.new)?;
         written += usize::from(done);
         let status = if done { ToolCallStatus::Completed } else { ToolCallStatus::Failed };

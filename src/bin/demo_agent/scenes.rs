@@ -209,6 +209,14 @@ fn ask(turn: &mut Turn) -> Played {
         PermissionOption::new("", "No\nand that on two lines", RejectOnce),
     ];
     let fields = ToolCallUpdateFields::new().title("Choose one of six".to_owned()).kind(ToolKind::Other);
+    if let Some(allowed) = turn.settled(ToolKind::Other) {
+        match allowed {
+            true => turn.finish_call(&call, ToolCallStatus::Completed, ToolCallUpdateFields::new()),
+            false => turn.reject_call(&call),
+        }
+        let word = if allowed { "allowed" } else { "rejected" };
+        return turn.say(&format!("You have {word} this for the whole session, so I don't ask again.\n"));
+    }
     let chosen = turn.ask(ToolCallUpdate::new(call.clone(), fields), options)?;
     let allowed = chosen.as_ref().is_some_and(|option| matches!(option.kind, AllowOnce | AllowAlways));
     match allowed {

@@ -1,6 +1,8 @@
 //! What a user may choose in a session of the demo agent (mode, model, thinking), how that is offered,
 //! and what a session remembers from one turn to the next.
 
+use std::collections::BTreeMap;
+
 use agent_client_protocol_schema::v1::{
     ClientCapabilities, SessionConfigOption, SessionConfigOptionCategory, SessionConfigOptionValue,
     SessionConfigSelectOption, SessionMode, SessionModeState,
@@ -35,8 +37,9 @@ pub struct Memory {
     /// What the conversation is called.
     #[serde(default)]
     pub title: Option<String>,
-    /// "Always" was chosen for edits.
-    pub edits_allowed: bool,
+    /// What the user has said once and for all about calls of a kind: whether they are allowed.
+    #[serde(default)]
+    pub settled: BTreeMap<String, bool>,
 }
 
 impl Mode {

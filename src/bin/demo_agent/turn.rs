@@ -11,10 +11,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use agent_client_protocol_schema::v1::{
-    ClientCapabilities, ContentBlock, ContentChunk, Cost, Error, PermissionOption, ReleaseTerminalRequest,
-    RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse, SessionId,
-    SessionInfoUpdate, SessionNotification, SessionUpdate, TerminalId, ToolCall, ToolCallId, ToolCallStatus,
-    ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
+    ClientCapabilities, ContentBlock, ContentChunk, Cost, Error, PermissionOption, PermissionOptionKind,
+    ReleaseTerminalRequest, RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
+    SessionId, SessionInfoUpdate, SessionNotification, SessionUpdate, TerminalId, ToolCall, ToolCallId,
+    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, UsageUpdate,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -206,19 +206,37 @@ impl Turn {
         })
     }
 
+    /// Whether calls of this kind are allowed, where the user has said so once and for all.
+    pub fn settled(&self, kind: ToolKind) -> Option<bool> {
+        self.memory.settled.get(&format!("{kind:?}")).copied()
+    }
+
+    /// An answer that is meant for the session counts for all calls of the kind.
+    fn settle(&mut self, kind: ToolKind, chosen: Option<&PermissionOption>) {
+        let allowed = match chosen.map(|option| option.kind) {
+            Some(PermissionOptionKind::AllowAlways) => true,
+            Some(PermissionOptionKind::RejectAlways) => false,
+            _ => return,
+        };
+        self.memory.settled.insert(format!("{kind:?}"), allowed);
+    }
+
     /// Asks the user; `None` when the client answered with an error or an option that was not offered.
     pub fn ask(
         &mut self,
         call: ToolCallUpdate,
         options: Vec<PermissionOption>,
     ) -> Played<Option<PermissionOption>> {
+        let kind = call.fields.kind.unwrap_or_default();
         let params = RequestPermissionRequest::new(self.session.clone(), call, options.clone());
         let answer = self.call::<RequestPermissionResponse>("session/request_permission", params)?;
         match answer.map(|answer| answer.outcome) {
             // Only a cancelled turn is answered so, whichever of the two messages comes first.
             Ok(RequestPermissionOutcome::Cancelled) => Err(Stop::Cancelled),
             Ok(RequestPermissionOutcome::Selected(selected)) => {
-                Ok(options.into_iter().find(|option| option.option_id == selected.option_id))
+                let chosen = options.into_iter().find(|option| option.option_id == selected.option_id);
+                self.settle(kind, chosen.as_ref());
+                Ok(chosen)
             }
             Ok(_) | Err(_) => Ok(None),
         }
@@ -231,14 +249,15 @@ impl Turn {
     ) -> Played<Vec<Option<PermissionOption>>> {
         let mut open = Vec::new();
         for (call, options) in asks {
+            let kind = call.fields.kind.unwrap_or_default();
             let params = RequestPermissionRequest::new(self.session.clone(), call, options.clone());
             let id = self.numbers.next();
             self.output.request(id, "session/request_permission", params);
             self.later.asked.push(id);
-            open.push((id, options));
+            open.push((id, kind, options));
         }
         let mut chosen = Vec::new();
-        for (id, options) in open {
+        for (id, kind, options) in open {
             let outcome = match self.later.came.remove(&id) {
                 Some(outcome) => outcome,
                 None => self.wait(None, Some(id))?.expect("a wait without a deadline ends with the answer"),
@@ -247,13 +266,15 @@ impl Turn {
             let answer = outcome
                 .ok()
                 .and_then(|answer| serde_json::from_value::<RequestPermissionResponse>(answer).ok());
-            chosen.push(match answer.map(|answer| answer.outcome) {
+            let option = match answer.map(|answer| answer.outcome) {
                 Some(RequestPermissionOutcome::Cancelled) => return Err(Stop::Cancelled),
                 Some(RequestPermissionOutcome::Selected(selected)) => {
                     options.into_iter().find(|option| option.option_id == selected.option_id)
                 }
                 _ => None,
-            });
+            };
+            self.settle(kind, option.as_ref());
+            chosen.push(option);
         }
         Ok(chosen)
     }
