@@ -221,6 +221,28 @@ fn a_line_of_a_change_is_commented_as_the_change_and_stands_in_the_review() {
 }
 
 #[test]
+fn a_comment_on_a_new_file_quotes_the_lines_that_it_has_alone() {
+    let mut all = vec![prompt()];
+    all.extend(support::script::writes("new.txt", "first\nsecond\n"));
+    all.extend([says("Made."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", LINES)], steps(all));
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Made.");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("+ first");
+    chat.nvim.command("call search('first')");
+    chat.nvim.input("gc");
+    chat.nvim.wait_for_screen("Comment on");
+    chat.nvim.input("why?<C-s>");
+    chat.nvim.wait_for_screen("1 commented");
+    chat.nvim.command("Acp comments share");
+    let text = "# Comments\n\n## new.txt:1-2\n\n```diff\n+first\n+second\n```\n\nwhy?";
+    assert_eq!(chat.nvim.buffer_text(0), text);
+}
+
+#[test]
 fn a_comment_whose_window_was_left_for_the_list_is_gone_on_with_and_done_in_normal_mode() {
     let mut chat = opened();
     write(&mut chat.nvim, "2Acp comment", "why?<Esc><C-s>");

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::changes::anchor::Anchor;
 use crate::core::changes::diff::Hunk;
+use crate::core::changes::hunk_page::sides;
 use crate::core::store::stored_path;
 
 /// What the user has to say about lines, or about a change of them.
@@ -20,12 +21,19 @@ pub struct Comment {
     /// The lines. Those of a change are its added ones, and there are removed ones beside them.
     pub anchor: Anchor,
     pub is_about_change: bool,
+    /// Whether the file had any lines before the change, and has any since.
+    #[serde(default = "with_lines")]
+    pub there: (bool, bool),
     pub text: String,
     /// The user is not done with it: it is not sent.
     pub is_draft: bool,
     /// Its lines are not in the file any more.
     #[serde(skip)]
     pub is_lost: bool,
+}
+
+fn with_lines() -> (bool, bool) {
+    (true, true)
 }
 
 impl Comment {
@@ -102,11 +110,11 @@ fn name<'a>(comment: &'a Comment, root: &Path) -> std::path::Display<'a> {
 
 /// The lines that it is about, in a fence.
 fn quote(comment: &Comment) -> String {
-    let hunk = &comment.anchor.hunk;
+    let (removed, added) = sides(&comment.anchor.hunk, comment.there);
     let (sign, language) = if comment.is_about_change { ("+", "diff") } else { ("", "") };
-    let removed = hunk.removed.iter().filter(|_| comment.is_about_change);
+    let removed = removed.iter().filter(|_| comment.is_about_change);
     let lines = removed.map(|line| format!("-{line}\n"));
-    let lines: String = lines.chain(hunk.added.iter().map(|line| format!("{sign}{line}\n"))).collect();
+    let lines: String = lines.chain(added.iter().map(|line| format!("{sign}{line}\n"))).collect();
     let fence = "`".repeat(longest_run(&lines, '`').max(2) + 1);
     format!("{fence}{language}\n{lines}{fence}")
 }
@@ -128,6 +136,7 @@ mod tests {
             path: path.into(),
             anchor,
             is_about_change: true,
+            there: (true, true),
             text: "why?".into(),
             is_draft: false,
             is_lost: false,
@@ -136,6 +145,24 @@ mod tests {
 
     fn prompt(comments: &[Comment]) -> String {
         as_prompt(&comments.iter().collect::<Vec<_>>(), Path::new("/p"))
+    }
+
+    #[test]
+    fn a_comment_on_a_new_file_quotes_no_line_that_never_was() {
+        let empty_line = comment("/p/a.rs", &[""], &["new"]);
+        assert!(prompt(std::slice::from_ref(&empty_line)).contains("```diff\n-\n+new\n```"));
+        let new = Comment { there: (false, true), ..empty_line };
+        assert!(prompt(std::slice::from_ref(&new)).contains("```diff\n+new\n```"), "{}", prompt(&[new]));
+        let gone = Comment { there: (true, false), ..comment("/p/a.rs", &["old"], &[""]) };
+        assert!(prompt(std::slice::from_ref(&gone)).contains("```diff\n-old\n```"), "{}", prompt(&[gone]));
+    }
+
+    #[test]
+    fn a_comment_that_was_stored_without_it_is_about_a_file_with_lines() {
+        let mut stored = serde_json::to_value(comment("/p/a.rs", &["old"], &["new"])).expect("JSON");
+        stored.as_object_mut().expect("an object").remove("there");
+        let read: Comment = serde_json::from_value(stored).expect("a comment");
+        assert_eq!(read.there, (true, true));
     }
 
     #[test]

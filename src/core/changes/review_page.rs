@@ -332,7 +332,7 @@ fn left_of(file: &FileReview, hunks: &[&Hunk]) -> String {
 }
 
 /// Whether the file had and has any lines: an empty one has none, either.
-fn there(file: &FileReview) -> (bool, bool) {
+pub fn there(file: &FileReview) -> (bool, bool) {
     let has_lines = |lines: &[Line]| lines.iter().any(|line| !line.is_empty()) || lines.len() > 1;
     (
         file.was_there && has_lines(file.base_lines()),
@@ -554,6 +554,7 @@ mod tests {
             path: "/p/a".into(),
             anchor: Anchor::new(file.hunks()[0].clone(), &text),
             is_about_change: true,
+            there: (true, true),
             text: "why?".into(),
             is_draft: false,
             is_lost: false,

@@ -12,6 +12,7 @@ use crate::core::changes::anchor::Anchor;
 use crate::core::changes::comments::Comment;
 use crate::core::changes::diff::Hunk;
 use crate::core::changes::hunk_page::About;
+use crate::core::changes::review_page::there;
 use crate::nvim::arguments::{Args, fail};
 use crate::nvim::buffers::Buffers;
 use crate::nvim::buffers::path_cache::canonical;
@@ -71,6 +72,8 @@ impl Reviews {
     ) -> Result<()> {
         let latest = self.comments.iter().map(|comment| comment.at).max().unwrap_or(0);
         let is_about_change = hunk.is_some();
+        let file = self.files.get(&path).and_then(|reviewed| reviewed.file.as_deref());
+        let there = file.filter(|_| is_about_change).map_or((true, true), there);
         let anchor = match hunk {
             Some(hunk) => self.anchor_of(&path, hunk),
             None => lines,
@@ -80,6 +83,7 @@ impl Reviews {
             path,
             anchor,
             is_about_change,
+            there,
             text: String::new(),
             is_draft: true,
             is_lost: false,
