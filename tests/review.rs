@@ -307,6 +307,47 @@ fn all_changes_are_reviewed_in_one_buffer_and_comments_go_to_the_agent() {
 }
 
 #[test]
+fn after_a_decision_the_cursor_is_on_the_next_hunk() {
+    let old: String = (1..=60).map(|number| format!("line {number}\n")).collect();
+    let changed = |rows: &[u32]| {
+        let line = |number: u32| match rows.contains(&number) {
+            // Alike, as those of a search and replace are.
+            true => "same\nnew\n".to_owned(),
+            false => format!("line {number}\n"),
+        };
+        (1..=60).map(line).collect::<String>()
+    };
+    let mut all = vec![prompt()];
+    for (name, rows) in [("a.txt", &[5, 20, 40][..]), ("b.txt", &[10, 30]), ("c.txt", &[50])] {
+        all.extend(writes(name, &changed(rows)));
+    }
+    all.extend([says("Changed."), ends("end_turn")]);
+    let mut chat = Scripted::new(&[("a.txt", &old), ("b.txt", &old), ("c.txt", &old)], steps(all));
+    chat.chat();
+    chat.send("go");
+    chat.wait_for("Changed.");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp review");
+    chat.nvim.wait_for_screen("Review: 3 files · 6 hunks");
+    // What the cursor is on, what is typed there, and the lines where it is then: from the head of the next hunk.
+    let all = [
+        ("- line 20", "gx", "5 hunks", "- line 40"),
+        ("- line 40", "gx", "4 hunks", "- line 10"),
+        ("b.txt", "ga", "2 hunks", "- line 50"),
+        ("- line 50", "ga", "1 hunk ", "- line 5"),
+    ];
+    for (on, keys, left, then) in all {
+        chat.nvim.exec_lua("vim.fn.search((...), 'w')", [on.into()]);
+        chat.nvim.input(keys);
+        chat.nvim.wait_for_screen(left);
+        let here = "local row = vim.fn.line('.') return table.concat(vim.fn.getline(row, row + 2), '\\n')";
+        let here = chat.nvim.exec_lua(here, []);
+        let here = here.as_str().expect("lines").to_owned();
+        assert!(here.contains(then) && here.trim_start().starts_with("@"), "{on} {keys}: {here}\n{}", chat.nvim.screen());
+    }
+}
+
+#[test]
 fn what_is_made_of_added_lines_in_the_review_is_written_into_the_file_in_one_step() {
     let mut chat = written();
     chat.nvim.command("Acp review");

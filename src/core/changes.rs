@@ -22,6 +22,7 @@ pub mod hunk_page;
 pub mod input_queue;
 pub mod merge;
 pub mod origin;
+pub mod page_cursor;
 pub mod proposal;
 pub mod reconcile;
 pub mod reported;

@@ -10,6 +10,7 @@ use mlua::{Function, Result, Table, Value};
 
 use crate::config::Keys;
 use crate::core::changes::hunk_page::{Code, Page, Step, steps};
+use crate::core::changes::page_cursor::row_of_next;
 use crate::core::changes::review_edits::ADDED;
 use crate::nvim::context::Context;
 use crate::nvim::diff_view::appearance::Appearance;
@@ -91,7 +92,9 @@ impl PageView {
             // It is painted already, or waits to be.
             return Ok(());
         }
+        let cursors = self.cursors_after(&before, editor, buf)?;
         self.replace(editor, buf, &steps)?;
+        cursors.into_iter().try_for_each(|(win, row)| editor.set_cursor(win, row + 1, 0))?;
         // What was not painted yet is not known by its rows any more.
         let outdated: Vec<Range<usize>> = match self.left.is_empty() {
             true => steps.iter().map(|step| self.outdated(step)).collect(),
@@ -104,6 +107,16 @@ impl PageView {
         self.left = self.pieces(&outdated, &seen(editor, buf));
         self.colours = COLOUR_BUDGET;
         self.paint(editor, buf, until)
+    }
+
+    /// The windows whose cursors are on what this page does not have any more, with the rows that they go to.
+    fn cursors_after(&self, before: &Page, editor: &Editor, buf: Buf) -> Result<Vec<(Win, usize)>> {
+        let mut all = Vec::new();
+        for win in editor.wins_of(buf) {
+            let row = editor.cursor(win)?.0 - 1;
+            all.extend(row_of_next(before, &self.page, row).map(|next| (win, next)));
+        }
+        Ok(all)
     }
 
     /// The rows that have to be painted after a step. Of a hunk in part other words may be the changed ones.
