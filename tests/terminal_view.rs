@@ -225,6 +225,40 @@ fn a_command_is_ended_and_put_away_by_hand() {
 }
 
 #[test]
+fn the_terminal_that_is_on_the_screen_is_closed_and_searched_without_a_question() {
+    let steps = turn([
+        runs("one", "echo first"),
+        about("one", "wait_for_exit"),
+        runs("two", "echo second"),
+        about("two", "wait_for_exit"),
+        ends("end_turn"),
+    ]);
+    let mut chat = begin(steps, &[], json!({ "auto_open": "never" }));
+    chat.wait_for("Done");
+    chat.nvim.input("<Esc>");
+    chat.nvim.exec_lua(
+        "_G.asked = 0
+         vim.ui.select = function(items, options, choose) _G.asked = _G.asked + 1; choose(items[2], 2) end",
+        [],
+    );
+    chat.nvim.listen();
+    // Nothing is on the screen: none is to be picked for that.
+    chat.nvim.command("Acp terminal close");
+    wait_for_said(&mut chat.nvim, "no window shows a terminal");
+    let asked = |nvim: &mut Nvim| nvim.exec_lua("return _G.asked", []).as_u64();
+    assert_eq!(asked(&mut chat.nvim), Some(0));
+    chat.nvim.command("Acp terminal");
+    chat.nvim.wait_until(|nvim| filetype(nvim) == "acp-terminal", "the one that was picked");
+    assert_eq!(asked(&mut chat.nvim), Some(1), "there are two to go to");
+    chat.nvim.command("wincmd p");
+    chat.nvim.command("Acp terminal quickfix");
+    wait_for_said(&mut chat.nvim, "the output of one names no place");
+    chat.nvim.command("Acp terminal close");
+    chat.nvim.wait_until(|nvim| windows(nvim) == 0, "no terminal");
+    assert_eq!(asked(&mut chat.nvim), Some(1));
+}
+
+#[test]
 fn the_keys_of_a_terminal_tell_of_typing_only_while_its_program_can_be_typed_into() {
     for input in [true, false] {
         let steps = turn([runs("job", "read -r line; echo got $line"), about("job", "wait_for_exit")]);

@@ -30,12 +30,15 @@ impl Terminals {
             None | Some("open") => self.with_terminal(cx, under, false, Self::enter),
             Some("next") => self.step(cx, true),
             Some("previous") => self.step(cx, false),
-            Some("close") => self.with_terminal(cx, under, false, Self::close),
+            Some("close") => self.with_shown(cx, under, Self::close),
             Some("kill") => match cx.session_here().filter(|key| self.has_only_left(cx, *key)) {
                 Some(key) => Self::end_left(cx, key),
                 None => self.with_terminal(cx, under, true, Self::kill),
             },
-            Some("quickfix") => self.with_terminal(cx, under, false, Self::find_locations),
+            Some("quickfix") => match self.on_screen(cx, under)? {
+                Some(key) => self.find_locations(cx, &key),
+                None => self.with_terminal(cx, under, false, Self::find_locations),
+            },
             Some(_) => fail("terminal takes open, next, previous, close, kill or quickfix"),
         }
     }
@@ -54,6 +57,42 @@ impl Terminals {
             [only] => act(self, cx, &only.clone()),
             _ => {
                 self.pick(cx, all, act);
+                Ok(())
+            }
+        }
+    }
+
+    /// The terminal that the cursor is in or on, else the only one that the tab page shows.
+    fn on_screen(&self, cx: &Context, under: UnderCursor) -> Result<Option<Key>> {
+        if let Some(key) = self.terminal_here(cx, under)? {
+            return Ok(Some(key));
+        }
+        let mut shown = self.shown(cx)?;
+        Ok(if shown.len() == 1 { shown.pop() } else { None })
+    }
+
+    /// Those that windows of the tab page show, else those of any.
+    fn shown(&self, cx: &Context) -> Result<Vec<Key>> {
+        let in_tab = cx.editor.tab_wins()?;
+        let all =
+            self.all().into_iter().map(|(key, terminal)| (key.clone(), cx.editor.wins_of(terminal.buf)));
+        let shown: Vec<(Key, Vec<Win>)> = all.filter(|(_, wins)| !wins.is_empty()).collect();
+        let near = shown.iter().filter(|(_, wins)| wins.iter().any(|win| in_tab.contains(win)));
+        let near: Vec<Key> = near.map(|(key, _)| key.clone()).collect();
+        Ok(if near.is_empty() { shown.into_iter().map(|(key, _)| key).collect() } else { near })
+    }
+
+    /// Does it to the terminal that the cursor is in or on, or to one of those that windows show.
+    fn with_shown(&mut self, cx: &mut Context, under: UnderCursor, act: Act) -> Result<()> {
+        if let Some(key) = self.terminal_here(cx, under)? {
+            return act(self, cx, &key);
+        }
+        let shown = self.shown(cx)?;
+        match &shown[..] {
+            [] => fail("no window shows a terminal"),
+            [only] => act(self, cx, only),
+            _ => {
+                self.pick(cx, shown, act);
                 Ok(())
             }
         }
