@@ -72,6 +72,7 @@ build = {
       ["acp.install.view"] = "lua/acp/install/view.lua",
       ["acp.interface"] = "lua/acp/interface.lua",
       ["acp.menu"] = "lua/acp/menu.lua",
+      ["acp.nearest"] = "lua/acp/nearest.lua",
       ["acp.mksession"] = "lua/acp/mksession.lua",
       ["acp.select"] = "lua/acp/select.lua",
       ["acp.native"] = "lua/acp/native.lua",

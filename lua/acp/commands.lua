@@ -97,6 +97,34 @@ function M.build(args)
   })
 end
 
+--- What to say of a subcommand that there is none.
+---@param name string
+---@return string
+function M.unknown(name)
+  local names = vim.tbl_map(function(each)
+    return each.name
+  end, M.subcommands)
+  local nearest = require("acp.nearest").of((name:gsub("!$", "")), names)
+  -- It may be the ! alone that is too much.
+  nearest = nearest ~= name:gsub("!$", "") and nearest or nil
+  local what = nearest and ("did you mean %s?"):format(nearest) or "`:Acp` alone lists them"
+  return (":Acp has no subcommand %q; %s"):format(name, what)
+end
+
+--- What to say of an argument that is nearly one of a subcommand's words. The library knows what else it may be.
+---@param subcommand acp.Subcommand
+---@param args string[]
+---@return string?
+function M.slip(subcommand, args)
+  local words = not subcommand.files and subcommand.words or {}
+  for _, word in ipairs(#words > 0 and args or {}) do
+    local nearest = not vim.tbl_contains(words, word) and require("acp.nearest").of(word, words)
+    if nearest then
+      return (":Acp %s does not know %q; did you mean %s?"):format(subcommand.name, word, nearest)
+    end
+  end
+end
+
 --- :Acp[!] {subcommand} [argument ..]
 ---@param command vim.api.keyset.create_user_command.command_args
 function M.run(command)
@@ -107,16 +135,17 @@ function M.run(command)
   end
   local subcommand, bang = M.find(name)
   if not subcommand then
-    return notify.show(
-      (":Acp has no subcommand %q; `:Acp` alone lists them"):format(name),
-      vim.log.levels.ERROR
-    )
+    return notify.show(M.unknown(name), vim.log.levels.ERROR)
   end
   if subcommand.alone and rest ~= "" then
     local text = (":Acp %s takes no argument; you gave %q"):format(name, rest)
     return notify.show(text, vim.log.levels.ERROR)
   end
   local args = { unpack(command.fargs, 2) }
+  local slip = M.slip(subcommand, args)
+  if slip then
+    return notify.show(slip, vim.log.levels.ERROR)
+  end
   call(subcommand, { args = args, text = rest, bang = bang or command.bang, range = range })
 end
 

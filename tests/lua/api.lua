@@ -88,6 +88,27 @@ eq("an exclamation mark is passed on only where it means something", asked(), {}
 eq("a subcommand that takes none is unknown with it", notified(), {
   { levels.ERROR, 'acp: :Acp has no subcommand "stop!"; `:Acp` alone lists them' },
 })
+for typed, meant in pairs({ alow = "allow", ["sesions"] = "sessions", ["uasge"] = "usage", ["chekpoints!"] = "checkpoints" }) do
+  vim.cmd("Acp " .. typed)
+  eq("a subcommand that is nearly one is named with it", notified(), {
+    { levels.ERROR, ("acp: :Acp has no subcommand %q; did you mean %s?"):format(typed, meant) },
+  })
+end
+vim.cmd("Acp terminal colse")
+vim.cmd("Acp locations turn lcolist")
+vim.cmd("Acp build relaese")
+eq("a word that is nearly one of a subcommand's is named with it", notified(), {
+  { levels.ERROR, 'acp: :Acp terminal does not know "colse"; did you mean close?' },
+  { levels.ERROR, 'acp: :Acp locations does not know "lcolist"; did you mean loclist?' },
+  { levels.ERROR, 'acp: :Acp build does not know "relaese"; did you mean release?' },
+})
+eq("and not passed on", asked(), {})
+vim.cmd("Acp terminal frob")
+vim.cmd("Acp add diffs.lua")
+eq("what is like no word is left to who knows more, and a file may have any name", asked(), {
+  { "terminal", { args = { "frob" }, text = "frob", bang = false } },
+  { "add", { args = { "diffs.lua" }, text = "diffs.lua", bang = false } },
+})
 vim.cmd("Acp nonsense")
 eq("an unknown subcommand is not passed on", asked(), {})
 eq("an unknown subcommand is named", notified(), {
