@@ -302,3 +302,30 @@ fn a_prompt_that_is_cleared_after_it_was_taken_out_of_the_line_is_told_where_it_
         chat.nvim.wait_until(|nvim| list(nvim) == "two", "two to be in the history");
     }
 }
+
+#[test]
+fn what_became_of_a_prompt_or_a_cancel_is_said_where_the_chat_does_not_show_it() {
+    let told = |nvim: &mut Nvim| {
+        nvim.exec_lua("return table.concat(_G.said, '\\n')", []).as_str().unwrap_or_default().to_owned()
+    };
+    let wait_told = |nvim: &mut Nvim, text: &str| {
+        nvim.wait_until(|nvim| told(nvim).contains(text), &format!("to be told {text:?}"));
+    };
+    let mut chat = waiting(&["one"], [json!({ "expect": "session/cancel" }), ends("cancelled")], 100);
+    chat.nvim.listen();
+    // The bar of the chat shows it.
+    chat.nvim.command("Acp send two");
+    chat.nvim.wait_for_screen("2 waiting");
+    assert_eq!(told(&mut chat.nvim), "");
+    chat.nvim.command("Acp toggle");
+    chat.nvim.command("Acp send three");
+    wait_told(&mut chat.nvim, "queued: it goes when the turn is over; :Acp queue");
+    chat.nvim.command("Acp cancel");
+    wait_told(&mut chat.nvim, "3 queued prompts are held; :Acp queue");
+    let idle = |nvim: &mut Nvim| {
+        nvim.exec_lua("return require('acp').status().sessions[1].state", []) == "idle".into()
+    };
+    chat.nvim.wait_until(idle, "the turn to be over");
+    chat.nvim.command("Acp cancel");
+    wait_told(&mut chat.nvim, "nothing is running");
+}

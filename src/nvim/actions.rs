@@ -136,7 +136,7 @@ impl App {
             "queue" => self.prompts.choose_queued(&mut self.cx),
             "paste" => self.with_session(|app, key| app.prompts.paste_image(&mut app.cx, key)),
             "cancel" => match (self.cx.session_here(), args.first()) {
-                (Some(key), None) => self.cancel(key, true).map(drop),
+                (Some(key), None) => self.cancel_by_command(key),
                 (Some(key), Some("subagent")) => {
                     let at = self.chats.entry_under_cursor(&self.cx, key)?;
                     subagents::choose(&mut self.cx, key, at)

@@ -442,6 +442,11 @@ impl Context {
         own.unwrap_or_else(|| name.to_owned())
     }
 
+    /// Whether the tab page shows a session's chat.
+    pub fn shows_chat(&self, key: SessionKey) -> bool {
+        self.chats.get(&key).is_some_and(|chat| chat.window(&self.editor).is_some())
+    }
+
     /// What an agent is called in lists, by its name in the configuration: as in its chats, of which one may be open.
     /// `told` is what it has called itself.
     pub fn called(&self, name: &str, told: Option<&String>) -> String {

@@ -132,6 +132,22 @@ impl Session {
         }
     }
 
+    /// A write waits for the user to decide about lines that they have changed, too.
+    pub fn has_conflict(&self) -> bool {
+        self.conflicts > 0
+    }
+
+    /// When a prompt goes that is sent now; nothing where that is at once.
+    pub fn goes_when(&self) -> Option<&'static str> {
+        Some(match self.phase {
+            Phase::Idle => return None,
+            Phase::Opening { .. } => "the session is open",
+            Phase::LoginNeeded => "you are logged in (:Acp login)",
+            Phase::Waiting { .. } | Phase::Working { .. } | Phase::Cancelling { .. } => "the turn is over",
+            Phase::Ending { .. } | Phase::Gone => "the agent is started again (:Acp restart)",
+        })
+    }
+
     /// The user sends what was held.
     pub fn release_queue(&mut self, now: Moment) -> Vec<Command> {
         self.queue.iter_mut().for_each(|queued| queued.held = false);

@@ -4,6 +4,7 @@ use mlua::Result;
 use serde_json::{Value as Json, json};
 
 use crate::core::ids::SessionKey;
+use crate::core::session::Session;
 use crate::nvim::app::App;
 use crate::nvim::editor::Level;
 use crate::nvim::garbage::collect_garbage;
@@ -16,6 +17,26 @@ impl App {
         let any = self.sessions.cancel(&mut self.cx, key, by_user);
         self.route()?;
         Ok(any)
+    }
+
+    /// The same for a command, whose user may not see what comes of it.
+    pub fn cancel_by_command(&mut self, key: SessionKey) -> Result<()> {
+        let Some(session) = self.cx.sessions.get(&key) else { return Ok(()) };
+        let is_idle = !session.is_busy() && !session.has_conflict();
+        let (before, still_running) = (session.held(), session.left().len());
+        let any = self.cancel(key, true)?;
+        let held = self.cx.sessions.get(&key).map_or(0, Session::held);
+        let text = match held {
+            _ if is_idle && !any && still_running > 0 => {
+                "no turn is running; :Acp terminal kill ends what one has left running".to_owned()
+            }
+            _ if is_idle && !any => "nothing is running".to_owned(),
+            held if held == before || self.cx.shows_chat(key) => return Ok(()),
+            1 => "1 queued prompt is held; :Acp queue".to_owned(),
+            held => format!("{held} queued prompts are held; :Acp queue"),
+        };
+        self.cx.notify(text, Level::Info);
+        Ok(())
     }
 
     /// Starts a session's agent again, in the same chat. The old process is ended if it still runs and

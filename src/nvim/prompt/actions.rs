@@ -9,7 +9,7 @@ use crate::core::text::fitting::cut_middle;
 use crate::core::text::{Text, one_line};
 use crate::nvim::arguments::{Args, NO_SESSION, Range, fail};
 use crate::nvim::context::{self, Context};
-use crate::nvim::editor::Win;
+use crate::nvim::editor::{Level, Win};
 use crate::nvim::events::{EditorEvent, SendMode};
 use crate::nvim::prompt::Prompts;
 use crate::nvim::prompt::buffers::target_of;
@@ -55,6 +55,9 @@ impl Prompts {
             return fail("the agent is gone; :Acp restart starts it again");
         }
         let text = Self::with_range(cx, key, &args.text, args.range);
+        if how == SendMode::InLine {
+            tell_queued(cx, key);
+        }
         cx.raise(EditorEvent::PromptTyped { session: key, text: text.into(), mode: how });
         Ok(())
     }
@@ -77,6 +80,7 @@ impl Prompts {
         let live = cx.session_here().filter(|key| !cx.is_dead(*key));
         if let Some(key) = live {
             let text = Self::with_range(cx, key, &args.text, args.range);
+            tell_queued(cx, key);
             cx.raise(EditorEvent::PromptTyped { session: key, text: text.into(), mode: SendMode::InLine });
             return Ok(());
         }
@@ -239,4 +243,12 @@ fn is_command(text: &str) -> bool {
     let text = text.trim();
     let word = text.split(char::is_whitespace).next().unwrap_or_default().trim_end_matches('!');
     matches!(word, ":Acp" | ":AcpChat") && !text.contains('\n')
+}
+
+/// Says when a prompt goes that is about to wait in line, where no chat shows that. Who names the session is a script,
+/// which can ask.
+fn tell_queued(cx: &mut Context, key: SessionKey) {
+    let when = cx.sessions.get(&key).and_then(Session::goes_when);
+    let Some(when) = when.filter(|_| cx.meant.is_none() && !cx.shows_chat(key)) else { return };
+    cx.notify(format!("queued: it goes when {when}; :Acp queue"), Level::Info);
 }
