@@ -1074,7 +1074,7 @@ fn a_question_about_more_than_the_screen_is_answered_by_a_digit_on_its_call() {
 }
 
 #[test]
-fn a_file_with_changes_to_decide_about_shows_what_is_proposed_alone_until_it_is_answered() {
+fn what_is_left_to_decide_in_a_file_is_marked_beside_what_is_proposed_in_it() {
     let made = "first\n\nsecond\nthird\n";
     let change = json!([diff("new.txt", Some("second\n"), "SECOND\n")]);
     let mut all = vec![prompt()];
@@ -1087,9 +1087,10 @@ fn a_file_with_changes_to_decide_about_shows_what_is_proposed_alone_until_it_is_
     chat.nvim.wait_for_screen("-   3 second");
     chat.nvim.wait_for_screen("+     SECOND");
     let screen = chat.nvim.screen();
-    assert!(screen.contains("    1 first") && screen.contains("    4 third"), "{screen}");
+    // Told apart from what is proposed, and not over its lines.
+    assert!(screen.contains("|   1 first") && screen.contains("|   4 third"), "{screen}");
     assert!(!screen.contains("+   1 first") && !screen.contains("+   4 third"), "{screen}");
-    // The key goes to what is proposed, not to what cannot be seen.
+    // The key goes to what is asked about.
     let keys = "local win = vim.fn.bufwinid('new.txt')
         return vim.api.nvim_win_call(win, function()
           vim.api.nvim_win_set_cursor(win, { 1, 0 })
@@ -1103,6 +1104,30 @@ fn a_file_with_changes_to_decide_about_shows_what_is_proposed_alone_until_it_is_
     chat.nvim.stop_insert();
     chat.nvim.command("edit new.txt");
     for line in ["+   1 first", "+   2", "+   3 second", "+   4 third"] {
+        chat.nvim.wait_for_screen(line);
+    }
+    assert!(!chat.nvim.screen().contains("|   1 first"), "{}", chat.nvim.screen());
+}
+
+#[test]
+fn what_is_left_to_decide_stays_marked_also_where_lines_went_and_while_the_user_types() {
+    let before = numbered("line", 12);
+    let made = before.replace("line 2\n", "").replace("line 9\n", "line nine\n");
+    let change = json!([diff("file.txt", Some("line 6\n"), "line six\n")]);
+    let mut all = vec![prompt()];
+    all.extend(writes("file.txt", &made));
+    all.extend([permission("p0", edit("c", "Edit file.txt", change)), answered("p0")]);
+    all.extend([says("Answered."), ends("end_turn")]);
+    let mut chat = started(&[("file.txt", &before)], all, (80, 40), "");
+    capture(&mut chat.nvim);
+    chat.send("go");
+    chat.nvim.wait_for_screen("-   5 line 6");
+    chat.nvim.wait_for_screen("|   2 line 3");
+    chat.nvim.wait_for_screen("|   8 line nine");
+    let screen = chat.nvim.screen();
+    assert!(!screen.contains("line 9") && screen.contains("    9 line 10"), "{screen}");
+    chat.nvim.exec_lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('file.txt'), 0, 0, true, { 'mine' })", []);
+    for line in ["    1 mine", "|   3 line 3", "-   6 line 6", "|   9 line nine"] {
         chat.nvim.wait_for_screen(line);
     }
 }

@@ -30,6 +30,7 @@ pub mod tracking;
 pub mod verdicts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use mlua::Result;
@@ -48,7 +49,7 @@ use crate::core::store::checkpoint::Held;
 use crate::core::text::Text;
 use crate::nvim::buffers::is_modified;
 use crate::nvim::context::Context;
-use crate::nvim::editor::{Buf, Win};
+use crate::nvim::editor::{Buf, Editor, Win};
 use crate::nvim::review::change_stats::ChangeStats;
 use crate::nvim::review::comment_marks::{CommentMarks, Writing};
 use crate::nvim::review::decisions::Decisions;
@@ -161,6 +162,15 @@ pub enum Input {
 pub type Then = Box<dyn FnOnce(&mut Reviews, &mut Context) -> Result<()>>;
 
 impl Reviewed {
+    /// Its buffer shows what is proposed, at these rows.
+    fn give_way(&mut self, editor: &Editor, buf: Buf, proposed: &[Range<usize>]) -> Result<()> {
+        match &self.file {
+            Some(file) => self.drawn.draw_bars(editor, buf, (file, proposed)),
+            // Drawn when it is known.
+            None => self.drawn.clear(editor, buf),
+        }
+    }
+
     /// A buffer's text was read at a tick, or could not be.
     pub fn has_read(&mut self, number: u64, read: Option<(u64, Input)>) {
         let (tick, input) = read.unzip();

@@ -2,6 +2,7 @@
 //! it is new, goes away, is one of several, or is lower on the screen than they are. Which of both is shown, and
 //! where, is left to `nvim::review::staging`.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -101,6 +102,24 @@ impl ProposedFile {
         all.sort_by_key(|(_, hunk)| hunk.row);
         all
     }
+}
+
+/// The rows of hunks in a text of so many lines, without those in which something else is proposed. Where lines went,
+/// it is the row below.
+pub fn rows_beside(hunks: &[Hunk], proposed: &[Range<usize>], lines: usize) -> Vec<Range<usize>> {
+    let mut beside = Vec::new();
+    for hunk in hunks {
+        let start = hunk.row.min(lines.saturating_sub(1));
+        let mut left = start..(hunk.row + hunk.added.len()).max(start + 1).min(lines);
+        let first = proposed.partition_point(|rows| rows.end <= left.start);
+        for rows in proposed[first..].iter().take_while(|rows| rows.start < left.end) {
+            beside.push(left.start..rows.start);
+            left.start = rows.end;
+        }
+        beside.push(left);
+    }
+    beside.retain(|rows| rows.start < rows.end);
+    beside
 }
 
 fn fate(text: Option<&Text>, placed: &[Placed]) -> Fate {
@@ -245,6 +264,16 @@ mod tests {
 
     fn lines(files: &[ProposedFile]) -> Vec<String> {
         page(&files.iter().collect::<Vec<_>>(), Path::new("/p")).page.lines
+    }
+
+    #[test]
+    fn hunks_have_the_rows_in_which_nothing_else_is_proposed() {
+        let hunk = |row, added: usize| Hunk { row, removed: Vec::new(), added: vec![String::new(); added] };
+        let hunks = [hunk(0, 4), hunk(6, 2), hunk(10, 0)];
+        assert_eq!(rows_beside(&hunks, &[], 10), [0..4, 6..8, 9..10]);
+        assert_eq!(rows_beside(&hunks, &[1..2, 3..7], 10), [0..1, 2..3, 7..8, 9..10]);
+        assert_eq!(rows_beside(&hunks, &[2..2, 6..10], 10), [0..2, 2..4]);
+        assert_eq!(rows_beside(&hunks[..1], &[0..9, 9..10], 10), [] as [Range<usize>; 0]);
     }
 
     #[test]

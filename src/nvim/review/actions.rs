@@ -131,10 +131,10 @@ impl Reviews {
         }
         let row = cx.editor.cursor(win)?.0 - 1;
         let here = self.path_of(buf).map(Path::to_owned);
-        // Files that show what is proposed show nothing else.
+        // In files that show what is proposed one goes to that.
         let alone = self.stage.as_ref().map(|stage| stage.alone_in.clone()).unwrap_or_default();
         let hidden: Vec<PathBuf> =
-            alone.into_iter().filter_map(|buf| Some(self.path_of(buf)?.to_owned())).collect();
+            alone.into_keys().filter_map(|buf| Some(self.path_of(buf)?.to_owned())).collect();
         let mut places: Vec<(PathBuf, usize)> =
             self.stage.as_ref().map(|stage| stage.places.clone()).unwrap_or_default();
         for (path, file) in self.listed() {

@@ -6,11 +6,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use mlua::Result;
+use mlua::{Result, Value};
 
 use crate::core::changes::diff::{Hunk, pairs};
 use crate::core::changes::file_review::FileReview;
 use crate::core::changes::hunk_page::visible;
+use crate::core::changes::proposal::rows_beside;
 use crate::core::changes::text_edits::same_ends;
 use crate::core::changes::words::Words;
 use crate::nvim::diff_view::appearance::{Appearance, Shape};
@@ -33,6 +34,8 @@ pub struct Drawn {
     spent: Duration,
     /// What the buffer looked like.
     shape: Option<Shape>,
+    /// Only bars are drawn, since the file shows what is proposed.
+    has_bars: bool,
 }
 
 /// What the colours of one file may cost in all; beyond, lines that are gone are plain.
@@ -146,6 +149,9 @@ impl Drawn {
     /// Takes in what the hunks are now. Those that are still the same stay as they are, since their
     /// marks have moved along with the text.
     pub fn update(&mut self, editor: &Editor, buf: Buf, file: &FileReview) -> Result<()> {
+        if self.has_bars {
+            self.clear(editor, buf)?;
+        }
         let sides = (file.was_there, file.is_there);
         let new: Vec<DrawnHunk> = file
             .hunks()
@@ -386,8 +392,32 @@ impl Drawn {
         Ok(())
     }
 
+    /// Has bars alone beside the hunks, while the file shows what is proposed: as another diff in the same text they
+    /// would be taken for that. Rows that would change have none.
+    pub fn draw_bars(
+        &mut self,
+        editor: &Editor,
+        buf: Buf,
+        (file, proposed): (&FileReview, &[Range<usize>]),
+    ) -> Result<()> {
+        self.clear(editor, buf)?;
+        self.has_bars = true;
+        let marks = editor.lua.create_table()?;
+        for rows in rows_beside(&file.hunks(), proposed, editor.line_count(buf)?) {
+            let options = editor.table([
+                ("end_row", Value::Integer(rows.end as i64 - 1)),
+                ("sign_text", editor.string("|")?),
+                ("sign_hl_group", editor.string("AcpMeta")?),
+                ("strict", Value::Boolean(false)),
+            ])?;
+            push(&marks, rows.start, 0, options)?;
+        }
+        editor.paint(buf, namespace(editor)?, marks)
+    }
+
     /// Takes all of it away.
     pub fn clear(&mut self, editor: &Editor, buf: Buf) -> Result<()> {
+        self.has_bars = false;
         self.hunks.clear();
         self.stale.clear();
         self.spent = Duration::ZERO;

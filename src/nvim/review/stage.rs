@@ -1,6 +1,8 @@
 //! The call that the user is asked about, as it stands on the screen: the window that it has, the page in it, and how
 //! much can be seen. How it comes there and goes is left to `staging`.
 
+use std::collections::HashMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -26,8 +28,9 @@ pub struct Stage {
     pub is_put_away: bool,
     /// All that is proposed as lines.
     pub preview: Rc<Vec<String>>,
-    /// Files that show what is proposed alone: what was left to decide in them looks the same.
-    pub alone_in: Vec<Buf>,
+    /// Files that show what is proposed, and at which rows: beside what is left to decide in them stand bars alone, since
+    /// both would look the same.
+    pub alone_in: HashMap<Buf, Vec<Range<usize>>>,
     /// Where in its files something is proposed.
     pub places: Vec<(PathBuf, usize)>,
 }

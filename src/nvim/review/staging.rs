@@ -3,7 +3,8 @@
 //! else beside it, if the user wants that, or as the lines of a page that can be scrolled. Afterwards the window
 //! shows what the user had in it. Which question it is, and when it is asked, is left to `questions`.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -84,7 +85,7 @@ impl Reviews {
             page: None,
             is_put_away: false,
             preview: Rc::default(),
-            alone_in: Vec::new(),
+            alone_in: HashMap::new(),
             places: Vec::new(),
         });
         stage.covered = covered;
@@ -220,7 +221,7 @@ impl Reviews {
         if found.iter().any(|found| found.buf.as_ref().is_some_and(has_moved)) {
             return self.set_up_stage(cx);
         }
-        self.hide_reviews(cx, &found)?;
+        self.give_way(cx, &found)?;
         if let Some(stage) = &mut self.stage {
             stage.places = places_in(&found);
         }
@@ -248,18 +249,19 @@ impl Reviews {
         Ok(())
     }
 
-    /// Files show what is proposed, and not what was left to decide in them before. A part of the call that is made
-    /// shows among the latter.
-    fn hide_reviews(&mut self, cx: &Context, found: &[Found]) -> Result<()> {
+    /// Files show what is proposed, and bars beside what was left to decide in them before. A part of the call that is
+    /// made shows among the latter.
+    fn give_way(&mut self, cx: &Context, found: &[Found]) -> Result<()> {
         let is_made = |placed: &Placed| placed.state == PlacedState::Applied;
         let alone = found.iter().filter(|found| !found.file.placed.iter().any(is_made));
-        let alone: Vec<Buf> = alone.filter_map(|found| Some(found.buf?.0)).collect();
+        let alone: HashMap<Buf, _> =
+            alone.filter_map(|found| Some((found.buf?.0, rows_of(&found.file)))).collect();
         let Some(stage) = &mut self.stage else { return Ok(()) };
         let before = std::mem::replace(&mut stage.alone_in, alone.clone());
-        self.show_reviews(cx, before.into_iter().filter(|buf| !alone.contains(buf)));
-        for buf in alone {
+        self.show_reviews(cx, before.into_keys().filter(|buf| !alone.contains_key(buf)));
+        for (buf, proposed) in alone {
             if let Some(reviewed) = self.of_buf(buf) {
-                reviewed.drawn.clear(&cx.editor, buf)?;
+                reviewed.give_way(&cx.editor, buf, &proposed)?;
             }
         }
         Ok(())
@@ -579,7 +581,7 @@ impl Reviews {
     /// The question is over, or another one is before it.
     pub fn leave_stage(&mut self, cx: &mut Context) -> Result<()> {
         let Some(stage) = &self.stage else { return Ok(()) };
-        self.show_reviews(cx, stage.alone_in.clone().into_iter());
+        self.show_reviews(cx, stage.alone_in.clone().into_keys());
         self.take_off_screen(cx)?;
         self.stage = None;
         Ok(())
@@ -670,6 +672,11 @@ fn held(state: PlacedState, hunk: &Hunk) -> usize {
         PlacedState::Applied => hunk.added.len(),
         PlacedState::Unmatched => 1,
     }
+}
+
+/// The rows of a file in which something is proposed, from the top down.
+fn rows_of(file: &ProposedFile) -> Vec<Range<usize>> {
+    file.hunks().iter().map(|(state, hunk)| hunk.row..hunk.row + held(*state, hunk)).collect()
 }
 
 /// How many rows a hunk takes that are not in the buffer.

@@ -874,8 +874,13 @@ impl Reviews {
             if !editor.buf_is_loaded(buf) {
                 continue;
             }
-            if off || beside == Some(buf) || alone.contains(&buf) {
+            if off || beside == Some(buf) {
                 reviewed.drawn.clear(&editor, buf)?;
+                reviewed.touched = false;
+                continue;
+            }
+            if let Some(proposed) = alone.get(&buf) {
+                reviewed.drawn.draw_bars(&editor, buf, (file, proposed))?;
                 reviewed.touched = false;
                 continue;
             }
