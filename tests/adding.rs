@@ -515,9 +515,10 @@ fn an_earlier_prompt_is_edited_and_sent_again_with_what_came_before_it() {
          vim.cmd('Acp edit-prompt')",
         [],
     );
+    let items = chat.nvim.exec_lua("return table.concat(_G.items, '|')", []);
     assert_eq!(
-        chat.nvim.exec_lua("return table.concat(_G.items, '|')", []).as_str(),
-        Some("third thing|second thing|first thing")
+        items.as_str(),
+        Some("third thing \u{b7} just now|second thing \u{b7} just now|first thing \u{b7} just now")
     );
     let prompt_of = |session: u64| {
         format!(

@@ -343,7 +343,11 @@ fn after_a_decision_the_cursor_is_on_the_next_hunk() {
         let here = "local row = vim.fn.line('.') return table.concat(vim.fn.getline(row, row + 2), '\\n')";
         let here = chat.nvim.exec_lua(here, []);
         let here = here.as_str().expect("lines").to_owned();
-        assert!(here.contains(then) && here.trim_start().starts_with("@"), "{on} {keys}: {here}\n{}", chat.nvim.screen());
+        assert!(
+            here.contains(then) && here.trim_start().starts_with("@"),
+            "{on} {keys}: {here}\n{}",
+            chat.nvim.screen()
+        );
     }
 }
 

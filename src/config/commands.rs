@@ -647,7 +647,8 @@ pub const COMMANDS: &[CommandSpec] = &[
         bang: Bang::No,
         without_library: false,
         help: "Does [verb] to the terminal that the cursor is in, or whose tool call it is on; else to the \
-               only one there is, or to one that you pick.\n\
+               only one there is, or to one that you pick. `close` and `quickfix` take the only one on the screen \
+               before that.\n\
                open\tGoes there; this is the default.\n\
                next\tShows the next command in the window of terminals. A tab page has one such window; the line \
                above it says how the commands in it do.\n\

@@ -268,17 +268,15 @@ fn page_of(cx: &Context, key: Option<SessionKey>, counted: &Counted) -> Result<P
     let editor = &cx.editor;
     let spans = spans(editor)?;
     let date = |format: &str, at: u64| editor.local_time(format, at);
-    let name = |agent: &String| {
-        let live = cx.sessions.values().find(|session| session.agent_name == *agent);
-        live.map_or_else(|| cx.configured_title(agent), |session| session.name())
-    };
+    // One of its sessions may not know yet what it calls itself.
+    let name = |agent: &String| cx.called(agent, None);
     let period = |title: String, sums: &BTreeMap<String, _>| Period {
         title,
         agents: sums.iter().map(|(agent, sum)| (name(agent), Clone::clone(sum))).collect(),
     };
     let now = cx.now();
     let live = key.and_then(|key| cx.sessions.get(&key)).map(|session| Live {
-        name: session.name(),
+        name: cx.called(&session.agent_name, None),
         title: session.title.clone(),
         context: session.usage,
         cost: session.cost.clone(),

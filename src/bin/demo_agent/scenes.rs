@@ -167,7 +167,7 @@ fn slow(turn: &mut Turn, duration: Duration) -> Played {
 fn fail(turn: &mut Turn, text: String) -> Played {
     turn.say("This goes well, until it does not.\n")?;
     let text = if text.is_empty() { "the demo agent was asked to fail".to_owned() } else { text };
-    let data = serde_json::json!({ "reason": "asked for", "retryable": true });
+    let data = serde_json::json!({ "reason": "you sent /fail", "retryable": true });
     Err(Stop::Failed(Error::new(-32603, text).data(data)))
 }
 

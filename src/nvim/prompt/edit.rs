@@ -6,6 +6,7 @@ use mlua::Result;
 use crate::core::ids::{EntryId, SessionKey};
 use crate::core::message::{Content, Severity};
 use crate::core::session::before::is_before;
+use crate::core::store::record::ago;
 use crate::core::text::fitting::cut_middle;
 use crate::core::text::{Text, one_line};
 use crate::nvim::arguments::{NO_SESSION, fail};
@@ -29,7 +30,16 @@ impl Prompts {
         if prompts.is_empty() {
             return fail("no prompt was sent in this session yet");
         }
-        let items = prompts.iter().rev().map(|(_, text)| cut_middle(&one_line(text), 120)).collect();
+        let now = cx.now().0;
+        let sent = |entry: EntryId| session.entry(entry).and_then(|entry| entry.clock);
+        let item = |(entry, text): &(EntryId, Text)| {
+            let text = cut_middle(&one_line(text), 120);
+            match sent(*entry) {
+                Some(at) => format!("{text} \u{b7} {}", ago(now.saturating_sub(at))),
+                None => text,
+            }
+        };
+        let items = prompts.iter().rev().map(item).collect();
         cx.offer("Edit and send again", "acp_edit_prompt", items, move |_: &mut Self, cx, index| {
             let (entry, text) = prompts[prompts.len() - 1 - index].clone();
             edit_elsewhere(cx, key, entry, text)
