@@ -88,7 +88,12 @@ eq("an exclamation mark is passed on only where it means something", asked(), {}
 eq("a subcommand that takes none is unknown with it", notified(), {
   { levels.ERROR, 'acp: :Acp has no subcommand "stop!"; `:Acp` alone lists them' },
 })
-for typed, meant in pairs({ alow = "allow", ["sesions"] = "sessions", ["uasge"] = "usage", ["chekpoints!"] = "checkpoints" }) do
+for typed, meant in pairs({
+  alow = "allow",
+  ["sesions"] = "sessions",
+  ["uasge"] = "usage",
+  ["chekpoints!"] = "checkpoints",
+}) do
   vim.cmd("Acp " .. typed)
   eq("a subcommand that is nearly one is named with it", notified(), {
     { levels.ERROR, ("acp: :Acp has no subcommand %q; did you mean %s?"):format(typed, meant) },
