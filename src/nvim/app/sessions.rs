@@ -28,7 +28,7 @@ impl App {
         let held = self.cx.sessions.get(&key).map_or(0, Session::held);
         let text = match held {
             _ if is_idle && !any && still_running > 0 => {
-                "no turn is running; :Acp terminal kill ends what one has left running".to_owned()
+                "no turn is running; :Acp terminal kill ends what is left".to_owned()
             }
             _ if is_idle && !any => "nothing is running".to_owned(),
             held if held == before || self.cx.shows_chat(key) => return Ok(()),
