@@ -22,7 +22,7 @@ local function distance(a, b)
     end
     before, last = last, row
   end
-  return last[#b]
+  return last[#b] --[[@as integer]]
 end
 
 --- The known word that is nearest to this one; nil where none is near, as for a mistake in the options.
