@@ -128,6 +128,45 @@ fn object(properties: Value, required: Value) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
 }
 
+#[test]
+fn a_command_that_allows_answers_no_other_chat_where_this_one_shows_a_form() {
+    let second = |mut step: Value| {
+        step["send"]["params"]["sessionId"] = "s2".into();
+        step
+    };
+    let write = json!({ "toolCallId": "c", "title": "Write a.txt", "kind": "edit" });
+    let schema = object(json!({ "name": { "type": "string" } }), json!(["name"]));
+    let mut all = opened();
+    all.extend([
+        prompt(),
+        support::script::permission("p", write),
+        json!({ "expect": "session/new" }),
+        json!({ "reply": "session/new", "result": { "sessionId": "s2" } }),
+        prompt(),
+        second(form("f", "Tell me", schema)),
+        answered("p"),
+    ]);
+    let mut chat = Scripted::new(&[], all);
+    chat.chat();
+    answers(&mut chat.nvim, &["<dismiss>", "<dismiss>", "<dismiss>"]);
+    chat.send("go");
+    seen_count(&mut chat.nvim, 1);
+    chat.nvim.stop_insert();
+    chat.nvim.command("AcpChat!");
+    chat.nvim.wait_until(|nvim| nvim.mode().name == "i", "the prompt of the second chat");
+    chat.send("go on");
+    seen_count(&mut chat.nvim, 2);
+    chat.nvim.stop_insert();
+    chat.nvim.exec_lua("_G.said = {} vim.cmd('Acp allow')", []);
+    let said = chat.nvim.exec_lua("return table.concat(_G.said, '|')", []);
+    assert_eq!(said.as_str(), Some("acp: this chat asks something else; :Acp answer opens it"));
+    // Where it is asked, the same command answers.
+    chat.nvim.command("Acp sessions 1");
+    chat.nvim.stop_insert();
+    chat.nvim.command("Acp allow");
+    assert_eq!(chat.answer("p")["result"]["outcome"]["optionId"], "a");
+}
+
 // Forms.
 
 #[test]

@@ -177,6 +177,13 @@ impl Questions {
         self.queue.meant(waiting, under_cursor, cx.here())
     }
 
+    /// Whether the chat that the user is in asks something, and for no permission: what another chat asks can't be meant.
+    fn asks_only_else(cx: &Context) -> bool {
+        let here = cx.here().chat.filter(|_| cx.meant.is_none());
+        let asks = here.and_then(|key| cx.sessions.get(&key)).map(Session::asks).unwrap_or_default();
+        !asks.is_empty() && !asks.iter().any(OpenAsk::is_permission)
+    }
+
     /// Answers a question; which one, the user says where it is not clear.
     pub fn decide(
         &mut self,
@@ -186,6 +193,9 @@ impl Questions {
     ) -> Result<()> {
         if cx.session_here().is_none() {
             return fail(NO_SESSION);
+        }
+        if Self::asks_only_else(cx) {
+            return fail("this chat asks something else; :Acp answer opens it");
         }
         match self.meant(cx, under_cursor).as_slice() {
             [] => {
