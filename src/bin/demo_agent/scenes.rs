@@ -209,24 +209,21 @@ fn ask(turn: &mut Turn) -> Played {
         PermissionOption::new("", "No\nand that on two lines", RejectOnce),
     ];
     let fields = ToolCallUpdateFields::new().title("Choose one of six".to_owned()).kind(ToolKind::Other);
-    if let Some(allowed) = turn.settled(ToolKind::Other) {
-        match allowed {
-            true => turn.finish_call(&call, ToolCallStatus::Completed, ToolCallUpdateFields::new()),
-            false => turn.reject_call(&call),
+    let (allowed, told) = match turn.settled(ToolKind::Other) {
+        Some(allowed) => {
+            let word = if allowed { "allowed" } else { "rejected" };
+            (allowed, format!("You have {word} this for the whole session, so I don't ask again.\n"))
         }
-        let word = if allowed { "allowed" } else { "rejected" };
-        return turn.say(&format!("You have {word} this for the whole session, so I don't ask again.\n"));
-    }
-    let chosen = turn.ask(ToolCallUpdate::new(call.clone(), fields), options)?;
-    let allowed = chosen.as_ref().is_some_and(|option| matches!(option.kind, AllowOnce | AllowAlways));
+        None => match turn.ask(ToolCallUpdate::new(call.clone(), fields), options)? {
+            Some(option) => (files::is_allowed(&option), format!("You chose {:?}.\n", option.option_id.0)),
+            None => (false, "You chose nothing that I offered.\n".to_owned()),
+        },
+    };
     match allowed {
         true => turn.finish_call(&call, ToolCallStatus::Completed, ToolCallUpdateFields::new()),
         false => turn.reject_call(&call),
     }
-    match chosen {
-        Some(option) => turn.say(&format!("You chose {:?}.\n", option.option_id.0)),
-        None => turn.say("You chose nothing that I offered.\n"),
-    }
+    turn.say(&told)
 }
 
 /// What was sent, in the agent's words.

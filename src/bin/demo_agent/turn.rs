@@ -230,16 +230,25 @@ impl Turn {
         let kind = call.fields.kind.unwrap_or_default();
         let params = RequestPermissionRequest::new(self.session.clone(), call, options.clone());
         let answer = self.call::<RequestPermissionResponse>("session/request_permission", params)?;
-        match answer.map(|answer| answer.outcome) {
+        self.chosen(answer.ok(), kind, options)
+    }
+
+    /// The option that the user has chosen for a call of this kind.
+    fn chosen(
+        &mut self,
+        answer: Option<RequestPermissionResponse>,
+        kind: ToolKind,
+        options: Vec<PermissionOption>,
+    ) -> Played<Option<PermissionOption>> {
+        let selected = match answer.map(|answer| answer.outcome) {
             // Only a cancelled turn is answered so, whichever of the two messages comes first.
-            Ok(RequestPermissionOutcome::Cancelled) => Err(Stop::Cancelled),
-            Ok(RequestPermissionOutcome::Selected(selected)) => {
-                let chosen = options.into_iter().find(|option| option.option_id == selected.option_id);
-                self.settle(kind, chosen.as_ref());
-                Ok(chosen)
-            }
-            Ok(_) | Err(_) => Ok(None),
-        }
+            Some(RequestPermissionOutcome::Cancelled) => return Err(Stop::Cancelled),
+            Some(RequestPermissionOutcome::Selected(selected)) => selected,
+            _ => return Ok(None),
+        };
+        let chosen = options.into_iter().find(|option| option.option_id == selected.option_id);
+        self.settle(kind, chosen.as_ref());
+        Ok(chosen)
     }
 
     /// Asks several things at once, and gives the answers once all of them are there.
@@ -266,15 +275,7 @@ impl Turn {
             let answer = outcome
                 .ok()
                 .and_then(|answer| serde_json::from_value::<RequestPermissionResponse>(answer).ok());
-            let option = match answer.map(|answer| answer.outcome) {
-                Some(RequestPermissionOutcome::Cancelled) => return Err(Stop::Cancelled),
-                Some(RequestPermissionOutcome::Selected(selected)) => {
-                    options.into_iter().find(|option| option.option_id == selected.option_id)
-                }
-                _ => None,
-            };
-            self.settle(kind, option.as_ref());
-            chosen.push(option);
+            chosen.push(self.chosen(answer, kind, options)?);
         }
         Ok(chosen)
     }
