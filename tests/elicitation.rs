@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use support::Nvim;
 use support::process::wait_for;
-use support::script::{Scripted, answered, asks, ends, opened, prompt, says};
+use support::script::{Scripted, answered, asks, ends, in_second, opened, prompt, says};
 
 /// Answers pickers: each takes the next answer, a choice by how its text begins. Without one left it
 /// stays open; `_G.late` gives what comes in the end.
@@ -130,10 +130,6 @@ fn object(properties: Value, required: Value) -> Value {
 
 #[test]
 fn a_command_that_allows_answers_no_other_chat_where_this_one_shows_a_form() {
-    let second = |mut step: Value| {
-        step["send"]["params"]["sessionId"] = "s2".into();
-        step
-    };
     let write = json!({ "toolCallId": "c", "title": "Write a.txt", "kind": "edit" });
     let schema = object(json!({ "name": { "type": "string" } }), json!(["name"]));
     let mut all = opened();
@@ -143,7 +139,7 @@ fn a_command_that_allows_answers_no_other_chat_where_this_one_shows_a_form() {
         json!({ "expect": "session/new" }),
         json!({ "reply": "session/new", "result": { "sessionId": "s2" } }),
         prompt(),
-        second(form("f", "Tell me", schema)),
+        in_second(form("f", "Tell me", schema)),
         answered("p"),
     ]);
     let mut chat = Scripted::new(&[], all);

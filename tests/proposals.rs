@@ -8,7 +8,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::Nvim;
-use support::script::{Scripted, answered, ends, permission, prompt, says, steps, writes};
+use support::script::{Scripted, answered, ends, in_second, permission, prompt, says, steps, update, writes};
 
 /// An 80x24 screen and a larger one.
 const SIZES: [(u16, u16); 2] = [(80, 24), (140, 40)];
@@ -963,10 +963,6 @@ fn a_question_about_more_than_the_screen_waits_and_opens_when_it_is_wanted() {
 
 #[test]
 fn what_a_chat_asks_is_asked_and_answered_there_whatever_another_chat_asks() {
-    let second = |mut step: Value| {
-        step["send"]["params"]["sessionId"] = "s2".into();
-        step
-    };
     let change = edit("d", "Edit mine.txt", json!([diff("mine.txt", Some("mine 120\n"), "theirs\n")]));
     let all = vec![
         prompt(),
@@ -974,7 +970,7 @@ fn what_a_chat_asks_is_asked_and_answered_there_whatever_another_chat_asks() {
         json!({ "expect": "session/new" }),
         json!({ "reply": "session/new", "result": { "sessionId": "s2" } }),
         prompt(),
-        second(permission("second", change)),
+        in_second(permission("second", change)),
         answered("second"),
         answered("first"),
     ];
@@ -1009,24 +1005,17 @@ fn what_a_chat_asks_is_asked_and_answered_there_whatever_another_chat_asks() {
 
 #[test]
 fn of_two_chats_with_the_same_agent_each_question_says_whose_it_is() {
-    let titled = |session: &str, title: &str| {
-        let update = json!({ "sessionUpdate": "session_info_update", "title": title });
-        json!({ "send": { "method": "session/update", "params": { "sessionId": session, "update": update } } })
-    };
-    let second = |mut step: Value| {
-        step["send"]["params"]["sessionId"] = "s2".into();
-        step
-    };
+    let titled = |title: &str| update(json!({ "sessionUpdate": "session_info_update", "title": title }));
     let change = edit("d", "Edit mine.txt", json!([diff("mine.txt", Some("mine 120\n"), "theirs\n")]));
     let all = vec![
         prompt(),
-        titled("s1", "Parser"),
+        titled("Parser"),
         permission("first", long().0),
         json!({ "expect": "session/new" }),
         json!({ "reply": "session/new", "result": { "sessionId": "s2" } }),
         prompt(),
-        titled("s2", "Tests"),
-        second(permission("second", change)),
+        in_second(titled("Tests")),
+        in_second(permission("second", change)),
         answered("second"),
         answered("first"),
     ];

@@ -51,6 +51,12 @@ pub fn initialized(capabilities: Value, methods: Value) -> Vec<Value> {
     vec![json!({ "expect": "initialize" }), json!({ "reply": "initialize", "result": answer })]
 }
 
+/// What the agent sends of the session `s1`, as of the second one, `s2`.
+pub fn in_second(mut step: Value) -> Value {
+    step["send"]["params"]["sessionId"] = "s2".into();
+    step
+}
+
 /// A `session/update` of the session `s1`.
 pub fn update(update: Value) -> Value {
     json!({ "send": { "method": "session/update", "params": { "sessionId": "s1", "update": update } } })
