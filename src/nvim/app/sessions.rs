@@ -26,14 +26,18 @@ impl App {
         let (before, still_running) = (session.held(), session.left().len());
         let any = self.cancel(key, true)?;
         let held = self.cx.sessions.get(&key).map_or(0, Session::held);
-        let text = match held {
-            _ if is_idle && !any && still_running > 0 => {
-                "no turn is running; :Acp terminal kill ends what is left".to_owned()
+        let text = if is_idle && !any {
+            match still_running {
+                0 => "nothing is running".to_owned(),
+                _ => "no turn is running; :Acp terminal kill ends what is left".to_owned(),
             }
-            _ if is_idle && !any => "nothing is running".to_owned(),
-            held if held == before || self.cx.shows_chat(key) => return Ok(()),
-            1 => "1 queued prompt is held; :Acp queue".to_owned(),
-            held => format!("{held} queued prompts are held; :Acp queue"),
+        } else if held == before || self.cx.shows_chat(key) {
+            return Ok(());
+        } else {
+            match held {
+                1 => "1 queued prompt is held; :Acp queue".to_owned(),
+                held => format!("{held} queued prompts are held; :Acp queue"),
+            }
         };
         self.cx.notify(text, Level::Info);
         Ok(())

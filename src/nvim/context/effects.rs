@@ -61,8 +61,7 @@ impl Context {
     /// Says something outside the chat, a warning being a question, when no window of the tab page shows it, or the user is
     /// away. Where the text begins with the agent's name and other sessions have agents of that name, it says which it is.
     pub fn announce(&mut self, key: SessionKey, text: &str, level: Level) {
-        let hidden = self.chats.get(&key).is_none_or(|chat| chat.window(&self.editor).is_none());
-        if !hidden && !self.is_away {
+        if self.shows_chat(key) && !self.is_away {
             return;
         }
         let told = self.with_title(key, text);

@@ -321,7 +321,7 @@ impl Follow {
         let key = visit.session;
         let Some(session) = cx.sessions.get(&key) else { return Ok(()) };
         let Some(tag) = tag(cx, session, &visit) else { return Ok(()) };
-        let may_split = cx.chats.get(&key).is_some_and(|chat| chat.window(&editor).is_some());
+        let may_split = cx.shows_chat(key);
         let (turn, label) = (self.history.turn(key), visit.label(&session.place.cwd));
         let target = Target { visit, touched, turn, tag, win, may_split };
         if let Some(shown) = self.show(&editor, target)? {

@@ -168,6 +168,9 @@ impl Questions {
 
     /// The questions for permission that a command may mean which names none.
     pub fn meant(&self, cx: &Context, under_cursor: Option<AskId>) -> Vec<(SessionKey, AskId)> {
+        if Self::asks_only_else(cx) {
+            return Vec::new();
+        }
         let fits = |session: &&Session| cx.meant.is_none_or(|meant| session.key == meant);
         let asks = |session: &Session| {
             let open = session.asks().iter().filter(|open| open.is_permission());
@@ -194,10 +197,8 @@ impl Questions {
         if cx.session_here().is_none() {
             return fail(NO_SESSION);
         }
-        if Self::asks_only_else(cx) {
-            return fail("this chat asks something else; :Acp answer opens it");
-        }
         match self.meant(cx, under_cursor).as_slice() {
+            [] if Self::asks_only_else(cx) => fail("this chat asks something else; :Acp answer opens it"),
             [] => {
                 let other = cx.sessions.values().any(|session| session.elicitation().is_some());
                 let more = if other { "; :Acp answer is for what else the agent asks" } else { "" };

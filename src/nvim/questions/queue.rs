@@ -182,11 +182,9 @@ impl Questions {
     /// waits. Whom `announce` has told is not told again.
     fn tell_busy(&mut self, cx: &mut Context, key: SessionKey, ask: AskId) {
         let (mode, blocking) = cx.editor.mode();
-        let Some(chat) = cx.chats.get(&key) else { return };
-        let hidden = chat.window(&cx.editor).is_none();
         // A message would stand over the command line that is being typed.
         if cx.here().chat == Some(key)
-            || hidden
+            || !cx.shows_chat(key)
             || cx.is_away
             || blocking
             || mode.starts_with('c')
