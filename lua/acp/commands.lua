@@ -104,10 +104,11 @@ function M.unknown(name)
   local names = vim.tbl_map(function(each)
     return each.name
   end, M.subcommands)
-  local nearest = require("acp.nearest").of((name:gsub("!$", "")), names)
+  local bare = name:gsub("!$", "")
+  local nearest = require("acp.nearest").of(bare, names)
   -- It may be the ! alone that is too much.
-  nearest = nearest ~= name:gsub("!$", "") and nearest or nil
-  local what = nearest and ("did you mean %s?"):format(nearest) or "`:Acp` alone lists them"
+  local what = nearest and nearest ~= bare and ("did you mean %s?"):format(nearest)
+    or "`:Acp` alone lists them"
   return (":Acp has no subcommand %q; %s"):format(name, what)
 end
 

@@ -1,6 +1,5 @@
 //! Where the cursor of a page of hunks goes when the hunk or file that it was on is not there any more: to the next one.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use crate::core::changes::diff::Hunk;
@@ -20,14 +19,11 @@ pub fn row_of_next(old: &Page, new: &Page, row: usize) -> Option<usize> {
         }
         _ => return None,
     };
-    let before = &old.hunks[..next];
-    // Those of the files above, as many as there are now, and those of the same file.
-    let above: HashSet<&Path> =
-        before.iter().map(|listed| listed.path.as_path()).filter(|other| other != path).collect();
+    // Pages have their files in order: those above, as many hunks as they have now, and then those of the same file.
     let in_file = |listed: &&Listed| listed.path == *path;
-    let is_above = |listed: &&Listed| above.contains(listed.path.as_path());
-    let of_file = before.iter().filter(in_file).count().min(new.hunks.iter().filter(in_file).count());
-    let at = new.hunks.iter().filter(is_above).count() + of_file;
+    let of_file =
+        old.hunks[..next].iter().filter(in_file).count().min(new.hunks.iter().filter(in_file).count());
+    let at = new.hunks.iter().take_while(|listed| listed.path < *path).count() + of_file;
     new.hunks.get(at).or(new.hunks.last()).map(Listed::head)
 }
 
@@ -35,7 +31,8 @@ pub fn row_of_next(old: &Page, new: &Page, row: usize) -> Option<usize> {
 fn new_has_fewer(old: &Page, new: &Page, path: &Path, hunk: &Hunk) -> bool {
     let count = |page: &Page| {
         let alike = page.hunks.iter().filter(|listed| {
-            listed.path == path && listed.hunk.removed == hunk.removed && listed.hunk.added == hunk.added
+            // Paths take longest to compare.
+            listed.hunk.removed == hunk.removed && listed.hunk.added == hunk.added && listed.path == path
         });
         alike.count()
     };

@@ -106,7 +106,7 @@ impl ProposedFile {
 
 /// The rows of hunks in a text of so many lines, without those in which something else is proposed. Where lines went,
 /// it is the row below.
-pub fn rows_beside(hunks: &[Hunk], proposed: &[Range<usize>], lines: usize) -> Vec<Range<usize>> {
+pub fn rows_unproposed(hunks: &[Hunk], proposed: &[Range<usize>], lines: usize) -> Vec<Range<usize>> {
     let mut beside = Vec::new();
     for hunk in hunks {
         let start = hunk.row.min(lines.saturating_sub(1));
@@ -270,10 +270,10 @@ mod tests {
     fn hunks_have_the_rows_in_which_nothing_else_is_proposed() {
         let hunk = |row, added: usize| Hunk { row, removed: Vec::new(), added: vec![String::new(); added] };
         let hunks = [hunk(0, 4), hunk(6, 2), hunk(10, 0)];
-        assert_eq!(rows_beside(&hunks, &[], 10), [0..4, 6..8, 9..10]);
-        assert_eq!(rows_beside(&hunks, &[1..2, 3..7], 10), [0..1, 2..3, 7..8, 9..10]);
-        assert_eq!(rows_beside(&hunks, &[2..2, 6..10], 10), [0..2, 2..4]);
-        assert_eq!(rows_beside(&hunks[..1], &[0..9, 9..10], 10), [] as [Range<usize>; 0]);
+        assert_eq!(rows_unproposed(&hunks, &[], 10), [0..4, 6..8, 9..10]);
+        assert_eq!(rows_unproposed(&hunks, &[1..2, 3..7], 10), [0..1, 2..3, 7..8, 9..10]);
+        assert_eq!(rows_unproposed(&hunks, &[2..2, 6..10], 10), [0..2, 2..4]);
+        assert_eq!(rows_unproposed(&hunks[..1], &[0..9, 9..10], 10), [] as [Range<usize>; 0]);
     }
 
     #[test]

@@ -132,9 +132,9 @@ impl Reviews {
         let row = cx.editor.cursor(win)?.0 - 1;
         let here = self.path_of(buf).map(Path::to_owned);
         // In files that show what is proposed one goes to that.
-        let alone = self.stage.as_ref().map(|stage| stage.alone_in.clone()).unwrap_or_default();
+        let proposed_in = self.stage.iter().flat_map(|stage| stage.proposed_in.keys());
         let hidden: Vec<PathBuf> =
-            alone.into_keys().filter_map(|buf| Some(self.path_of(buf)?.to_owned())).collect();
+            proposed_in.filter_map(|buf| Some(self.path_of(*buf)?.to_owned())).collect();
         let mut places: Vec<(PathBuf, usize)> =
             self.stage.as_ref().map(|stage| stage.places.clone()).unwrap_or_default();
         for (path, file) in self.listed() {

@@ -11,7 +11,7 @@ use mlua::{Result, Value};
 use crate::core::changes::diff::{Hunk, pairs};
 use crate::core::changes::file_review::FileReview;
 use crate::core::changes::hunk_page::visible;
-use crate::core::changes::proposal::rows_beside;
+use crate::core::changes::proposal::rows_unproposed;
 use crate::core::changes::text_edits::same_ends;
 use crate::core::changes::words::Words;
 use crate::nvim::diff_view::appearance::{Appearance, Shape};
@@ -403,7 +403,7 @@ impl Drawn {
         self.clear(editor, buf)?;
         self.has_bars = true;
         let marks = editor.lua.create_table()?;
-        for rows in rows_beside(&file.hunks(), proposed, editor.line_count(buf)?) {
+        for rows in rows_unproposed(&file.hunks(), proposed, editor.line_count(buf)?) {
             let options = editor.table([
                 ("end_row", Value::Integer(rows.end as i64 - 1)),
                 ("sign_text", editor.string("|")?),

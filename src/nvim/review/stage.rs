@@ -30,7 +30,7 @@ pub struct Stage {
     pub preview: Rc<Vec<String>>,
     /// Files that show what is proposed, and at which rows: beside what is left to decide in them stand bars alone, since
     /// both would look the same.
-    pub alone_in: HashMap<Buf, Vec<Range<usize>>>,
+    pub proposed_in: HashMap<Buf, Vec<Range<usize>>>,
     /// Where in its files something is proposed.
     pub places: Vec<(PathBuf, usize)>,
 }

@@ -85,7 +85,7 @@ impl Reviews {
             page: None,
             is_put_away: false,
             preview: Rc::default(),
-            alone_in: HashMap::new(),
+            proposed_in: HashMap::new(),
             places: Vec::new(),
         });
         stage.covered = covered;
@@ -253,13 +253,13 @@ impl Reviews {
     /// made shows among the latter.
     fn give_way(&mut self, cx: &Context, found: &[Found]) -> Result<()> {
         let is_made = |placed: &Placed| placed.state == PlacedState::Applied;
-        let alone = found.iter().filter(|found| !found.file.placed.iter().any(is_made));
-        let alone: HashMap<Buf, _> =
-            alone.filter_map(|found| Some((found.buf?.0, rows_of(&found.file)))).collect();
+        let proposed = found.iter().filter(|found| !found.file.placed.iter().any(is_made));
+        let proposed_in: HashMap<Buf, _> =
+            proposed.filter_map(|found| Some((found.buf?.0, rows_of(&found.file)))).collect();
         let Some(stage) = &mut self.stage else { return Ok(()) };
-        let before = std::mem::replace(&mut stage.alone_in, alone.clone());
-        self.show_reviews(cx, before.into_keys().filter(|buf| !alone.contains_key(buf)));
-        for (buf, proposed) in alone {
+        let before = std::mem::replace(&mut stage.proposed_in, proposed_in.clone());
+        self.show_reviews(cx, before.into_keys().filter(|buf| !proposed_in.contains_key(buf)));
+        for (buf, proposed) in proposed_in {
             if let Some(reviewed) = self.of_buf(buf) {
                 reviewed.give_way(&cx.editor, buf, &proposed)?;
             }
@@ -581,7 +581,7 @@ impl Reviews {
     /// The question is over, or another one is before it.
     pub fn leave_stage(&mut self, cx: &mut Context) -> Result<()> {
         let Some(stage) = &self.stage else { return Ok(()) };
-        self.show_reviews(cx, stage.alone_in.clone().into_keys());
+        self.show_reviews(cx, stage.proposed_in.clone().into_keys());
         self.take_off_screen(cx)?;
         self.stage = None;
         Ok(())

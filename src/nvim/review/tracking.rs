@@ -864,7 +864,7 @@ impl Reviews {
         let off = cx.config.diff.style == DiffStyle::Off;
         // Lines that are no text would have the two windows of a diff stand askew.
         let beside = self.split.as_ref().map(|split| split.buf);
-        let alone = self.stage.as_ref().map(|stage| stage.alone_in.clone()).unwrap_or_default();
+        let proposed_in = self.stage.as_ref().map(|stage| stage.proposed_in.clone()).unwrap_or_default();
         self.update_split(cx)?;
         let mut left = false;
         for reviewed in self.files.values_mut() {
@@ -879,7 +879,7 @@ impl Reviews {
                 reviewed.touched = false;
                 continue;
             }
-            if let Some(proposed) = alone.get(&buf) {
+            if let Some(proposed) = proposed_in.get(&buf) {
                 reviewed.drawn.draw_bars(&editor, buf, (file, proposed))?;
                 reviewed.touched = false;
                 continue;

@@ -84,18 +84,15 @@ impl Terminals {
 
     /// Does it to the terminal that the cursor is in or on, or to one of those that windows show.
     fn with_shown(&mut self, cx: &mut Context, under: UnderCursor, act: Act) -> Result<()> {
-        if let Some(key) = self.terminal_here(cx, under)? {
+        if let Some(key) = self.on_screen(cx, under)? {
             return act(self, cx, &key);
         }
         let shown = self.shown(cx)?;
-        match &shown[..] {
-            [] => fail("no window shows a terminal"),
-            [only] => act(self, cx, only),
-            _ => {
-                self.pick(cx, shown, act);
-                Ok(())
-            }
+        if shown.is_empty() {
+            return fail("no window shows a terminal");
         }
+        self.pick(cx, shown, act);
+        Ok(())
     }
 
     pub fn choose(&mut self, cx: &mut Context) -> Result<()> {
